@@ -1,6 +1,7 @@
 /* An NVRTC for the tests that keeps what the real one has compiled: what one test compiled, no other compiles again, in
  * whichever process, build or stage of CI.  Everything that decides the result is in an entry's key: the real library,
- * the texts, names and options, and the folder in which the compiler runs.
+ * the texts, names and options, and the folder in which the compiler runs.  Not the folder of a source with an absolute
+ * path, if nothing but names of lines can tell it: tests write sources to folders of their own.
  *
  * TESTS_NVRTC         the file of the real NVRTC; by default it is looked for as the library does
  * TESTS_NVRTC_CACHE   the folder of the entries; by default they lie beside this library
@@ -144,7 +145,82 @@ static const char *quick_mode(wf_nvrtc_program program, int option_count, const 
     return is_full ? NULL : getenv("TESTS_NVRTC_QUICK");
 }
 
-static struct wf_cache_key key_of(wf_nvrtc_program program, int option_count, const char *const *options) {
+/* ---- where it lies ------------------------------------------------------------------------------- */
+
+/* What takes the place of a source's folder in a key and an entry: tests write a source to a new folder each time. */
+static const char place[] = "\1";
+
+/* The text, to be freed, with one word in the place of each occurrence of another; NULL: no memory. */
+static char *replaced(const char *text, const char *from, const char *to) {
+    size_t count = 0, from_length = strlen(from), to_length = strlen(to);
+    for (const char *at = text; (at = strstr(at, from)); at += from_length) count++;
+    char *copy = malloc(strlen(text) + count * to_length + 1), *end = copy;
+    for (const char *at; copy && (at = strstr(text, from)); text = at + from_length) {
+        end = mempcpy(end, text, (size_t)(at - text));
+        end = mempcpy(end, to, to_length);
+    }
+    if (copy) strcpy(end, text);
+    return copy;
+}
+
+/* Whether code may depend on where the text lies, other than in its lines' names. */
+static bool knows_its_place(const char *text, const char *folder) {
+    static const char *const words[] = {"FILE", "assert", "source_location", "has_include"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strstr(text, words[i])) return true;
+    for (const char *at = text; (at = strchr(at, '<'));) {
+        char path[PATH_MAX];
+        size_t length = strcspn(++at, ">\n");
+        if (at[length] == '>' && snprintf(path, sizeof path, "%s/%.*s", folder, (int)length, at) < (int)sizeof path &&
+            !access(path, F_OK))
+            return true; /* what is in angle brackets may be the folder's */
+    }
+    return false;
+}
+
+/* The folder of the source, an absolute path without a slash at its end, to be freed, if the program is the same in every
+ * folder but for its name; else, or where there is no memory, NULL. */
+static char *folder_of(wf_nvrtc_program program, int option_count, const char *const *options) {
+    static const char plain[] = "/-_.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const char *slash = strrchr(program->name, '/');
+    size_t length = slash ? (size_t)(slash - program->name) : 0;
+    if (program->name[0] != '/' || length < 2 || strspn(program->name, plain) < length) return NULL;
+    char *folder = strndup(program->name, length);
+    bool is_movable = folder && !knows_its_place(program->text, folder);
+    for (int i = 0; is_movable && i < program->header_count; i++)
+        is_movable = !knows_its_place(program->header_texts[i], folder) && !strstr(program->header_names[i], folder);
+    for (int i = 0; is_movable && i < option_count; i++)
+        is_movable = !strstr(options[i], folder) || (!strncmp(options[i], "-I", 2) && !strncmp(options[i] + 2, folder, length) &&
+                                                     !strcmp(options[i] + 2 + length, "/"));
+    if (is_movable) return folder;
+    free(folder);
+    return NULL;
+}
+
+/* The log and the PTX, from one place to another; machine code has sizes in front of names, and is left out. */
+static bool move(wf_nvrtc_program program, const char *from, const char *to) {
+    bool is_moved = true;
+    for (int i = LOG; i <= PTX; i++) {
+        struct wf_cuda_image *result = &program->results[i];
+        if (!result->nbytes) continue;
+        char *text = replaced(result->bytes, from, to);
+        free(result->bytes);
+        *result = (struct wf_cuda_image){text, text ? strlen(text) + 1 : 0};
+        is_moved = is_moved && text;
+    }
+    free(program->results[CUBIN].bytes);
+    program->results[CUBIN] = (struct wf_cuda_image){0};
+    return is_moved;
+}
+
+static void key_add_moved(struct wf_cache_key *key, const char *text, const char *folder) {
+    char *moved = folder ? replaced(text, folder, place) : NULL;
+    wf_cache_key_add(key, moved ? moved : text);
+    free(moved);
+}
+
+static struct wf_cache_key key_of(wf_nvrtc_program program, const char *source_folder, int option_count,
+                                  const char *const *options) {
     struct wf_cache_key key;
     char folder[PATH_MAX], counts[64];
     wf_cache_key_begin(&key, program->name);
@@ -152,14 +228,14 @@ static struct wf_cache_key key_of(wf_nvrtc_program program, int option_count, co
     wf_cache_key_add(&key, getcwd(folder, sizeof folder) ? folder : "");
     snprintf(counts, sizeof counts, "%d %d %d", program->header_count, program->expression_count, option_count);
     wf_cache_key_add(&key, counts);
-    wf_cache_key_add(&key, program->name);
+    key_add_moved(&key, program->name, source_folder);
     wf_cache_key_add(&key, program->text);
     for (int i = 0; i < program->header_count; i++) {
         wf_cache_key_add(&key, program->header_names[i]);
         wf_cache_key_add(&key, program->header_texts[i]);
     }
     for (int i = 0; i < program->expression_count; i++) wf_cache_key_add(&key, program->expressions[i]);
-    for (int i = 0; i < option_count; i++) wf_cache_key_add(&key, options[i]);
+    for (int i = 0; i < option_count; i++) key_add_moved(&key, options[i], source_folder);
     const char *mode = quick_mode(program, option_count, options);
     if (mode) wf_cache_key_add(&key, mode);
     return key;
@@ -167,20 +243,23 @@ static struct wf_cache_key key_of(wf_nvrtc_program program, int option_count, co
 
 /* ---- entries -------------------------------------------------------------------------------------- */
 
-static bool read_entry(const struct wf_cache_key *key, wf_nvrtc_program program, int *returned) {
+static bool read_entry(const struct wf_cache_key *key, const char *folder, wf_nvrtc_program program, int *returned) {
     struct wf_cuda_image image;
     if (!wf_cache_read(key, 1, &image)) return false;
-    bool is_read = program_unpack(&image, program, returned);
+    bool is_read = program_unpack(&image, program, returned) && (!folder || move(program, place, folder));
     free(image.bytes);
+    if (!is_read) program_forget_results(program);
     return is_read;
 }
 
-static void write_entry(const struct wf_cache_key *key, wf_nvrtc_program program, int returned) {
+/* What is given does not depend on who compiled it: the machine code is left out here, too. */
+static void keep(const struct wf_cache_key *key, const char *folder, wf_nvrtc_program program, int *returned) {
     struct wf_cuda_image image;
-    if (returned != FINE && returned != COMPILATION) return;
-    program_pack(program, returned, &image);
+    if ((*returned != FINE && *returned != COMPILATION) || (folder && !move(program, folder, place))) return;
+    program_pack(program, *returned, &image);
     if (image.bytes) wf_cache_write(key, 1, &image);
     free(image.bytes);
+    if (folder && !move(program, place, folder)) *returned = OUT_OF_MEMORY;
 }
 
 /* ---- compiling in a process of its own ------------------------------------------------------------ */
@@ -320,12 +399,15 @@ int nvrtcCompileProgram(wf_nvrtc_program program, int option_count, const char *
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     program_forget_results(program);
     bool is_kept = is_whole(program);
-    struct wf_cache_key key = key_of(program, option_count, options);
+    char *folder = is_kept ? folder_of(program, option_count, options) : NULL;
+    struct wf_cache_key key = key_of(program, folder, option_count, options);
     int returned = FINE;
-    if (is_kept && read_entry(&key, program, &returned)) return returned;
-    pthread_mutex_lock(&mutex);
-    if (compile(program, option_count, options, &returned) && is_kept) write_entry(&key, program, returned);
-    pthread_mutex_unlock(&mutex);
+    if (!is_kept || !read_entry(&key, folder, program, &returned)) {
+        pthread_mutex_lock(&mutex);
+        if (compile(program, option_count, options, &returned) && is_kept) keep(&key, folder, program, &returned);
+        pthread_mutex_unlock(&mutex);
+    }
+    free(folder);
     return returned;
 }
 
