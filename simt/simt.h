@@ -300,12 +300,14 @@ typedef struct simt_line {
     X(atomics_least)                                                                                               \
     X(idle_barriers)
 
+#define SIMT_STRIDE_VARIES UINT64_MAX
 typedef struct simt_line_least {
 #define SIMT_LINE_FIELD(name) uint64_t name;
     SIMT_LINE_LEASTS(SIMT_LINE_FIELD)
 #undef SIMT_LINE_FIELD
     uint64_t shared_wavefronts_padded[SIMT_PADDINGS]; /* wavefronts, if the memory were padded so */
-    uint64_t lane_stride; /* bytes from a lane's global access to the next lane's; 0: it is not the same for all */
+    uint64_t lane_stride; /* bytes from a lane's global access to the next lane's, of accesses with more sectors than neighbours'
+                             at any address would need; 0: there are none; SIMT_STRIDE_VARIES: it is not the same for all */
 } simt_line_least;
 
 /* What the usual cures give of a place: branches that part a warp, if threads were numbered so that those of a block that go one
