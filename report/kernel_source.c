@@ -595,24 +595,58 @@ bool kernel_source_read(const char *text, const char *name, struct kernel_source
 /* Elements that move the next row by a bank: one, or as many as fill a word. */
 static size_t padding_of(size_t element_nbytes) { return element_nbytes < 4 ? 4 / element_nbytes : 1; }
 
+/* How many of the last extents of "q[32][4][8]" make rows of so many elements: of 8 one, of 32 two.  0: none do, or all.
+ * *open: the bracket of the first of them. */
+static size_t extents_of_row(const char *text, const char *at, const char *end, uint64_t elements, const char **open) {
+    enum { EXTENTS_MAX = 4 };
+    const char *brackets[EXTENTS_MAX];
+    size_t rank = 0;
+    for (const char *next = at; (next = memchr(next, '[', (size_t)(end - next))) && rank < EXTENTS_MAX; rank++) {
+        brackets[rank] = next;
+        next = behind_bracket(next);
+        if (!next || next > end) return 0;
+    }
+    uint64_t product = 1;
+    for (size_t count = 1; count < rank; count++) {
+        bool is_known;
+        *open = brackets[rank - count];
+        product *= evaluate(text, *open + 1, behind_bracket(*open) - 1, 4, 0, &is_known);
+        if (!is_known) return 0;
+        if (product == elements) return count;
+    }
+    return 0;
+}
+
+/* "[33]" for "[32]", "[N + 1]" for "[N]", "[4 * 8 + 1]" for "[4][8]" */
+static void put_padded(const char *open, size_t count, uint64_t elements, size_t padding, char *text, size_t nbytes) {
+    if (count == 1 && isdigit((unsigned char)open[1])) {
+        snprintf(text, nbytes, "[%" PRIu64 "]", elements + padding);
+        return;
+    }
+    size_t length = 0;
+    for (size_t i = 0; i < count && length < nbytes; i++) {
+        const char *close = behind_bracket(open) - 1;
+        const bool is_sum = count > 1 && memchr(open, '+', (size_t)(close - open));
+        length += (size_t)snprintf(text + length, nbytes - length, is_sum ? "%s(%.*s)" : "%s%.*s", i ? " * " : "[",
+                                   (int)(close - open - 1), open + 1);
+        open = skip_blanks(close + 1);
+    }
+    if (length < nbytes) snprintf(text + length, nbytes - length, " + %zu]", padding);
+}
+
 /* A declaration of one array, "tile[32][32]" for rows of 32; false: it has no rows of so many bytes. */
 static bool read_rows(const char *text, const char *at, const char *end, const char *type, uint64_t nbytes,
                       struct kernel_rows *rows) {
-    const char *first = memchr(at, '[', (size_t)(end - at)), *last = first;
-    for (const char *next = first; next && next < end; next++)
-        if (*next == '[') last = next;
-    const char *close = last && last != first ? behind_bracket(last) : NULL, *word = first;
+    const char *first = memchr(at, '[', (size_t)(end - at)), *open, *word = first, *close = first;
     rows->element_nbytes = type_nbytes(type);
-    if (!close || close > end || !rows->element_nbytes) return false;
-    bool is_known;
-    const uint64_t count = evaluate(text, last + 1, close - 1, 4, 0, &is_known);
+    if (!first || !rows->element_nbytes || nbytes % rows->element_nbytes) return false;
+    const size_t count = extents_of_row(text, at, end, nbytes / rows->element_nbytes, &open);
     while (word > at && is_word(word[-1])) word--;
-    if (!is_known || count * rows->element_nbytes != nbytes || close - word >= KERNEL_WORD / 2) return false;
-    const size_t padding = padding_of(rows->element_nbytes);
+    for (const char *next = first; next && next < end; next = memchr(close, '[', (size_t)(end - close))) close = behind_bracket(next);
+    if (!count || close - word >= KERNEL_WORD / 2) return false;
+    const int before = snprintf(rows->padded, KERNEL_WORD, "%.*s", (int)(open - word), word);
     snprintf(rows->name, KERNEL_WORD, "%.*s", (int)(close - word), word);
-    snprintf(rows->padded, KERNEL_WORD, "%.*s[%.*s + %zu]", (int)(last - word), word, (int)(close - last - 2), last + 1, padding);
-    if (isdigit((unsigned char)last[1]))
-        snprintf(rows->padded, KERNEL_WORD, "%.*s[%llu]", (int)(last - word), word, (unsigned long long)count + padding);
+    put_padded(open, count, nbytes / rows->element_nbytes, padding_of(rows->element_nbytes), rows->padded + before, KERNEL_WORD - (size_t)before);
     return true;
 }
 
