@@ -843,6 +843,29 @@ def test_a_kernel_that_is_wrong_at_one_size_is_refused(task, was, now, size, wri
     assert re.fullmatch(size, told["sizes"][-1]) and told["sizes"][-1] not in told["sizes"][:told["sizes_of_task"]]
 
 
+@pytest.mark.parametrize("task, was, low", [("softmax", "float highest = row[0], sum", "-1000")] + [
+    (task, was, low) for task, was in [("max", "float best = in[0];"), ("argmax", None)] for low in ("-1000", "-1e9f", "-3.4e38f")])
+def test_a_maximum_that_begins_at_some_low_number_is_refused(task, was, low, write):
+    """Every element may lie below it."""
+    wrong = """__global__ void where_largest(const float *in, int *out, int n)
+{
+    float best = LOW;
+    int at = 0;
+    for (int i = 0; i < n; i++)
+        if (in[i] > best) {
+            best = in[i];
+            at = i;
+        }
+    if (threadIdx.x == 0)
+        *out = at;
+}
+"""
+    if was:
+        wrong = GOOD[task].replace(was, re.sub(r"(in|row)\[0\]", "LOW", was))
+    told = verdict(write("kernel.cu", wrong.replace("LOW", low)), "--task", task, status=3)
+    assert kinds(told) == {"result"}
+
+
 @pytest.mark.parametrize("task", ["sum", "row_sums", "dot"])
 @pytest.mark.parametrize("least", ["1e-3f", "1e-5f"])
 def test_a_kernel_that_drops_small_values_is_refused(task, least, write):
