@@ -514,6 +514,34 @@ __global__ void reduce(const float *in, float *out, int n)
     assert "result" in kinds(wrong)
 
 
+def test_the_stronger_barrier_is_named_though_a_smaller_launch_needs_the_weaker(write):
+    """With one element lanes of a warp race; with more, warps do."""
+    task = """
+Title: each element and the next
+Signature: __global__ void pairs(const int *in, int *out, int n)
+Block: 64
+Grid: 1
+Shared: 4 * block
+Argument: in  input  i32[n + 1] integers(-9, 9)
+Argument: out output i32[n]
+Argument: n   scalar i32        n
+Sizes: 1 60
+Expect: out[i] = in[i] + in[i + 1]
+"""
+    kernel = """__global__ void pairs(const int *in, int *out, int n)
+{
+    extern __shared__ int s[];
+    if (threadIdx.x <= n)
+        s[threadIdx.x] = in[threadIdx.x];
+    if (threadIdx.x < n)
+        out[threadIdx.x] = s[threadIdx.x] + s[threadIdx.x + 1];
+}
+"""
+    told = verdict(write("kernel.cu", kernel), "--task", write("a.task", task), status=3)
+    (race,) = [reason for reason in told["reasons"] if reason["kind"] == "race"]
+    assert race["where"].startswith("n = 1,") and "no __syncthreads() between line 5 and line 7" in race["message"]
+
+
 # ---- several kernels, launched in order ----------------------------------------------------------------------
 
 TWO_PASSES = """
