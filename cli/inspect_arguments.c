@@ -124,9 +124,9 @@ static int parse_shown(struct shown *shown, const char *text, const struct argum
     unsigned long long number = isdigit((unsigned char)text[0]) ? strtoull(text, &end, 10) : 0, count = SHOWN_DEFAULT;
     if (end && *end == ':' && isdigit((unsigned char)end[1])) count = strtoull(end + 1, &end, 10);
     if (!end || errno || *end)
-        return fail_usage("--print takes K[:N], an argument's number and how many elements, not '%s'", text);
+        return fail_usage("--print takes K[:N], an argument's number and a number of elements, not '%s'", text);
     if (number >= arguments->count || !arguments->items[number].is_buffer)
-        return fail_usage("--print %s: argument %llu is no buffer; there are %zu arguments, numbered from 0", text, number,
+        return fail_usage("--print %s: argument %llu is not a buffer; there are %zu arguments, numbered from 0", text, number,
                           arguments->count);
     const uint64_t all = arguments->items[number].count;
     *shown = (struct shown){.argument = (size_t)number, .count = count < all ? count : all};
@@ -160,7 +160,7 @@ static int parse_expected(struct shown *shown, const char *text, const struct ar
     if (!end || errno || *end != '=' || !end[1])
         return fail_usage("--expect takes K=V[,V...], an argument's number and what its first elements must be, not '%s'", text);
     if (number >= arguments->count || !arguments->items[number].is_buffer)
-        return fail_usage("--expect %s: argument %llu is no buffer; there are %zu arguments, numbered from 0", text, number,
+        return fail_usage("--expect %s: argument %llu is not a buffer; there are %zu arguments, numbered from 0", text, number,
                           arguments->count);
     *shown = (struct shown){.argument = (size_t)number};
     return parse_wanted(shown, text, end + 1, &arguments->items[number]);

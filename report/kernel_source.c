@@ -594,22 +594,38 @@ static bool read_shared(const char *text, const char *at, const char *end, const
     return false;
 }
 
-/* What every array of that name and of so many bytes is; its rank is 0 where their extents differ.  false: there is none,
- * or of several types. */
-static bool find_shared(const char *text, const char *name, size_t length, uint64_t nbytes, struct shared_array *array) {
-    static const char shared[] = "__shared__";
-    bool is_found = false;
-    for (const char *at = text; at && (at = find_word(at, shared, strlen(shared)));) {
+/* Whether it is a function, "float get(const float *table) { return", whose parameters are no variables. */
+static bool is_function(const char *at, const char *end) {
+    const size_t before = strcspn(at, "([={;");
+    return at + before < end && at[before] == '(';
+}
+
+/* What every array of that name and of so many bytes that such a word declares is; false: there is none, or of several
+ * types. */
+static bool find_declared(const char *text, const char *word, const char *name, size_t length, uint64_t nbytes,
+                          struct shared_array *array) {
+    bool is_found = array->type[0];
+    for (const char *at = text; at && (at = find_word(at, word, strlen(word)));) {
         struct shared_array other;
-        at += strlen(shared);
-        if (!read_shared(text, at, at + strcspn(at, ";"), name, length, nbytes, &other)) continue;
+        at += strlen(word);
+        const char *end = at + strcspn(at, ";");
+        if (is_function(at, end) || !read_shared(text, at, end, name, length, nbytes, &other)) continue;
         if (is_found && strcmp(array->type, other.type)) return false;
         const bool is_another = is_found && memcmp(array->extents, other.extents, sizeof other.extents);
         *array = other;
         if (is_another) array->rank = 0;
         is_found = true;
     }
-    return is_found;
+    return true;
+}
+
+/* The array of shared memory, or the module's, of that name; its rank is 0 where extents of several differ. */
+static bool find_shared(const char *text, const char *name, size_t length, uint64_t nbytes, struct shared_array *array) {
+    static const char *const words[] = {"__shared__", "__device__", "__constant__", "__managed__"};
+    *array = (struct shared_array){.rank = 0};
+    for (size_t w = 0; text && w < sizeof words / sizeof *words; w++)
+        if (!find_declared(text, words[w], name, length, nbytes, array)) return false;
+    return array->type[0];
 }
 
 /* "index 32 of `t`" as `t[1][0]`, where it has several extents; otherwise as it is. */

@@ -519,6 +519,8 @@ bool simt_lay_out(struct image *image, const struct image *sibling, struct memor
 uint64_t simt_variable_address(const struct image *image, const struct variable *variable);
 /* The variable of shared memory that has the address: `array`, unless that is NULL.  false: there is none. */
 bool simt_shared_array(const struct launch *launch, const struct variable *array, uint64_t address, struct placed *found);
+/* The module's variable of global or constant memory that has the address, or whose begin or end is the nearest. */
+bool simt_global_variable(const struct launch *launch, uint64_t address, struct placed *found);
 const struct layout *simt_layout(const struct image *image, const struct function *function);
 uint64_t simt_function_address(const struct function *function);
 const struct function *simt_function_at(const struct image *image, uint64_t address); /* NULL: none */
@@ -597,6 +599,7 @@ unsigned char *simt_generic_bytes(const struct warp *warp, uint32_t lane, uint64
 
 /* deadlock.c */
 void simt_deadlock_say(struct warp *warp, struct path *path); /* who waits with the path, and for whom */
+void simt_parted_say(struct warp *warp, struct path *path); /* who waits at which of two barriers */
 
 /* warp.c */
 enum { POLLS_TURN = 64 }; /* polls of a warp after which others get their turn */
