@@ -78,6 +78,11 @@ static const char *data_name(const struct trial *trial) {
     return shown->contents[trial->set < shown->content_count ? trial->set : shown->content_count - 1];
 }
 
+/* In a small launch the lanes of one warp alone may race, where in a larger one warps do: what cures both is said. */
+static bool is_stronger(const struct judge_reason *a, const struct judge_reason *b) {
+    return strstr(a->message, "no __syncthreads()") && strstr(b->message, "no __syncwarp()");
+}
+
 static void refuse(struct trial *trial, const struct judge_reason *reason) {
     struct judge_verdict *verdict = trial->judging->verdict;
     trial->is_refused = true;
@@ -85,6 +90,8 @@ static void refuse(struct trial *trial, const struct judge_reason *reason) {
         if (!is_alike(&verdict->reasons[i], reason)) continue;
         verdict->reasons[i].launches += verdict->reasons[i].last_launch != verdict->launches;
         verdict->reasons[i].last_launch = verdict->launches;
+        if (is_stronger(reason, &verdict->reasons[i]))
+            memcpy(verdict->reasons[i].message, reason->message, sizeof reason->message);
         return;
     }
     if (verdict->reason_count == JUDGE_REASONS_MAX) return;

@@ -514,6 +514,34 @@ __global__ void reduce(const float *in, float *out, int n)
     assert "result" in kinds(wrong)
 
 
+def test_the_stronger_barrier_is_named_though_a_smaller_launch_needs_the_weaker(write):
+    """With one element lanes of a warp race; with more, warps do."""
+    task = """
+Title: each element and the next
+Signature: __global__ void pairs(const int *in, int *out, int n)
+Block: 64
+Grid: 1
+Shared: 4 * block
+Argument: in  input  i32[n + 1] integers(-9, 9)
+Argument: out output i32[n]
+Argument: n   scalar i32        n
+Sizes: 1 60
+Expect: out[i] = in[i] + in[i + 1]
+"""
+    kernel = """__global__ void pairs(const int *in, int *out, int n)
+{
+    extern __shared__ int s[];
+    if (threadIdx.x <= n)
+        s[threadIdx.x] = in[threadIdx.x];
+    if (threadIdx.x < n)
+        out[threadIdx.x] = s[threadIdx.x] + s[threadIdx.x + 1];
+}
+"""
+    told = verdict(write("kernel.cu", kernel), "--task", write("a.task", task), status=3)
+    (race,) = [reason for reason in told["reasons"] if reason["kind"] == "race"]
+    assert race["where"].startswith("n = 1,") and "no __syncthreads() between line 5 and line 7" in race["message"]
+
+
 # ---- several kernels, launched in order ----------------------------------------------------------------------
 
 TWO_PASSES = """
@@ -841,6 +869,29 @@ def test_a_kernel_that_is_wrong_at_one_size_is_refused(task, was, now, size, wri
     told = verdict(write("kernel.cu", GOOD[task].replace(was, now, 1)), "--task", task, status=3)
     assert kinds(told) == {"result"} and re.match(f"n = ({size}),", told["reasons"][0]["where"])
     assert re.fullmatch(size, told["sizes"][-1]) and told["sizes"][-1] not in told["sizes"][:told["sizes_of_task"]]
+
+
+@pytest.mark.parametrize("task, was, low", [("softmax", "float highest = row[0], sum", "-1000")] + [
+    (task, was, low) for task, was in [("max", "float best = in[0];"), ("argmax", None)] for low in ("-1000", "-1e9f", "-3.4e38f")])
+def test_a_maximum_that_begins_at_some_low_number_is_refused(task, was, low, write):
+    """Every element may lie below it."""
+    wrong = """__global__ void where_largest(const float *in, int *out, int n)
+{
+    float best = LOW;
+    int at = 0;
+    for (int i = 0; i < n; i++)
+        if (in[i] > best) {
+            best = in[i];
+            at = i;
+        }
+    if (threadIdx.x == 0)
+        *out = at;
+}
+"""
+    if was:
+        wrong = GOOD[task].replace(was, re.sub(r"(in|row)\[0\]", "LOW", was))
+    told = verdict(write("kernel.cu", wrong.replace("LOW", low)), "--task", task, status=3)
+    assert kinds(told) == {"result"}
 
 
 @pytest.mark.parametrize("task", ["sum", "row_sums", "dot"])
