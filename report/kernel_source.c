@@ -88,18 +88,22 @@ static uint64_t evaluate(const char *text, const char *at, const char *end, size
                          bool *is_known);
 static bool read_extent(const char *text, const char *at, const char *end, uint64_t extent[3], int depth);
 
-/* The number that a name stands for, where the text gives it one: `name = 5;` or `#define name 5`. */
+/* The number that a name stands for, where the text gives it one: `name = 5;` or `#define name 5`.  Each definition that gives
+ * none counts as several levels, so that names which stand for one another are not followed without end. */
 static uint64_t value_of(struct expression *of, const char *name, size_t length) {
-    for (const char *at = of->text; (at = find_word(at, name, length)); at += length) {
+    enum { FAILED_DEPTH = 4 };
+    int depth = of->depth + 1;
+    for (const char *at = of->text; depth <= EXPRESSION_DEPTH_MAX && (at = find_word(at, name, length)); at += length) {
         const char *behind = skip_blanks(at + length), *before = at;
         while (before > of->text && isspace((unsigned char)before[-1])) before--;
         bool is_macro = before - of->text >= 7 && !strncmp(before - 7, "#define", 7);
-        const char *end = behind + strcspn(behind, is_macro ? "\n" : ";,\n");
+        const char *end = behind + strcspn(behind, is_macro ? "\n" : ";,\n"), *again = find_word(behind, name, length);
         if (!is_macro && (behind[0] != '=' || behind[1] == '=')) continue;
-        bool is_known = of->depth < EXPRESSION_DEPTH_MAX;
-        uint64_t value =
-            is_known ? evaluate(of->text, behind + !is_macro, end, of->element_nbytes, of->depth + 1, &is_known) : 0;
+        if (again && again < end) continue; /* n = n / 2 */
+        bool is_known;
+        uint64_t value = evaluate(of->text, behind + !is_macro, end, of->element_nbytes, depth, &is_known);
         if (is_known) return value;
+        depth += FAILED_DEPTH;
     }
     of->is_known = false;
     return 0;
@@ -316,14 +320,15 @@ static size_t members_nbytes(const char *text, const char *at, const char *end) 
         for (const char *item = at; item < stop; item = item_end(item, stop) + 1) {
             struct kernel_parameter member;
             const char *item_stop = item_end(item, stop), *bracket = memchr(item, '[', (size_t)(item_stop - item));
+            const char *close = bracket ? behind_bracket(bracket) : NULL;
             bool is_known = true;
             read_parameter(item, item_stop, &member);
             if (item == at) resolve(text, &member);
             if (item == at) size = memchr(item, '*', (size_t)(item_stop - item)) ? sizeof(uint64_t) : type_nbytes(member.type);
-            if (!size || memchr(item, '(', (size_t)(item_stop - item))) return 0;
-            const uint64_t count = bracket ? evaluate(text, bracket + 1, behind_bracket(bracket) - 1, 4, 0, &is_known) : 1;
+            if (!size || memchr(item, '(', (size_t)(item_stop - item)) || (bracket && (!close || close > item_stop))) return 0;
+            const uint64_t count = close ? evaluate(text, bracket + 1, close - 1, 4, 0, &is_known) : 1;
             const size_t own = size % 3 ? size > 16 ? 16 : size : size / 3; /* float3 is aligned as a float */
-            if (!is_known || own & (own - 1) || (bracket && *skip_blanks(behind_bracket(bracket)) == '[')) return 0;
+            if (!is_known || own & (own - 1) || (close && *skip_blanks(close) == '[')) return 0;
             if (own > alignment) alignment = own;
             nbytes = (nbytes + own - 1) / own * own + count * size;
         }
