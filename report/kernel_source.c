@@ -467,15 +467,25 @@ static void read_launch_arguments(const char *text, const char *open, struct ker
     }
 }
 
-/* name<<<grid, block, shared>>>(arguments) */
-static void read_launch(const char *text, const char *name, size_t length, struct kernel_source *source) {
+/* Whether the texts are the same but for blanks: "<float, 64>" and "<float,64>". */
+static bool is_same_but_blanks(const char *one, const char *one_end, const char *other) {
+    for (;; one++, other++) {
+        while (one < one_end && isspace((unsigned char)*one)) one++;
+        other = skip_blanks(other);
+        if (one == one_end || *one != *other) return one == one_end && !*other;
+    }
+}
+
+/* name<<<grid, block, shared>>>(arguments), of an instance with such arguments of its template; NULL: of any. */
+static bool read_launch(const char *text, const char *name, size_t length, const char *instance, struct kernel_source *source) {
     for (const char *at = text; (at = find_word(at, name, length)); at += length) {
         const char *open = strstr(at, "<<<");
         if (!open || memchr(at, ';', (size_t)(open - at)) || memchr(at, '(', (size_t)(open - at))) continue;
+        if (instance && !is_same_but_blanks(at + length, open, instance)) continue;
         const char *close = strstr(open, ">>>"), *grid = open + 3;
-        if (!close) return;
+        if (!close) return false;
         const char *grid_end = item_end(grid, close), *block = grid_end + 1;
-        if (block >= close) return;
+        if (block >= close) return false;
         const char *block_end = item_end(block, close);
         source->has_launch = read_extent(text, grid, grid_end, source->grid, 0) &&
                              read_extent(text, block, block_end, source->block, 0);
@@ -486,8 +496,9 @@ static void read_launch(const char *text, const char *name, size_t length, struc
             source->shared = is_known ? nbytes : 0;
         }
         read_launch_arguments(text, skip_blanks(close + 3), source);
-        return;
+        return true;
     }
+    return false;
 }
 
 /* What the first use of the pointer's elements in the kernel's body does to them: atomicAdd(&bins[i], 1), bins[i] += 1,
@@ -589,7 +600,8 @@ bool kernel_source_read(const char *text, const char *name, struct kernel_source
             if (!parameter->nbytes) parameter->nbytes = struct_nbytes(plain, parameter->type);
         }
         read_uses(behind, source);
-        read_launch(plain, name, length, source);
+        const char *of_template = strchr(instance, '<');
+        if (!of_template || !read_launch(plain, name, length, of_template, source)) read_launch(plain, name, length, NULL, source);
     }
     free(plain);
     return behind != NULL;

@@ -224,3 +224,18 @@ def test_a_file_without_a_kernel_is_told_as_one(write):
     path = write("none.cu", "__device__ int f() { return 1; }\n")
     done = run("inspect", path)
     assert (done.returncode, done.stderr) == (1, f"warpfold: {path} has no kernel (__global__)\n")
+
+
+@needs_nvcc
+def test_each_instance_of_a_template_has_its_own_launch(write, compiling):
+    path = write("instances.cu", """template <typename T, int B> __global__ void f(T *out) { out[blockIdx.x * B + threadIdx.x] = B; }
+int main() {
+    float *a;
+    cudaMalloc(&a, 256 * sizeof(float));
+    f<float,128><<<2, 128>>>(a);
+    f < float, 64 ><<<4, 64>>>(a);
+}
+""")
+    for size, grid in ((128, 2), (64, 4), (32, 2)):  # of the last there is none: the first
+        said = run("inspect", path, "--kernel", f"f<float, {size}>", env=compiling).stderr
+        assert f"--grid {grid} --block {size if size > 32 else 128} --arg 'f32[256]' --print 0" in said
