@@ -613,15 +613,18 @@ bool kernel_source_read(const char *text, const char *name, struct kernel_source
 static size_t padding_of(size_t element_nbytes) { return element_nbytes < 4 ? 4 / element_nbytes : 1; }
 
 /* How many of the last extents of "q[32][4][8]" make rows of so many elements: of 8 one, of 32 two.  0: none do, or all.
- * *open: the bracket of the first of them. */
-static size_t extents_of_row(const char *text, const char *at, const char *end, uint64_t elements, const char **open) {
+ * *open: the bracket of the first of them; *close: behind the last. */
+static size_t extents_of_row(const char *text, const char *at, const char *end, uint64_t elements, const char **open,
+                             const char **close) {
     enum { EXTENTS_MAX = 4 };
     const char *brackets[EXTENTS_MAX];
     size_t rank = 0;
-    for (const char *next = at; (next = memchr(next, '[', (size_t)(end - next))) && rank < EXTENTS_MAX; rank++) {
+    *close = at;
+    for (const char *next; (next = memchr(*close, '[', (size_t)(end - *close))); rank++) {
+        const char *behind = rank < EXTENTS_MAX ? behind_bracket(next) : NULL;
+        if (!behind || behind > end) return 0;
         brackets[rank] = next;
-        next = behind_bracket(next);
-        if (!next || next > end) return 0;
+        *close = behind;
     }
     uint64_t product = 1;
     for (size_t count = 1; count < rank; count++) {
@@ -654,12 +657,11 @@ static void put_padded(const char *open, size_t count, uint64_t elements, size_t
 /* A declaration of one array, "tile[32][32]" for rows of 32; false: it has no rows of so many bytes. */
 static bool read_rows(const char *text, const char *at, const char *end, const char *type, uint64_t nbytes,
                       struct kernel_rows *rows) {
-    const char *first = memchr(at, '[', (size_t)(end - at)), *open, *word = first, *close = first;
+    const char *open, *close, *word = memchr(at, '[', (size_t)(end - at));
     rows->element_nbytes = type_nbytes(type);
-    if (!first || !rows->element_nbytes || nbytes % rows->element_nbytes) return false;
-    const size_t count = extents_of_row(text, at, end, nbytes / rows->element_nbytes, &open);
+    if (!word || !rows->element_nbytes || nbytes % rows->element_nbytes) return false;
+    const size_t count = extents_of_row(text, at, end, nbytes / rows->element_nbytes, &open, &close);
     while (word > at && is_word(word[-1])) word--;
-    for (const char *next = first; next && next < end; next = memchr(close, '[', (size_t)(end - close))) close = behind_bracket(next);
     if (!count || close - word >= KERNEL_WORD / 2) return false;
     const int before = snprintf(rows->padded, KERNEL_WORD, "%.*s", (int)(open - word), word);
     snprintf(rows->name, KERNEL_WORD, "%.*s", (int)(close - word), word);
