@@ -88,18 +88,22 @@ static uint64_t evaluate(const char *text, const char *at, const char *end, size
                          bool *is_known);
 static bool read_extent(const char *text, const char *at, const char *end, uint64_t extent[3], int depth);
 
-/* The number that a name stands for, where the text gives it one: `name = 5;` or `#define name 5`. */
+/* The number that a name stands for, where the text gives it one: `name = 5;` or `#define name 5`.  Each definition that gives
+ * none counts as several levels, so that names which stand for one another are not followed without end. */
 static uint64_t value_of(struct expression *of, const char *name, size_t length) {
-    for (const char *at = of->text; (at = find_word(at, name, length)); at += length) {
+    enum { FAILED_DEPTH = 4 };
+    int depth = of->depth + 1;
+    for (const char *at = of->text; depth <= EXPRESSION_DEPTH_MAX && (at = find_word(at, name, length)); at += length) {
         const char *behind = skip_blanks(at + length), *before = at;
         while (before > of->text && isspace((unsigned char)before[-1])) before--;
         bool is_macro = before - of->text >= 7 && !strncmp(before - 7, "#define", 7);
-        const char *end = behind + strcspn(behind, is_macro ? "\n" : ";,\n");
+        const char *end = behind + strcspn(behind, is_macro ? "\n" : ";,\n"), *again = find_word(behind, name, length);
         if (!is_macro && (behind[0] != '=' || behind[1] == '=')) continue;
-        bool is_known = of->depth < EXPRESSION_DEPTH_MAX;
-        uint64_t value =
-            is_known ? evaluate(of->text, behind + !is_macro, end, of->element_nbytes, of->depth + 1, &is_known) : 0;
+        if (again && again < end) continue; /* n = n / 2 */
+        bool is_known;
+        uint64_t value = evaluate(of->text, behind + !is_macro, end, of->element_nbytes, depth, &is_known);
         if (is_known) return value;
+        depth += FAILED_DEPTH;
     }
     of->is_known = false;
     return 0;
@@ -316,14 +320,15 @@ static size_t members_nbytes(const char *text, const char *at, const char *end) 
         for (const char *item = at; item < stop; item = item_end(item, stop) + 1) {
             struct kernel_parameter member;
             const char *item_stop = item_end(item, stop), *bracket = memchr(item, '[', (size_t)(item_stop - item));
+            const char *close = bracket ? behind_bracket(bracket) : NULL;
             bool is_known = true;
             read_parameter(item, item_stop, &member);
             if (item == at) resolve(text, &member);
             if (item == at) size = memchr(item, '*', (size_t)(item_stop - item)) ? sizeof(uint64_t) : type_nbytes(member.type);
-            if (!size || memchr(item, '(', (size_t)(item_stop - item))) return 0;
-            const uint64_t count = bracket ? evaluate(text, bracket + 1, behind_bracket(bracket) - 1, 4, 0, &is_known) : 1;
+            if (!size || memchr(item, '(', (size_t)(item_stop - item)) || (bracket && (!close || close > item_stop))) return 0;
+            const uint64_t count = close ? evaluate(text, bracket + 1, close - 1, 4, 0, &is_known) : 1;
             const size_t own = size % 3 ? size > 16 ? 16 : size : size / 3; /* float3 is aligned as a float */
-            if (!is_known || own & (own - 1) || (bracket && *skip_blanks(behind_bracket(bracket)) == '[')) return 0;
+            if (!is_known || own & (own - 1) || (close && *skip_blanks(close) == '[')) return 0;
             if (own > alignment) alignment = own;
             nbytes = (nbytes + own - 1) / own * own + count * size;
         }
@@ -462,15 +467,25 @@ static void read_launch_arguments(const char *text, const char *open, struct ker
     }
 }
 
-/* name<<<grid, block, shared>>>(arguments) */
-static void read_launch(const char *text, const char *name, size_t length, struct kernel_source *source) {
+/* Whether the texts are the same but for blanks: "<float, 64>" and "<float,64>". */
+static bool is_same_but_blanks(const char *one, const char *one_end, const char *other) {
+    for (;; one++, other++) {
+        while (one < one_end && isspace((unsigned char)*one)) one++;
+        other = skip_blanks(other);
+        if (one == one_end || *one != *other) return one == one_end && !*other;
+    }
+}
+
+/* name<<<grid, block, shared>>>(arguments), of an instance with such arguments of its template; NULL: of any. */
+static bool read_launch(const char *text, const char *name, size_t length, const char *instance, struct kernel_source *source) {
     for (const char *at = text; (at = find_word(at, name, length)); at += length) {
         const char *open = strstr(at, "<<<");
         if (!open || memchr(at, ';', (size_t)(open - at)) || memchr(at, '(', (size_t)(open - at))) continue;
+        if (instance && !is_same_but_blanks(at + length, open, instance)) continue;
         const char *close = strstr(open, ">>>"), *grid = open + 3;
-        if (!close) return;
+        if (!close) return false;
         const char *grid_end = item_end(grid, close), *block = grid_end + 1;
-        if (block >= close) return;
+        if (block >= close) return false;
         const char *block_end = item_end(block, close);
         source->has_launch = read_extent(text, grid, grid_end, source->grid, 0) &&
                              read_extent(text, block, block_end, source->block, 0);
@@ -481,8 +496,9 @@ static void read_launch(const char *text, const char *name, size_t length, struc
             source->shared = is_known ? nbytes : 0;
         }
         read_launch_arguments(text, skip_blanks(close + 3), source);
-        return;
+        return true;
     }
+    return false;
 }
 
 /* What the first use of the pointer's elements in the kernel's body does to them: atomicAdd(&bins[i], 1), bins[i] += 1,
@@ -584,7 +600,8 @@ bool kernel_source_read(const char *text, const char *name, struct kernel_source
             if (!parameter->nbytes) parameter->nbytes = struct_nbytes(plain, parameter->type);
         }
         read_uses(behind, source);
-        read_launch(plain, name, length, source);
+        const char *of_template = strchr(instance, '<');
+        if (!of_template || !read_launch(plain, name, length, of_template, source)) read_launch(plain, name, length, NULL, source);
     }
     free(plain);
     return behind != NULL;
@@ -596,15 +613,18 @@ bool kernel_source_read(const char *text, const char *name, struct kernel_source
 static size_t padding_of(size_t element_nbytes) { return element_nbytes < 4 ? 4 / element_nbytes : 1; }
 
 /* How many of the last extents of "q[32][4][8]" make rows of so many elements: of 8 one, of 32 two.  0: none do, or all.
- * *open: the bracket of the first of them. */
-static size_t extents_of_row(const char *text, const char *at, const char *end, uint64_t elements, const char **open) {
+ * *open: the bracket of the first of them; *close: behind the last. */
+static size_t extents_of_row(const char *text, const char *at, const char *end, uint64_t elements, const char **open,
+                             const char **close) {
     enum { EXTENTS_MAX = 4 };
     const char *brackets[EXTENTS_MAX];
     size_t rank = 0;
-    for (const char *next = at; (next = memchr(next, '[', (size_t)(end - next))) && rank < EXTENTS_MAX; rank++) {
+    *close = at;
+    for (const char *next; (next = memchr(*close, '[', (size_t)(end - *close))); rank++) {
+        const char *behind = rank < EXTENTS_MAX ? behind_bracket(next) : NULL;
+        if (!behind || behind > end) return 0;
         brackets[rank] = next;
-        next = behind_bracket(next);
-        if (!next || next > end) return 0;
+        *close = behind;
     }
     uint64_t product = 1;
     for (size_t count = 1; count < rank; count++) {
@@ -637,12 +657,11 @@ static void put_padded(const char *open, size_t count, uint64_t elements, size_t
 /* A declaration of one array, "tile[32][32]" for rows of 32; false: it has no rows of so many bytes. */
 static bool read_rows(const char *text, const char *at, const char *end, const char *type, uint64_t nbytes,
                       struct kernel_rows *rows) {
-    const char *first = memchr(at, '[', (size_t)(end - at)), *open, *word = first, *close = first;
+    const char *open, *close, *word = memchr(at, '[', (size_t)(end - at));
     rows->element_nbytes = type_nbytes(type);
-    if (!first || !rows->element_nbytes || nbytes % rows->element_nbytes) return false;
-    const size_t count = extents_of_row(text, at, end, nbytes / rows->element_nbytes, &open);
+    if (!word || !rows->element_nbytes || nbytes % rows->element_nbytes) return false;
+    const size_t count = extents_of_row(text, at, end, nbytes / rows->element_nbytes, &open, &close);
     while (word > at && is_word(word[-1])) word--;
-    for (const char *next = first; next && next < end; next = memchr(close, '[', (size_t)(end - close))) close = behind_bracket(next);
     if (!count || close - word >= KERNEL_WORD / 2) return false;
     const int before = snprintf(rows->padded, KERNEL_WORD, "%.*s", (int)(open - word), word);
     snprintf(rows->name, KERNEL_WORD, "%.*s", (int)(close - word), word);

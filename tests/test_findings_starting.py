@@ -186,6 +186,15 @@ int main() {
     walk<<<2, 32>>>(d, p);
 }
 """, "--grid 2 --block 32 --arg 'u8[1536]=zeros' --arg 'u8[2560]' --print 1"),
+    "numbers that only a run tells, and names that stand for one another": ("""__global__ void f(int *o) { o[threadIdx.x] = 1; }
+int main(int count, char **) {
+    int *o, m, n = count;
+    n = n / 2; n = n + 1; n = m + 1; m = n + 1; n = m + 2; m = n + 2; n = m + 3; m = n + 3; n = m + 4; m = n + 4;
+    dim3 grid(n, m, grid.x), block(grid.x, block.y);
+    cudaMalloc(&o, n * 4);
+    f<<<grid, block>>>(o);
+}
+""", "--grid 1 --block 32 --arg 'i32[32]' --print 0"),
     "a kernel in a header": ("""#include "kernel.cuh"
 int main() { int *x; cudaMalloc(&x, 256 * sizeof(int)); add_one<<<4, 64>>>(x); }
 """, "--grid 4 --block 64 --arg 'i32[256]=zeros' --print 0"),
@@ -215,3 +224,18 @@ def test_a_file_without_a_kernel_is_told_as_one(write):
     path = write("none.cu", "__device__ int f() { return 1; }\n")
     done = run("inspect", path)
     assert (done.returncode, done.stderr) == (1, f"warpfold: {path} has no kernel (__global__)\n")
+
+
+@needs_nvcc
+def test_each_instance_of_a_template_has_its_own_launch(write, compiling):
+    path = write("instances.cu", """template <typename T, int B> __global__ void f(T *out) { out[blockIdx.x * B + threadIdx.x] = B; }
+int main() {
+    float *a;
+    cudaMalloc(&a, 256 * sizeof(float));
+    f<float,128><<<2, 128>>>(a);
+    f < float, 64 ><<<4, 64>>>(a);
+}
+""")
+    for size, grid in ((128, 2), (64, 4), (32, 2)):  # of the last there is none: the first
+        said = run("inspect", path, "--kernel", f"f<float, {size}>", env=compiling).stderr
+        assert f"--grid {grid} --block {size if size > 32 else 128} --arg 'f32[256]' --print 0" in said
