@@ -77,29 +77,27 @@ static void set_tiles(struct job *job, struct job *packed, int64_t tile) {
     job->packed = packed;
 }
 
-/* Groups whose elements lie apart, but nearer than their neighbours': as rows, where lanes go along those. */
-static void choose_packed_rows(struct job *job, struct job *packed, int threads) {
+/* Groups whose elements lie apart, but nearer than their neighbours': as rows, where lanes go along those; else false. */
+static bool choose_packed_rows(struct job *job, struct job *packed, int threads) {
     enum { ROWS_NBYTES = 1 << 15, LEAST_COUNT = 8 };
     const struct dimension *last = &job->dimension[job->ndim - 1];
     const int64_t nbytes = (int64_t)job->view.nbytes, count = job->view.count, row_nbytes = count * nbytes;
     const int64_t stride = job->view.stride_bytes[0][0], apart = last->stride_bytes[0];
     int64_t rows = ROWS_NBYTES / (row_nbytes + 1) + 1;
     bool are_near = stride > nbytes && (apart > stride || apart < -stride);
-    if (job->counts_groups >= 0 || job->view.ndim != 1 || job->panel != NO_PANEL || !are_near) return;
-    if (count < LEAST_COUNT || count > WF_ROW_COUNT_MAX || last->length < 2) return;
+    if (job->counts_groups >= 0 || job->view.ndim != 1 || job->panel != NO_PANEL || !are_near) return false;
+    if (count < LEAST_COUNT || count > WF_ROW_COUNT_MAX || last->length < 2) return false;
     while (rows > 1 && rows * threads > last->length) rows /= 2;
     job->inner = (struct dimension){1, {0, 0}, last->result_stride_bytes, last->number_stride};
     plan_packed(packed, job, rows, row_nbytes, nbytes);
     if (packed->uses_rows) set_tiles(job, packed, rows);
+    return packed->uses_rows;
 }
 
 void wf_job_choose_packing(struct job *job, struct job *packed, int threads) {
     struct dimension *last = &job->dimension[job->ndim - 1];
     int64_t results = last->length;
-    if (!is_worth_packing(job)) {
-        choose_packed_rows(job, packed, threads);
-        return;
-    }
+    if (choose_packed_rows(job, packed, threads) || !is_worth_packing(job)) return;
     int outer = last->length < WF_STRIP_COLUMNS ? find_outer(job) : -1;
     if (outer >= 0) results *= job->dimension[outer].length;
     int64_t columns = packed_results(job, results, threads);

@@ -230,15 +230,16 @@ static void choose_panels(struct job *job, int threads) {
 
 /* Whether lanes go along each group's pairs, whose elements lie side by side. */
 static bool are_rows_of_pairs(const struct job *job) {
-    enum { LEAST = 40, LEAST_INTEGERS = 8, MOST_FLOATS = WF_ROW_DOTS_MAX };
+    enum { LEAST = 32, LEAST_F64 = 20, LEAST_INTEGERS = 8, MOST_FLOATS = WF_ROW_DOTS_MAX };
     const bool is_float = wf_type_is_float(job->grouped->empty->type);
     bool of_index;
     enum wf_part part;
     const struct wf_view *view = &job->view;
     const int64_t count = wf_job_group_count(job), nbytes = (int64_t)view->nbytes;
+    const int64_t least = !is_float ? LEAST_INTEGERS : nbytes == 8 ? LEAST_F64 : LEAST;
     return wf_job_short_parts(job, &part, &of_index) == WF_PART_DOT && job->counts_groups < 0 && view->ndim == 1 &&
            view->stride_bytes[0][0] == nbytes && view->stride_bytes[1][0] == nbytes &&
-           count >= (is_float ? LEAST : LEAST_INTEGERS) && count <= (is_float ? MOST_FLOATS : WF_ROW_DOTS_MAX);
+           count >= least && count <= (is_float ? MOST_FLOATS : WF_ROW_DOTS_MAX);
 }
 
 /* Whether a group's elements lie side by side. */
@@ -248,9 +249,10 @@ static bool are_rows(const struct job *job) {
     return view->ndim == 1 && view->stride_bytes[0][0] == (int64_t)view->nbytes && !job->labels.positions.index && is_vector;
 }
 
-/* Whether means, variances or their roots of floats are found by lanes along each group. */
+/* Whether means, variances or their roots of floats are found by lanes along each group.  Those of few elements are faster as
+ * columns of a tile, but for roots, of which many are half-way between two floats; means of many through a window. */
 static bool divides_rows(const struct job *job) {
-    enum { LEAST = 8 };
+    enum { LEAST = WF_FEW_ROWS_MAX + 1, LEAST_SEGMENT = 12, MEAN_MAX = 512 };
     const struct wf_grouped *grouped = job->grouped;
     const struct wf_accumulator *empty = grouped->empty;
     const int64_t count = wf_job_group_count(job);
@@ -258,9 +260,10 @@ static bool divides_rows(const struct job *job) {
     enum wf_part part;
     unsigned parts = wf_job_short_parts(job, &part, &of_index);
     if (!parts || part || !wf_type_is_float(empty->type) || !are_rows(job)) return false;
-    if (grouped->result_type != wf_op_result_type(empty->op, empty->type) || count > WF_ROW_COUNT_MAX) return false;
-    if (is_segment) return count > 0 && empty->ddof >= 0;
-    return count >= LEAST && (!(parts & WF_PART_SQUARES) || (empty->ddof >= 0 && count > empty->ddof));
+    if (grouped->result_type != wf_op_result_type(empty->op, empty->type) || count == 0) return false;
+    if (count > (parts & WF_PART_SQUARES ? WF_ROW_COUNT_MAX : MEAN_MAX) || empty->ddof < 0) return false;
+    if (is_segment) return count >= LEAST_SEGMENT || empty->op == WF_STD;
+    return count >= LEAST && count > empty->ddof;
 }
 
 /* Sets whether lanes go along each group's elements: where they lie side by side, and are more than vectors of neighbouring

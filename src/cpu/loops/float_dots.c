@@ -2,6 +2,7 @@
  * is added up for as many rows at a time as a vector has lanes.  Compiled for each tier and type. */
 #include "cpu/dots.h"
 #include "cpu/loops/few_sums.h"
+#include "cpu/loops/row_ends.h"
 
 enum {
     DOT_UNROLL = 2, /* vectors that are added at a time, while one waits for the other */
@@ -89,21 +90,50 @@ APART vi64 find_some_rows(storage *results, const unsigned char *x, int64_t x_st
 
 /* ---- with a bound that is known beforehand ---- */
 
-INLINE struct quick_sums add_quick_row(const unsigned char *x, const unsigned char *y, size_t count) {
+/* Two rows of the same length, and what may be read of the arrays that they are of. */
+struct pair_of_rows {
+    const unsigned char *x, *y, *x_end, *y_end;
+    size_t count;
+};
+
+INLINE struct quick_sums start_quick(vf64 x, vf64 y) {
+    const vf64 product = x * y;
+    return (struct quick_sums){product, IS_F64 ? product_error(x, y, product) : (vf64){0}, magnitude_of_f64(product)};
+}
+
+INLINE void add_quick_vector(struct quick_sums *sums, struct pair_of_rows rows, size_t i) {
+    const unsigned char *x = rows.x + i * sizeof(uword), *y = rows.y + i * sizeof(uword);
+    if (i + LANES <= rows.count)
+        add_quick_product(sums, widen(x), widen(y));
+    else
+        add_quick_product(sums, load_left(x, rows.count - i, rows.x_end), load_left(y, rows.count - i, rows.y_end));
+}
+
+/* Of so few elements that more sums than one would cost more than they save. */
+INLINE struct quick_sums add_short_row(struct pair_of_rows rows) {
+    const size_t count = rows.count;
+    struct quick_sums sums;
+    if (count < LANES)
+        sums = start_quick(load_left(rows.x, count, rows.x_end), load_left(rows.y, count, rows.y_end));
+    else
+        sums = start_quick(widen(rows.x), widen(rows.y));
+    for (size_t i = LANES; i < count; i += LANES) add_quick_vector(&sums, rows, i);
+    return sums;
+}
+
+INLINE struct quick_sums add_quick_row(struct pair_of_rows rows) {
     const size_t nbytes = LANES * sizeof(uword);
-    struct quick_sums sums[QUICK_UNROLL] = {0};
-    size_t i = 0;
-    for (; i + QUICK_UNROLL * LANES <= count; i += QUICK_UNROLL * LANES) {
+    const unsigned char *x = rows.x, *y = rows.y;
+    struct quick_sums sums[QUICK_UNROLL];
+    size_t i = QUICK_UNROLL * LANES;
+    if (rows.count < 2 * QUICK_UNROLL * LANES) return add_short_row(rows);
+    UNROLLED
+    for (int u = 0; u < QUICK_UNROLL; u++, x += nbytes, y += nbytes) sums[u] = start_quick(widen(x), widen(y));
+    for (; i + QUICK_UNROLL * LANES <= rows.count; i += QUICK_UNROLL * LANES) {
         UNROLLED
         for (int u = 0; u < QUICK_UNROLL; u++, x += nbytes, y += nbytes) add_quick_product(&sums[u], widen(x), widen(y));
     }
-    for (; i + LANES <= count; i += LANES, x += nbytes, y += nbytes) add_quick_product(&sums[0], widen(x), widen(y));
-    if (i < count) {
-        uword rest[2][LANES] = {{0}};
-        memcpy(rest[0], x, (count - i) * sizeof(uword));
-        memcpy(rest[1], y, (count - i) * sizeof(uword));
-        add_quick_product(&sums[1], widen((const unsigned char *)rest[0]), widen((const unsigned char *)rest[1]));
-    }
+    for (; i < rows.count; i += LANES) add_quick_vector(&sums[0], rows, i);
     UNROLLED
     for (int u = 1; u < QUICK_UNROLL; u++) sums[0] = join_quick(&sums[0], &sums[u]);
     return sums[0];
@@ -126,14 +156,15 @@ INLINE struct quick_sums join_rows(struct quick_sums rows[LANES]) {
     return rows[0];
 }
 
-/* As find_some_rows. */
-APART vi64 find_quick_rows(storage *results, const unsigned char *x, int64_t x_stride_bytes, const unsigned char *y,
-                           int64_t y_stride_bytes, int rows, size_t count) {
-    struct quick_sums sums[LANES] = {0};
+/* As find_some_rows; pair: the first. */
+APART vi64 find_quick_rows(storage *results, struct pair_of_rows pair, int64_t x_stride_bytes, int64_t y_stride_bytes, int rows) {
+    const vf64 none = {0};
+    struct quick_sums sums[LANES];
     vi64 lost;
-    for (int r = 0; r < rows; r++, x += x_stride_bytes, y += y_stride_bytes) sums[r] = add_quick_row(x, y, count);
+    for (int r = 0; r < rows; r++, pair.x += x_stride_bytes, pair.y += y_stride_bytes) sums[r] = add_quick_row(pair);
+    for (int r = rows; r < LANES; r++) sums[r] = (struct quick_sums){none, none, none};
     struct quick_sums all = join_rows(sums);
-    store_elements(results, rounded_quick(&lost, &all, count));
+    store_elements(results, rounded_quick(&lost, &all, pair.count));
     for (int r = rows; r < LANES; r++) lost[r] = 0;
     return lost;
 }
@@ -144,17 +175,25 @@ INLINE bool any_lane(vi64 lost) {
     return any;
 }
 
+/* What may be read of the rows. */
+INLINE const unsigned char *end_of_rows(const unsigned char *x, int64_t stride_bytes, const struct wf_rows *rows) {
+    int64_t last = (int64_t)(rows->rows - 1) * stride_bytes;
+    return x + (last > 0 ? last : 0) + rows->count * (int64_t)sizeof(uword);
+}
+
 wf_row_dots_function WF_LOOPS_NAME(find_row_dots, TYPE, TIER);
 
 bool WF_LOOPS_NAME(find_row_dots, TYPE, TIER)(const struct wf_rows *rows, const unsigned char *y, int64_t y_stride_bytes,
                                               void *results) {
     bool any = false;
     storage found[LANES];
+    const unsigned char *x_end = end_of_rows(rows->x, rows->stride_bytes, rows), *y_end = end_of_rows(y, y_stride_bytes, rows);
     for (size_t r = 0; r < rows->rows && !any; r += LANES) {
         const unsigned char *at[2] = {rows->x + (int64_t)r * rows->stride_bytes, y + (int64_t)r * y_stride_bytes};
         const size_t count = (size_t)rows->count;
         int taken = rows->rows - r < LANES ? (int)(rows->rows - r) : LANES;
-        if (any_lane(find_quick_rows(found, at[0], rows->stride_bytes, at[1], y_stride_bytes, taken, count)))
+        struct pair_of_rows pair = {at[0], at[1], x_end, y_end, count};
+        if (any_lane(find_quick_rows(found, pair, rows->stride_bytes, y_stride_bytes, taken)))
             any = any_lane(find_some_rows(found, at[0], rows->stride_bytes, at[1], y_stride_bytes, taken, count));
         memcpy((storage *)results + r, found, (size_t)taken * sizeof *found);
     }

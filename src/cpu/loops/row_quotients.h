@@ -4,20 +4,12 @@
 #define WF_CPU_LOOPS_ROW_QUOTIENTS_H
 
 #include "cpu/loops/few_rows.h"
+#include "cpu/loops/row_ends.h"
 
 /* What is added up, as a constant.  are_f64: every sum of values is an f64, so that nothing is lost. */
 struct powers {
     bool squares, are_f64;
 };
-
-/* LANES elements, of which so many are left in the row; behind these -0, which adds nothing.  end: what may be read. */
-INLINE vf64 load_left(const unsigned char *x, size_t left, const unsigned char *end) {
-    const vi64 place = {EACH_LANE(SAME_LANE, 0)};
-    unsigned char copy[LANES * sizeof(uword)];
-    if ((size_t)(end - x) < sizeof copy) x = memcpy(memset(copy, 0, sizeof copy), x, left * sizeof(uword));
-    vi64 is_used = place < (int64_t)left;
-    return (vf64)(((vi64)widen(x) & is_used) | ((vi64)-(vf64){0} & ~is_used));
-}
 
 INLINE void add_powers_of(struct few_sums *sums, vf64 x, struct powers powers) {
     struct pair sum = {sums->value.high + x, {0}};
