@@ -33,10 +33,11 @@ def test_launches(program, tmp_path, schedule):
 
 
 def test_a_kernel_that_launches_itself_for_ever(program, tmp_path):
-    done, report = report_of(tmp_path, "--limit", "10000", program, "for-ever")
+    done, report = report_of(tmp_path, "--limit", "100000", program, "for-ever")
     assert done.returncode == 3, done
     (finding,) = (finding for finding in report["findings"] if finding["kind"] != "leak")
     assert (finding["kind"], finding["kernel"]) == ("runaway", "for_ever")
+    assert 50 < report["kernels"][0]["launches"] <= 100000 // 1024 + 1
 
 
 def test_launches_belong_to_whole_programs(tmp_path):

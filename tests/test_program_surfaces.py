@@ -66,3 +66,25 @@ def test_findings(program, what, kind, message, tmp_path):
     assert done.returncode == 3, done
     found = [each for each in json.loads((tmp_path / "report").read_text())["findings"] if each["kind"] != "leak"]
     assert [each["kind"] for each in found] == [kind] and message in found[0]["message"], found
+
+
+@pytest.fixture(scope="module")
+def sums(tmp_path_factory):
+    options = ["-cudart", "shared", "-std=c++17", "-lineinfo", "-gencode", "arch=compute_75,code=compute_75"]
+    return compiled(tmp_path_factory.mktemp("sums"), "surface_sums", SOURCES / "surface_sums.cu", *options)
+
+
+def test_reductions_and_queries(sums):
+    """The program compares with what one thread after the other would leave."""
+    done = run("run", sums, env=environment())
+    assert done.returncode == 0 and "no findings" in done.stderr, done
+
+
+@pytest.mark.parametrize("what, kind, message", [
+    ("trap", "bounds", "reduces 4 bytes of a surface at (-8,0) of (32,5): in a row, coordinates are bytes"),
+    ("race", "race", "races with the "),
+    ("depth", "bounds", "a question for the depth of what has fewer than three dimensions"),
+    ("format", "unsupported", "txq.channel_order.b32"),
+])
+def test_findings_of_reductions_and_queries(sums, what, kind, message, tmp_path):
+    test_findings(sums, what, kind, message, tmp_path)

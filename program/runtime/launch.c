@@ -169,6 +169,9 @@ static void plan(struct tree *tree) {
     tree->asked[0] = tree->asked[1] = NULL;
 }
 
+/* The least that a launch counts against the limit of its tree, so that kernels that launch themselves for ever end soon. */
+enum { CHILD_COST = 1024 };
+
 static cudaError_t execute_one(const struct request *request, const struct CUkern_st *kernel, struct tree *tree) {
     static simt_message message;
     const struct record_settings *settings = &runtime.record->settings;
@@ -197,7 +200,7 @@ static cudaError_t execute_one(const struct request *request, const struct CUker
     watch_end();
     watch_note(&launch, report, observers != NULL, number);
     const uint64_t instructions = (uint64_t)simt_report_counter_value(report, "instructions", 0);
-    tree->spent += instructions;
+    tree->spent += instructions + CHILD_COST;
     runtime_pass(instructions);
     cudaError_t result = conclude(error, report, &message);
     simt_report_destroy(report);

@@ -12,7 +12,7 @@ static bool is_one_of(const char *base, const char *const *names) {
 }
 
 static bool has_no_result(const struct instruction *instruction) {
-    static const char *const names[] = {"st",     "sust",  "red",   "bra",       "brx",       "ret",     "exit",     "trap",
+    static const char *const names[] = {"st",     "sust",  "sured", "red",       "bra",       "brx",     "ret",      "exit", "trap",
                                         "fence",  "membar", "nanosleep", "prefetch", "prefetchu", "discard", "cp",
                                         "applypriority", "pmevent", "setmaxnreg", "griddepcontrol", "stmatrix", NULL};
     static const char *const barriers[] = {"bar", "barrier", NULL};

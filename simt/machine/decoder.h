@@ -25,6 +25,9 @@ extern const struct instruction_kind simt_control_kinds[], simt_memory_kinds[], 
 
 /* ---- operand.c: where operands are */
 
+/* execute_memory.c: what an atomic of the type does, and its name.  NULL: none of that name. */
+scalar_function *simt_operation(const struct instruction *instruction, enum type type, const char **name);
+
 /* The slot of a register, a special register, an immediate or a fixed address, as `type` reads it.  false: it is
  * none of them. */
 bool simt_operand(struct decoder *decoder, const struct operand *operand, enum type type, slot *result);

@@ -373,7 +373,7 @@ static bool decode_store(struct decoder *decoder, struct code *code) {
     return decode_access(decoder, code, 1, 0);
 }
 
-static scalar_function *find_operation(const struct instruction *instruction, enum type type, const char **name) {
+scalar_function *simt_operation(const struct instruction *instruction, enum type type, const char **name) {
     for (uint32_t m = 0; m < instruction->modifier_count; m++) {
         scalar_function *scalar = simt_scalar_find(instruction->modifiers[m], type);
         *name = instruction->modifiers[m];
@@ -388,7 +388,7 @@ static bool decode_update(struct decoder *decoder, struct code *code, uint32_t f
     enum type type = simt_last_type(instruction);
     uint32_t nbytes = simt_type_nbytes(type);
     const char *name;
-    code->memory.scalar = find_operation(instruction, type, &name);
+    code->memory.scalar = simt_operation(instruction, type, &name);
     if (!code->memory.scalar || !knows_modifiers(instruction, name)) return false;
     bool is_cas = strcmp(name, "cas") == 0;
     if (instruction->operand_count < first + (is_cas ? 3 : 2)) return false;
@@ -419,7 +419,7 @@ static bool decode_reduction(struct decoder *decoder, struct code *code) {
     const struct instruction *instruction = decoder->instruction;
     const char *name;
     if (!simt_has(instruction, "async")) return decode_update(decoder, code, 0);
-    code->memory.scalar = find_operation(instruction, simt_last_type(instruction), &name);
+    code->memory.scalar = simt_operation(instruction, simt_last_type(instruction), &name);
     return code->memory.scalar && decode_transfer(decoder, code, 1, 0) && simt_decode_send(decoder, code);
 }
 

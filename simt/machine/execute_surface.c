@@ -1,10 +1,11 @@
-/* suld and sust: loads and stores of what lies at coordinates of a surface, in a row by bytes.  Each is an access to global
- * memory as any other, for races and counts. */
+/* suld, sust and sured: loads, stores and reductions of what lies at coordinates of a surface, in a row by bytes.  Each is an
+ * access to global memory as any other, for races and counts. */
 #include <stdio.h>
 #include <string.h>
 
 #include "access.h"
 #include "decoder.h"
+#include "element.h"
 #include "lanes.h"
 #include "texture.h"
 
@@ -57,6 +58,7 @@ static void place(struct surface_access *access, uint32_t lane) {
 /* ---- the instruction */
 
 static bool fault(const struct surface_access *access) {
+    static const char *const verbs[] = {[SIMT_LOAD] = "loads", [SIMT_STORE] = "stores", [SIMT_ATOMIC] = "reduces"};
     const simt_texture *surface = &access->surface;
     const uint32_t lane = first_lane(access->outside), rank = surface->rank;
     char what[192], at[48] = "", sizes[48] = "";
@@ -66,7 +68,7 @@ static bool fault(const struct surface_access *access) {
         s += (uint32_t)snprintf(sizes + s, sizeof sizes - s, "%s%u", d ? "," : "", surface->sizes[d] * texel);
     }
     snprintf(what, sizeof what, "%s %u bytes of a surface at (%s) of (%s): in a row, coordinates are bytes",
-             access->request.kind == SIMT_LOAD ? "loads" : "stores", access->request.nbytes, at, sizes);
+             verbs[access->request.kind], access->request.nbytes, at, sizes);
     return simt_texture_stop(access->warp, access->path, access->outside, surface->address, what);
 }
 
@@ -76,6 +78,16 @@ static void clear_results(const struct surface_access *access) {
         if (!(vector->sinks >> e & 1))
             SIMT_FOR_EACH_LANE (lane, access->outside)
                 lane_set(slot_lanes(access->path, vector->slots[e]), vector->widths[e], lane, 0);
+}
+
+static void reduce(struct surface_access *access) {
+    struct request *request = &access->request;
+    const struct memory_code *code = &access->code->memory;
+    const unsigned char *values = slot_lanes(access->path, code->vector.slots[0]);
+    SIMT_FOR_EACH_LANE (lane, request->lanes)
+        element_update(simt_request_host(request, lane), request->nbytes, code->scalar,
+                       lane_get(values, code->vector.widths[0], lane), 0, &request->has_changed);
+    simt_access_mark(request);
 }
 
 static bool access_all(struct surface_access *access, uint32_t lanes, uint64_t handle) {
@@ -89,7 +101,8 @@ static bool access_all(struct surface_access *access, uint32_t lanes, uint64_t h
     if (!access->request.lanes) return true;
     access->request.space = SIMT_GLOBAL;
     if (!simt_access_open(access->warp, access->path, &access->request)) return false;
-    simt_request_perform(access->path, &access->request);
+    if (access->request.kind == SIMT_ATOMIC) reduce(access);
+    else simt_request_perform(access->path, &access->request);
     return true;
 }
 
@@ -118,6 +131,12 @@ static enum outcome execute_store(struct warp *warp, struct path *path, const st
     return execute(&access, mask);
 }
 
+static enum outcome execute_reduction(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    struct surface_access access = {.warp = warp, .path = path, .code = code};
+    simt_request_begin(&access.request, code, SIMT_ATOMIC, 0);
+    return execute(&access, mask);
+}
+
 /* suld.b.GEOMETRY{.CACHE}{.VECTOR}.TYPE.BOUNDARY {d}, [handle, {coordinates}]; sust the other way round */
 static bool decode_surface(struct decoder *decoder, struct code *code, uint32_t value) {
     static const char *const boundaries[] = {[SIMT_BOUNDARY_TRAP] = "trap", [SIMT_BOUNDARY_CLAMP] = "clamp",
@@ -142,4 +161,14 @@ static bool decode_store(struct decoder *decoder, struct code *code) {
     return decode_surface(decoder, code, 1);
 }
 
-const struct instruction_kind simt_surface_kinds[] = {{"suld", decode_load}, {"sust", decode_store}, {NULL, NULL}};
+/* sured.b.OPERATION.GEOMETRY.TYPE.BOUNDARY [handle, {coordinates}], value */
+static bool decode_reduction(struct decoder *decoder, struct code *code) {
+    const char *name;
+    code->execute = execute_reduction;
+    code->memory.order = SIMT_RELAXED;
+    code->memory.scalar = simt_operation(decoder->instruction, simt_last_type(decoder->instruction), &name);
+    return code->memory.scalar && decode_surface(decoder, code, 1);
+}
+
+const struct instruction_kind simt_surface_kinds[] = {
+    {"suld", decode_load}, {"sust", decode_store}, {"sured", decode_reduction}, {NULL, NULL}};

@@ -397,4 +397,66 @@ static bool decode_texture(struct decoder *decoder, struct code *code) {
            simt_decode_texture_address(decoder, code, &instruction->operands[1]);
 }
 
-const struct instruction_kind simt_texture_kinds[] = {{"tex", decode_texture}, {NULL, NULL}};
+/* ---- txq and suq: what the object is */
+
+static int64_t size_of(const simt_texture *texture, uint32_t dimension) {
+    const uint32_t dimensions = texture->rank - texture->is_layered;
+    return dimension < dimensions ? (int64_t)texture->sizes[dimension] : -1;
+}
+
+static int64_t width_of(const simt_texture *texture) { return size_of(texture, 0); }
+static int64_t height_of(const simt_texture *texture) { return size_of(texture, 1); }
+static int64_t depth_of(const simt_texture *texture) { return size_of(texture, 2); }
+static int64_t is_normalised(const simt_texture *texture) { return texture->is_surface ? -1 : texture->is_normalised; }
+
+static int64_t layers_of(const simt_texture *texture) {
+    const bool is_cube = texture->modes[2] == SIMT_TEXTURE_CUBE;
+    return texture->is_layered && !is_cube ? (int64_t)texture->sizes[texture->rank - 1] : -1;
+}
+
+/* Those that a texture of another kind lacks, PTX does not define; the objects' formats and samplers it numbers in OpenCL's way,
+ * which is not there. */
+static const struct query {
+    const char *modifier, *lacking;
+    int64_t (*answer)(const simt_texture *texture); /* -1: it has none */
+} queries[] = {{"width", "", width_of},
+               {"height", "a question for the height of what has one dimension", height_of},
+               {"depth", "a question for the depth of what has fewer than three dimensions", depth_of},
+               {"array_size", "a question for the layers of what has none, or of cubes", layers_of},
+               {"normalized_coords", "a question for the coordinates of a surface", is_normalised}};
+
+static enum outcome execute_query(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    const struct query *query = &queries[code->query.number];
+    unsigned char *results = slot_lanes(path, code->query.result);
+    uint64_t handles[SIMT_LANES];
+    simt_addresses(path, &code->query.address, handles);
+    for (uint32_t rest = mask, lanes; rest; rest &= ~lanes) {
+        simt_texture texture;
+        const uint64_t handle = handles[first_lane(rest)];
+        lanes = simt_texture_lanes(warp, path, rest, handles, code->query.is_surface, &texture);
+        if (!lanes) return OUTCOME_LEFT;
+        const int64_t answer = query->answer(&texture);
+        if (answer < 0) {
+            simt_texture_stop(warp, path, lanes, handle, query->lacking);
+            return OUTCOME_LEFT;
+        }
+        SIMT_FOR_EACH_LANE (lane, lanes) lane_set(results, WIDTH_32, lane, (uint64_t)answer);
+    }
+    return OUTCOME_NEXT;
+}
+
+/* txq.QUERY.b32 d, [handle] */
+static bool decode_query(struct decoder *decoder, struct code *code) {
+    const struct instruction *instruction = decoder->instruction;
+    uint32_t number = 0;
+    while (number < sizeof queries / sizeof *queries && !simt_has(instruction, queries[number].modifier)) number++;
+    if (number == sizeof queries / sizeof *queries || instruction->modifier_count != 2) return false;
+    code->execute = execute_query;
+    code->query.number = (uint8_t)number;
+    code->query.is_surface = !strcmp(instruction->base, "suq");
+    return simt_operand(decoder, &instruction->operands[0], TYPE_B32, &code->query.result) &&
+           simt_address(decoder, &instruction->operands[1], &code->query.address);
+}
+
+const struct instruction_kind simt_texture_kinds[] = {
+    {"tex", decode_texture}, {"txq", decode_query}, {"suq", decode_query}, {NULL, NULL}};

@@ -201,6 +201,12 @@ struct code {
         struct wgmma_code wgmma;
         uint32_t pending; /* groups of wgmma that need not be done */
         struct texture_code texture;
+        struct {
+            struct address_code address;
+            slot result;
+            uint8_t number;
+            bool is_surface;
+        } query; /* what a texture is */
         struct barrier_code barrier;
         uint32_t target; /* of a branch */
         struct {
@@ -534,6 +540,7 @@ bool simt_decode(struct image *image, const struct function *function); /* false
 
 /* special.c: special registers, by number */
 bool simt_special_find(const char *name, enum width *width, uint64_t *number); /* false: there is none such */
+bool simt_special_has_low_bits(const struct instruction *instruction, const char *name); /* that it may read */
 bool simt_special_is_of_block(uint64_t number); /* the same for all its lanes, another for each block */
 uint64_t simt_special_value(const struct warp *warp, uint64_t number, uint32_t lane);
 

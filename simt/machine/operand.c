@@ -22,8 +22,9 @@ static bool constant(struct decoder *decoder, enum width width, uint64_t bits, s
 static bool special(struct decoder *decoder, const char *name, enum width width, slot *result) {
     struct preset preset = {.kind = PRESET_SPECIAL};
     decoder->image->has_reserved |= strncmp(name, "reserved_smem", strlen("reserved_smem")) == 0;
-    return simt_special_find(name, &preset.width, &preset.bits) && preset.width == width &&
-           simt_preset(decoder, preset, result);
+    if (!simt_special_find(name, &preset.width, &preset.bits)) return false;
+    if (width == WIDTH_16 && simt_special_has_low_bits(decoder->instruction, name)) preset.width = WIDTH_16;
+    return preset.width == width && simt_preset(decoder, preset, result);
 }
 
 /* A float written in one format where another is read. */

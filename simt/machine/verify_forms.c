@@ -12,6 +12,7 @@
 #define SCOPE "?cta|cluster"
 #define DIMENSIONS "1d|2d|3d|4d|5d"
 #define OPERATION "add|min|max|and|or|xor|inc|dec"
+#define SURFACE "1d|2d|3d trap|clamp|zero"
 static const struct form {
     const char *base, *modifiers, *words;
 } forms[] = {
@@ -57,6 +58,10 @@ static const struct form {
     {"fence", "proxy async", "proxy async ?global|shared::cta|shared::cluster"},
     {"barrier", "cluster arrive", "cluster arrive ?release|relaxed ?aligned"},
     {"barrier", "cluster", "cluster wait ?acquire ?aligned"},
+    {"sured", "b add", "b add " SURFACE " u32|s32|u64"},
+    {"sured", "b min", "b min " SURFACE " u32|s32|u64|s64"},
+    {"sured", "b max", "b max " SURFACE " u32|s32|u64|s64"},
+    {"sured", "b", "b and|or " SURFACE " b32"},
     {"mapa", "", "?shared::cluster u32|u64"},
     {"getctarank", "", "?shared::cluster u32|u64"},
 };

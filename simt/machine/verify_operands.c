@@ -113,6 +113,11 @@ static const struct signature {
                   {"suld", "", "={} [c]"},
                   {"sust", "p", NULL},
                   {"sust", "", "[c] {}"},
+                  {"sured", "p", NULL},
+                  {"sured", "", "[c] t"},
+                  {"txq", "level", NULL},
+                  {"txq", "", "=b32 [x]"},
+                  {"suq", "", "=b32 [x]"},
                   {"ld", "", "=t* []"},
                   {"ldu", "", "=t* []"},
                   {"st", "async mmio", NULL},
@@ -217,8 +222,11 @@ static bool verify_value(const struct place *place, const struct operand *operan
         return is_thrown_away || simt_verify_refuse(place->verifier, "the destination must be a register");
     }
     if (operand->kind == OPERAND_IMMEDIATE) return verify_immediate(place, operand, expected->type);
-    bool is_warp_size = operand->kind == OPERAND_SPECIAL && strcmp(operand->special, "WARP_SZ") == 0;
-    return is_warp_size || refuse(place, "a register or a constant");
+    bool is_special = operand->kind == OPERAND_SPECIAL;
+    bool is_warp_size = is_special && strcmp(operand->special, "WARP_SZ") == 0;
+    bool is_low = is_special && is_integer(expected->type) && simt_type_nbytes(expected->type) == 2 &&
+                  simt_special_has_low_bits(place->verifier->instruction, operand->special);
+    return is_warp_size || is_low || refuse(place, "a register or a constant");
 }
 
 static uint32_t vector_length(const struct instruction *instruction) {

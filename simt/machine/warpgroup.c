@@ -109,7 +109,7 @@ static void touch_all(struct warp *warp, const struct path *path, uint32_t mask,
 }
 
 static bool has_result(const struct instruction *instruction) {
-    static const char *const without[] = {"st", "sust", "red", "bra", "brx", "call", "cp", "stmatrix", "prefetch"};
+    static const char *const without[] = {"st", "sust", "sured", "red", "bra", "brx", "call", "cp", "stmatrix", "prefetch"};
     for (size_t n = 0; n < sizeof without / sizeof *without; n++)
         if (strcmp(instruction->base, without[n]) == 0) return false;
     return !(strcmp(instruction->base, "wmma") == 0 && simt_has(instruction, "store"));
