@@ -481,7 +481,7 @@ static size_t type_nbytes(const char *type) {
 /* Elements that move the next row by a bank: one, or as many as fill a word. */
 static size_t padding_of(size_t element_nbytes) { return element_nbytes < 4 ? 4 / element_nbytes : 1; }
 
-/* A declaration of one array, "tile[32][32]" for rows of 32; false: it has no rows of so many bytes. */
+/* A declaration of one array, "tile[32][32]" for rows of 32; false: it has no rows of that many bytes. */
 static bool read_rows(const char *text, const char *at, const char *end, const char *type, uint64_t nbytes,
                       struct kernel_rows *rows) {
     const char *first = memchr(at, '[', (size_t)(end - at)), *last = first;
