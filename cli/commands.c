@@ -179,7 +179,7 @@ static wf_error put_device(FILE *stream, const char *device) {
     if (error) fprintf(stream, "%s is unavailable: ", device);
     put_name(stream, text, strlen(text));
     fputc('\n', stream);
-    return error == WF_ERROR_MEMORY ? error : WF_OK; /* that other errors keep it from use is told */
+    return error == WF_ERROR_MEMORY ? error : WF_OK; /* other errors are reported: the device cannot be used */
 }
 
 int command_devices(const struct request *request) {

@@ -129,7 +129,7 @@ static bool keep_mode(int file, const char *target, const struct stat *kept) {
     return !fchmod(file, mode);
 }
 
-/* ---- the file beside it -------------------------------------------------------------------------- */
+/* ---- the temporary file -------------------------------------------------------------------------- */
 
 enum { NAMES_TRIED = 100 };
 

@@ -33,7 +33,7 @@ struct file_draft {
     struct {
         bool is_begun, is_into, is_new, has_name;
         char target[PATH_MAX]; /* where the path's symbolic links lead */
-        char name[PATH_MAX];   /* of the temporary file beside it */
+        char name[PATH_MAX];   /* of the temporary file in the same folder */
         struct stat kept;      /* of what is replaced */
         int file;
     } own;

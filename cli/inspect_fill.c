@@ -164,7 +164,7 @@ static bool next_listed(const char **text, wf_type type, uint64_t *bits) {
     return parse_bits(token, type, bits);
 }
 
-/* Whether the text has commas, and so many numbers between them. */
+/* Whether the text is a list of that many numbers separated by commas. */
 static bool is_list(const struct fill *fill) {
     const char *text = fill->text;
     uint64_t count = 1, bits;

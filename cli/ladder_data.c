@@ -8,7 +8,7 @@
 #include "ladder_request.h"
 #include "output.h"
 
-enum { N_CHECKED = 1 << 16 /* at most so many where faults are looked for, which is slow */ };
+enum { N_CHECKED = 1 << 16 /* at most this many elements when looking for faults, which is slow */ };
 
 static const uint64_t data_seed = 1;
 

@@ -8,7 +8,7 @@
 #include "ladder_time.h"
 #include "output.h"
 
-enum { N_COUNTED = 1 << 16 /* at most so many go through the simulator */ };
+enum { N_COUNTED = 1 << 16 /* at most this many elements go through the simulator */ };
 
 static const uint64_t default_sizes[] = {1 << 22, 10000000,
                                          1 << 28}; /* the tutorials', and what memory shows at */

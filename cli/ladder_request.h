@@ -31,7 +31,7 @@ struct ladder_variant ladder_request_variant(const struct ladder_request *asked,
 
 /* ---- data */
 
-/* An array and what a plain loop makes of it, in so many microseconds. */
+/* An array, its result by a plain loop, and the time that the loop took. */
 struct data {
     uint64_t n;
     void *values;
@@ -69,7 +69,7 @@ int write_page(const char *path, const char *runs, const struct page *printed);
 /* ---- runs */
 
 /* Sets whether a run, which ended with the error, gave what it must, and says what is wrong, if anything is.
- * What for want of memory came to nothing is not judged but a failure: returns the exit status. */
+ * A run that ended for lack of memory is not judged but a failure: returns the exit status. */
 int judge(const struct ladder_request *asked, const struct ladder_rung *rung, const struct data *data,
           const struct ladder_outcome *outcome, simt_error error, const simt_message *message,
           bool *is_right);

@@ -8,7 +8,7 @@ enum { SAMPLES_SLOW = 3 };
 
 static const double slow_microseconds = 2e4; /* from here on one repetition is enough for a sample */
 static const double budget_microseconds =
-    1e6; /* whoever has spent so much takes no more samples than SAMPLES_SLOW */
+    1e6; /* after this time, no more than SAMPLES_SLOW samples are taken */
 
 static simt_error take_sample(struct candidate *candidate, simt_message *message) {
     double *sample = &candidate->samples[candidate->sample_count];

@@ -167,7 +167,7 @@ static void occupy_standard_streams(void) {
             return;
 }
 
-/* What is wrong with an option is told before the operands are known, among which the command stands, mostly first. */
+/* Errors in options are reported before the operands, and thus the command, are known; it is mostly the first operand. */
 static void guess_command(int argc, char **argv) {
     wf_op op;
     if (argc > 1 && find_command(argv[1], &op)) set_usage_command(argv[1]);

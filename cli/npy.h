@@ -10,7 +10,7 @@
 
 bool is_npy_name(const char *path);
 
-/* A file of exactly so many elements of the type, else says what is wrong and returns a status. */
+/* Reads a file that must have exactly that many elements of the type; otherwise reports the error and returns a status. */
 int npy_read(const char *path, wf_type type, uint64_t count, simt_machine *machine, uint64_t address);
 
 /* What a file begins with: version 1.0, C order; bf16, which the format lacks, as the bits in u16.  Returns how long it

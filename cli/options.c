@@ -75,7 +75,7 @@ static bool parse_word(const struct rule *rule, const char *text, struct setting
     return false;
 }
 
-/* One of so many words that the help has no line for them; the message to a wrong one lists all. */
+/* A word from a list too long for the help; the error message for an unknown one lists them all. */
 static bool parse_kind_of_data(const struct rule *rule, const char *text, struct settings *settings) {
     struct rule with_words = *rule;
     with_words.argument = "default|" BENCH_DATA_NAMES;

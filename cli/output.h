@@ -49,7 +49,7 @@ int deliver_by(struct file_draft *drafts, size_t count, bool (*put)(FILE *stream
 /* Ends the page, prints it and clears it. */
 int page_print(struct page *page);
 
-/* Hands on an HTML page, which is cleared then, and what is printed beside it, if anything is. */
+/* Delivers an HTML page, which is then cleared, together with what is printed, if anything is. */
 int deliver_html(const char *path, struct page *html, const struct page *printed);
 
 /* Whether what is printed goes to a terminal, whose user has nothing against colours. */

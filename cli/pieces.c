@@ -280,7 +280,7 @@ static wf_error reduce_elements(wf_handle *handle, const struct request *request
     if (!error) error = wf_accumulator_add_reader(handle, *accumulator, reader, pair);
     wf_reader_close(reader);
     wf_reader_close(pair);
-    return error == WF_ERROR_NAN ? WF_OK : error; /* stays with the accumulator, which is told its place */
+    return error == WF_ERROR_NAN ? WF_OK : error; /* the accumulator keeps it, and its index */
 }
 
 static wf_error reduce_lines(wf_handle *handle, const struct request *request, const struct pieces *pieces,
@@ -306,7 +306,7 @@ static wf_error find_line(wf_handle *handle, const struct request *request, stru
     return error;
 }
 
-/* What is wrong is told with its line, for which those before are counted and the piece is read again. */
+/* An error message names the line, so the lines before are counted and the piece is read again. */
 static int reduce_ranges(wf_handle *handle, const struct request *request, const struct pieces *pieces, struct piece piece,
                          struct part *part) {
     wf_error error = reduce_once(handle, request, pieces, &piece, part);

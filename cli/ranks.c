@@ -23,7 +23,7 @@ static void share_processors(wf_handle *handle, const struct settings *settings,
     wf_handle_set_threads(handle, share > 1 ? share : 1);
 }
 
-/* ---- what each rank tells of its share ---- */
+/* ---- what each rank reports about its share ---- */
 
 enum { MESSAGES_NBYTES = 4096 };
 
@@ -128,7 +128,7 @@ static int join_shares(wf_handle *handle, const struct request *request, const s
 
 /* ---- together ---- */
 
-/* What rank 0 finds of it, every rank is told. */
+/* Rank 0 decides, and broadcasts the outcome. */
 static int agree(const struct mpi *mpi, int status) {
     int32_t told = status;
     return mpi_tell(mpi, &told, sizeof told) ? STATUS_FAILED : told;

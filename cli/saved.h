@@ -21,7 +21,7 @@ int saved_load(wf_handle *handle, const char *path, const struct saved *saved, w
 int saved_make(wf_handle *handle, const wf_accumulator *accumulator, struct saved *saved);
 void saved_clear(struct saved *saved);
 
-/* FNV-1a (Fowler, Noll, Vo), by which bytes are told from others: not from those of somebody who means to deceive. */
+/* FNV-1a (Fowler, Noll, Vo): detects accidental changes, not deliberate ones. */
 uint64_t hash_bytes(const void *bytes, size_t nbytes);
 
 #endif

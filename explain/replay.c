@@ -179,7 +179,7 @@ static void put_first(struct lane *lane, const struct item *target, const struct
     }
 }
 
-/* ---- what is told of it -------------------------------------------------------------------------- */
+/* ---- what is reported -------------------------------------------------------------------------- */
 
 static void add_source(struct timeline *timeline, struct combine *combine, uint32_t source) {
     uint32_t *sources = array_grow(timeline->sources, sizeof *sources, timeline->source_count + 1,

@@ -102,7 +102,7 @@ static uint32_t pass_event(const struct builder *builder, struct cursor *cursors
     return segment;
 }
 
-/* A shuffle is told twice, first as an instruction: that belongs to the step which it begins. */
+/* A shuffle is reported twice, first as an instruction, which belongs to the step that it begins. */
 static void join_shuffle(struct builder *builder, size_t index) {
     const struct trace_event *events = builder->trace->events;
     if (index == 0 || events[index].kind != TRACE_SHUFFLE) return;

@@ -178,11 +178,11 @@ static inline wf_error wf_mpi_combine(const struct wf_mpi_team *team, int64_t *w
     return WF_OK;
 }
 
-/* Those of an accumulator.  The first to be added lie in the frame, the others behind it. */
+/* The words of an accumulator.  The first ones to be summed are in the frame, the others follow it. */
 struct wf_mpi_words {
     wf_word_counts counts;
     int64_t *frame, *added, *largest, *indices;
-    int64_t *room; /* for the largest and indices, or the added behind the frame's, of a reduction to one rank */
+    int64_t *room; /* reduction to one rank: for largest and indices, or for the words of added that follow the frame */
 };
 
 /* Where they lie in a buffer, of which the length is returned; NULL: only that. */
@@ -199,7 +199,7 @@ static inline size_t wf_mpi_lay_out(struct wf_mpi_words *words, int64_t *buffer,
     return (size_t)count;
 }
 
-/* How many are behind the frame's. */
+/* The number of words that follow the frame. */
 static inline int64_t wf_mpi_rest(const wf_word_counts *counts) {
     return counts->added > (int64_t)WF_MPI_BODY_WORDS ? counts->added - (int64_t)WF_MPI_BODY_WORDS : 0;
 }
@@ -225,7 +225,7 @@ static inline wf_error wf_mpi_combine_frame(const struct wf_mpi_team *team, cons
     return wf_mpi_begin(team, words->frame, mine, words->counts.settings);
 }
 
-/* Those behind the frame's, which all know by now. */
+/* The words that follow the frame, whose number all ranks know by now. */
 static inline wf_error wf_mpi_combine_rest(const struct wf_mpi_team *team, const wf_accumulator *accumulator,
                                            const struct wf_mpi_words *words) {
     const wf_word_counts *counts = &words->counts;
@@ -250,7 +250,7 @@ static inline wf_error wf_mpi_fold_words(const struct wf_mpi_team *team, wf_accu
     return team->root < 0 ? error : wf_mpi_agree_in(team, error); /* all have the same words, or only the root knows */
 }
 
-/* ---- products, which have no words: everyone's saved form ---- */
+/* ---- products, which have no words: the saved forms of all ranks ---- */
 
 struct wf_mpi_saved {
     char *bytes; /* of all ranks, one after the other */
@@ -293,7 +293,8 @@ static inline wf_error wf_mpi_collect(const struct wf_mpi_team *team, struct wf_
                                                      saved->offset, MPI_BYTE, team->comm));
 }
 
-/* Merges everyone else's into one's own.  Products merge with their neighbours only, so whoever is none yet waits. */
+/* Merges the accumulators of all other ranks into this rank's.  Products merge with neighbours only, so the others
+ * wait. */
 static inline wf_error wf_mpi_merge(const struct wf_mpi_team *team, const struct wf_mpi_saved *saved,
                                     wf_accumulator *into) {
     wf_error error = WF_OK;
@@ -433,7 +434,7 @@ static inline wf_error wf_mpi_check_array(const struct wf_mpi_team *team, const 
     exchange->nbytes = wf_type_nbytes(array->type);
     exchange->result_nbytes = wf_type_nbytes(exchange->result_type);
     exchange->count = wf_mpi_count(array);
-    if (exchange->count < 0) return wf_handle_fail(team->handle, WF_ERROR_ARGUMENT, "no array has so many elements");
+    if (exchange->count < 0) return wf_handle_fail(team->handle, WF_ERROR_ARGUMENT, "no array has that many elements");
     if (!exchange->nbytes || !exchange->result_nbytes)
         return wf_handle_fail(team->handle, WF_ERROR_UNSUPPORTED, "element by element: no such op of such elements");
     if ((output->type && output->type != exchange->result_type) || (exchange->count && (!array->data || !output->data)) ||
@@ -457,7 +458,7 @@ static inline uint64_t wf_mpi_array_settings(const struct wf_mpi_exchange *excha
     return hash;
 }
 
-/* Reduces elements of every rank, which lie row_nbytes apart. */
+/* Reduces elements of all ranks, whose rows are row_nbytes apart. */
 static inline wf_error wf_mpi_reduce_rows(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange,
                                           const char *rows, size_t row_nbytes, char *results, int64_t count) {
     const int64_t shape[2] = {team->size, count}, stride_bytes[2] = {(int64_t)row_nbytes, (int64_t)exchange->nbytes};
@@ -472,7 +473,7 @@ static inline wf_error wf_mpi_reduce_rows(const struct wf_mpi_team *team, const 
     return wf_reduce(team->handle, exchange->reduction, &array, NULL, &along_ranks, &output);
 }
 
-/* ---- short arrays of few ranks: each rank gets those of all, and reduces them itself ---- */
+/* ---- short arrays of few ranks: each rank receives those of all, and reduces them itself ---- */
 
 /* The first message has as much as the shortest arrays need, as each byte of it costs all; the second has the
  * rest. */
@@ -491,13 +492,13 @@ struct wf_mpi_slot {
 };
 
 /* Every rank's bytes to every rank, by MPI_Alltoall, since the ranks of MPI_Allgather wait for each other several
- * times: mine has them once, and room for so many of each rank. */
+ * times: mine has them once, with space for as many from each rank. */
 static inline wf_error wf_mpi_gather(const struct wf_mpi_team *team, char *mine, size_t nbytes, char *all) {
     for (int i = 1; i < team->size; i++) memcpy(mine + (size_t)i * nbytes, mine, nbytes);
     return wf_mpi_check(team->handle, MPI_Alltoall(mine, (int)nbytes, MPI_BYTE, all, (int)nbytes, MPI_BYTE, team->comm));
 }
 
-/* All ranks look at the same slots, and come to the same.  *is_apart: whether any rank is. */
+/* All ranks examine the same slots, and reach the same conclusion.  *is_apart: whether any rank differs. */
 static inline wf_error wf_mpi_read_slots(const struct wf_mpi_team *team, const struct wf_mpi_slot *slots, wf_error mine,
                                          int *is_apart) {
     int32_t error = 0;
@@ -516,7 +517,7 @@ union wf_mpi_slots {
     char rest[WF_MPI_RANKS_FEW * WF_MPI_REST_NBYTES];
 };
 
-/* What is sent to every rank, and what every rank has sent. */
+/* What this rank sends to every rank, and what every rank has sent. */
 struct wf_mpi_mail {
     union wf_mpi_slots sent, got;
 };
@@ -535,7 +536,7 @@ static inline wf_error wf_mpi_begin_slots(const struct wf_mpi_team *team, const 
     return error ? error : wf_mpi_read_slots(team, mail->got.slot, mine, is_apart);
 }
 
-/* One by one: what takes no memory, which one rank alone might lack. */
+/* One element at a time, which allocates nothing: a single rank might run out of memory. */
 static inline wf_error wf_mpi_reduce_columns(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange,
                                              const char *rows, size_t row_nbytes, char *results, int64_t count) {
     const int64_t shape[1] = {team->size}, stride_bytes[1] = {(int64_t)row_nbytes};
@@ -551,7 +552,7 @@ static inline wf_error wf_mpi_reduce_columns(const struct wf_mpi_team *team, con
     return error;
 }
 
-/* An error is every rank's, since all reduce the same. */
+/* All ranks have the same error, since all reduce the same elements. */
 static inline wf_error wf_mpi_reduce_slots(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange,
                                            const char *rows, size_t row_nbytes, char *results, int64_t count) {
     const wf_error error = wf_mpi_reduce_rows(team, exchange, rows, row_nbytes, results, count);
@@ -620,7 +621,7 @@ static inline wf_error wf_mpi_reduce_piece(const struct wf_mpi_team *team, const
     return wf_mpi_reduce_rows(team, exchange, exchange->rows, (size_t)count * exchange->nbytes, results, count);
 }
 
-/* An error of the own piece does not keep others from theirs: *mine is told at the end. */
+/* An error in this rank's piece does not stop the others: *mine is reported at the end. */
 static inline wf_error wf_mpi_reduce_blocks(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange,
                                             wf_error *mine) {
     for (int64_t first = 0; first < exchange->count;) {
@@ -643,7 +644,7 @@ static inline wf_error wf_mpi_reduce_blocks(const struct wf_mpi_team *team, cons
  * a box. Copying longer ones out of boxes would take longer than that. */
 enum { WF_MPI_BOX_HEAD_NBYTES = 8, WF_MPI_BOXES_MOST_NBYTES = 1 << 17 };
 
-/* Moves every rank's results to their places; returns whether any has an error instead. */
+/* Moves the results of every rank to their places; returns whether any rank has an error instead. */
 static inline int wf_mpi_open_boxes(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange) {
     int64_t failed = 0, error;
     for (int i = 0; i < team->size; i++) {
@@ -676,8 +677,8 @@ static inline size_t wf_mpi_round_up(size_t nbytes) {
     return (nbytes + 15) / 16 * 16;
 }
 
-/* What the exchange takes.  So much at least that C libraries keep it when it is freed: less they give back to the
- * system, which then clears every page anew for each call. */
+/* The memory of the exchange.  It is at least as large as C libraries keep when it is freed: they return smaller
+ * blocks to the system, which would clear every page again for each call. */
 static inline wf_error wf_mpi_make_room(const struct wf_mpi_team *team, struct wf_mpi_exchange *exchange) {
     const size_t block_nbytes = 4 << 20, room_least_nbytes = 1 << 20, size = (size_t)team->size;
     const int64_t even = exchange->count / team->size + (exchange->count % team->size != 0);
@@ -706,7 +707,7 @@ static inline wf_error wf_mpi_exchange_pieces(const struct wf_mpi_team *team, co
     return error ? error : wf_mpi_agree_in(team, mine);
 }
 
-/* Whether each rank would do with the others' arrays, if it agreed with them. */
+/* What each rank would do with the arrays of the others, if they agree. */
 static inline int wf_mpi_is_short(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange) {
     const int64_t most = WF_MPI_SHORT_NBYTES;
     return team->size <= WF_MPI_RANKS_FEW && exchange->count <= most && exchange->count * (int64_t)exchange->nbytes <= most;

@@ -288,7 +288,7 @@ static double now(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Until the program ends, tells what goes on.  Where the system cannot wait for a process and a time, nobody is told. */
+/* Reports progress until the program ends.  If the system cannot wait for a process with a timeout, nothing is reported. */
 static void tell_progress(const struct program *program, pid_t child) {
     enum { BETWEEN_MS = 250 };
     const struct record_running *running = &program->record->running;

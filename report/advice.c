@@ -71,7 +71,7 @@ static void cure_banks(const struct advice_subject *subject, const struct line_c
         advice_name_array(subject->source, costs->line->line, &advice->rows, &advice->then, advice->cure, ADVICE_TEXT);
 }
 
-/* Conflicts of indices that data choose are told where they are more than chance: 32 lanes' random words take 3.5 turns. */
+/* Conflicts of data-dependent indices are reported only beyond chance: 32 random words take 3.5 wavefronts. */
 static bool is_conflict(uint64_t count, uint64_t least, uint64_t scattered) {
     return is_excess(count - scattered, least, ADVICE_BANKS_PERCENT, ADVICE_BANKS_EXCESS) ||
            is_excess(count, least, ADVICE_SCATTERED_PERCENT, ADVICE_BANKS_EXCESS);
@@ -219,7 +219,7 @@ static void cure_large_blocks(const struct advice_subject *subject, struct advic
              " threads; then %" PRIu64, nbytes, subject->block_threads, advice->then);
 }
 
-/* At most half of the warps, as 32 blocks of one warp are; exactly half is told where the launch has more blocks than fit. */
+/* At most half of the warps, as with 32 blocks of one warp; exactly half is reported only if the launch has more blocks than fit. */
 static bool is_low(const simt_report *report, double share, uint64_t resident) {
     if (share != ADVICE_OCCUPANCY_PERCENT) return share < ADVICE_OCCUPANCY_PERCENT;
     return simt_report_counter_value(report, "blocks", 0) > (double)resident;

@@ -20,8 +20,8 @@ enum {
     ADVICE_UTILIZATION_PERCENT = 85, /* lanes used below it, */
     ADVICE_DIVERGENT_PERCENT = 25,  /* and branches of a line that part their warp */
     ADVICE_DIVERGENT_MIN = 8,
-    ADVICE_PACKED_PERCENT = 75,     /* of which the cure leaves at most so many */
-    ADVICE_OCCUPANCY_PERCENT = 50   /* resident warps of at most so many; is_low in advice.c */
+    ADVICE_PACKED_PERCENT = 75,     /* of which the cure leaves at most this share */
+    ADVICE_OCCUPANCY_PERCENT = 50   /* resident warps, of the maximum; is_low in advice.c */
 };
 
 enum { ADVICE_MAX = 12, ADVICE_TEXT = 320 };

@@ -67,7 +67,7 @@ static void put_prediction(struct json *json, const struct prediction *predictio
 
 /* ---- the whole ----------------------------------------------------------------------------------- */
 
-/* The rung so many further on, or null: "before": {"id": "04_interleaved_modulo", "title": ...}. */
+/* The rung that many places further on, or null: "before": {"id": "04_interleaved_modulo", "title": ...}. */
 static void put_neighbour(struct json *json, const char *name, const struct ladder_rung *rung, int step) {
     struct ladder_rung other;
     int number = rung->number + step;
@@ -117,7 +117,7 @@ static void put_result(struct json *json, const struct explanation *explanation)
     json_symbol(json, explanation, explanation->timeline.result.term);
 }
 
-/* null: the rung adds as all do, so that there is nothing to set beside it. */
+/* null: the rung combines as all do, so there is nothing to compare. */
 static void put_orders(struct json *json, const struct explanation *explanation) {
     const struct explain_orders *orders = &explanation->orders;
     json_key(json, "orders");

@@ -33,7 +33,7 @@ static void put_shared(struct json *json, const struct trace *trace, const struc
 
 /* ---- global memory ------------------------------------------------------------------------------- */
 
-/* Every allocation of the simulator begins at a multiple of so many bytes. */
+/* Every allocation of the simulator begins at a multiple of this number of bytes. */
 static const uint64_t allocation_nbytes = UINT64_C(1) << 32;
 
 static void put_global(struct json *json, const struct timeline *timeline, const struct trace_event *event) {

@@ -73,14 +73,14 @@ void wrong_message(const struct inspection_report *report, const struct report_v
 
 const struct report_main_count report_main_counts[] = {
     {"instructions", "executed by warps"},
-    {"divergent_branches", "branches that parted a warp's lanes; 0 is best"},
-    {"utilization", "share of lanes that took part; 1 is best"},
-    {"global_sectors", "32 bytes of global memory each; fewer are better"},
-    {"global_requests", "128-byte lines that warps asked for"},
-    {"coalescing", "share of the sectors' bytes that was used; 1 is best"},
-    {"shared_wavefronts", "turns that shared memory took"},
-    {"bank_degree", "turns of the worst access, by the least; 1 is best"},
-    {"barriers", "of whole blocks"},
-    {"atomics", "of single threads"},
+    {"divergent_branches", "branches that split a warp; 0 is best"},
+    {"utilization", "share of lanes that were active; 1 is best"},
+    {"global_sectors", "of 32 bytes in global memory; fewer are better"},
+    {"global_requests", "128-byte lines that accesses of warps touched"},
+    {"coalescing", "used share of the sectors' bytes; 1 is best"},
+    {"shared_wavefronts", "passes through shared memory"},
+    {"bank_degree", "wavefronts of the worst access, divided by the least possible; 1 is best"},
+    {"barriers", "of blocks"},
+    {"atomics", "of threads"},
     {NULL, NULL},
 };

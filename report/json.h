@@ -50,7 +50,7 @@ void json_null(struct json *json);
 /* Whole numbers as such, others by the shortest decimal that reads back; what is not finite is null. */
 void json_number(struct json *json, double number);
 
-/* By so many significant digits; what is not finite is null. */
+/* With that many significant digits; infinities and NaNs are null. */
 void json_digits(struct json *json, double number, int digits);
 
 /* A number in a text of warpfold's: as it is where that is decimal, quoted where it is not (inf, nan,

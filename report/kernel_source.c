@@ -654,7 +654,7 @@ static void put_padded(const char *open, size_t count, uint64_t elements, size_t
     if (length < nbytes) snprintf(text + length, nbytes - length, " + %zu]", padding);
 }
 
-/* A declaration of one array, "tile[32][32]" for rows of 32; false: it has no rows of so many bytes. */
+/* A declaration of one array, "tile[32][32]" for rows of 32; false: it has no rows of that many bytes. */
 static bool read_rows(const char *text, const char *at, const char *end, const char *type, uint64_t nbytes,
                       struct kernel_rows *rows) {
     const char *open, *close, *word = memchr(at, '[', (size_t)(end - at));

@@ -11,7 +11,7 @@
 
 /* ---- a rung's tree ------------------------------------------------------------------------------- */
 
-/* What a picture has room for: so many elements, in warps of so many lanes, unless the rung needs whole ones.
+/* What fits into a picture: this many elements, in warps of this many lanes, unless the rung needs full warps.
  */
 enum { TREE_ELEMENTS = 16, TREE_WARP = 4 };
 

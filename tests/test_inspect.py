@@ -103,7 +103,7 @@ def test_text(add):
     lines = done.stdout.splitlines()
     assert lines[0] == f"add  {add}"
     assert lines[1] == "  grid 1,1,1  block 64,1,1  schedule lockstep"
-    counts = dict(line.split()[:2] for line in lines[2:12])
+    counts = dict(line.split()[:2] for line in lines[2:len(FIELDS)])
     assert set(counts) == set(FIELDS[1:-1])
     assert (counts["instructions"], counts["global_requests"], counts["utilization"]) == ("38", "6", "1")
     assert lines[-1] == "no findings"

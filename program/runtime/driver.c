@@ -480,7 +480,7 @@ DRIVER cuGetProcAddress(const char *name, void **function, int version, uint64_t
     return find(name, function, version, NULL);
 }
 
-/* The runtime's way to the same: what is not there is told by the status alone. */
+/* The runtime's version of the same: a missing function is reported by the status only. */
 static cudaError_t find_entry(const char *name, void **function, int version, int *status) {
     cudaError_t error = find(name, function, version, status);
     __atomic_store_n(&is_initialised, true, __ATOMIC_RELEASE); /* as the runtime does with its first call */

@@ -637,7 +637,7 @@ static bool is_next(cudaGraphNode_t node) {
     return true;
 }
 
-/* A step with room for so many before it; whatever it holds is released with the rest. */
+/* A step with space for that many predecessors; what it owns is released with the others. */
 static cudaError_t add_step(cudaGraphExec_t exec, const struct operation *operation, size_t before_max) {
     struct step *step = &exec->steps[exec->count];
     cudaError_t error = operation_keep(operation, &step->operation);

@@ -51,7 +51,7 @@ static size_t memory_limit(const struct gpu *gpu, size_t count) {
 /* Before the program's own constructors, which register its kernels. */
 __attribute__((constructor)) static void begin(void) {
     runtime.record = open_record();
-    if (!runtime.record) { /* loaded by hand: it is simulated, and nobody is told */
+    if (!runtime.record) { /* loaded directly: kernels are simulated, but not reported */
         runtime.record = calloc(1, sizeof *runtime.record);
         if (!runtime.record) return;
     }
@@ -137,7 +137,7 @@ static const char *way_out(const char *name) {
     return "";
 }
 
-/* Each name is told once. */
+/* Each name is reported once. */
 cudaError_t runtime_lacks(const char *name) {
     enum { NAMES = 64 };
     static const char *told[NAMES];

@@ -148,7 +148,7 @@ static void note_finding(const simt_finding *finding, const simt_launch *launch,
                    finding->other_thread);
     entry->argument = 0;
     if (launch) name_argument(entry, launch);
-    record->finding_count++; /* at last: whoever reads it finds it whole */
+    record->finding_count++; /* last, so that a concurrent reader finds it complete */
 }
 
 /* ---- advice -------------------------------------------------------------------------------------- */

@@ -99,7 +99,7 @@ static uint32_t observers_begin(struct block *block) {
     return launch->all.count;
 }
 
-/* Ends the first so many, with the launch's lock. */
+/* Ends the first `count` of them; the caller holds the launch's lock. */
 static void observers_end(struct block *block, uint32_t count) {
     const struct launch *launch = block->launch;
     simt_executed_tell(block, count);
@@ -288,7 +288,7 @@ static uint32_t lanes_of_loop(const struct warp *warp, const struct path *path) 
     return warp->meets_block ? warp->live : lanes;
 }
 
-/* Where the address is told of, reports name the argument and its element behind the message. */
+/* If the message contains the address, reports append the argument and its element. */
 static void note_endless(struct warp *warp, const struct path *path, const char *because, uint64_t address) {
     simt_event event = simt_event_of(warp, path, path->mask);
     const struct lane_text lanes = lane_text(lanes_of_loop(warp, path));

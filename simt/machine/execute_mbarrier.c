@@ -11,7 +11,7 @@
 /* code->call.slots: */
 enum { RESULT, VALUE };
 
-/* How often every thread of a block may wait in vain before the wait is told as one without an end. */
+/* How often every thread of a block may wait unsuccessfully before the wait is reported as endless. */
 enum { IDLE_WAITS_MAX = 1024 };
 
 /* One lane's operation. */

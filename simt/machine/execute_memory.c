@@ -10,7 +10,7 @@
 
 enum { ROW_NBYTES = sizeof(uint32_t) * SIMT_LANES };
 
-/* A full warp's neighbouring words, which go from and to a register as they are. */
+/* Neighbouring words of a full warp, which are copied from or to a register unchanged. */
 static bool is_row(const struct request *request, enum width width) {
     return simt_request_is_row(request) && request->nbytes == 4 && width == WIDTH_32 &&
            (uintptr_t)request->hosts[0] % sizeof(uint64_t) == 0;

@@ -7,7 +7,7 @@
 bool simt_executed_create(struct executed *executed, const struct launch *launch); /* false: no memory */
 void simt_executed_destroy(struct executed *executed);
 
-/* Tells the first so many observers what the block has executed, and forgets it. */
+/* Reports what the block has executed to the first observers, and resets the counts. */
 void simt_executed_tell(struct block *block, uint32_t observers);
 
 static inline struct executed_count *simt_executed_list(struct executed *executed, uint32_t pc) {

@@ -91,7 +91,7 @@ static inline double multiply_add_to_odd(double a, double b, double c) {
     return f64_of(bits + is_moved - 2 * (is_moved & is_towards_zero));
 }
 
-/* A double rounded to nearest in a 16-bit format of so many bits of precision and greatest exponent; NaN is
+/* A double rounded to nearest in a 16-bit format with that precision and largest exponent; NaN is
  * 0x7fff. */
 static inline uint16_t narrow_f64(double value, int precision, int exponent_max) {
     uint64_t bits = bits_of_f64(value);

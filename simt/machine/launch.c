@@ -450,7 +450,7 @@ static void run(struct launch *launch) {
     for (uint32_t t = 0; t < started; t++) pthread_join(threads[t], NULL);
     if (count == 1) return;
     launch->is_alone = true;
-    work(launch); /* what they left for want of instructions: now none of them holds any */
+    work(launch); /* what they left when their instructions ran out: now none of them holds any */
 }
 
 static void launch_end(struct launch *launch) {

@@ -548,7 +548,7 @@ uint64_t simt_special_value(const struct warp *warp, uint64_t number, uint32_t l
 struct preset *simt_preset_find(struct layout *layout, const struct preset *preset); /* or adds it; NULL: no memory */
 void simt_presets_begin_frame(const struct warp *warp, const struct frame *frame);
 void simt_presets_begin_block(const struct warp *warp, const struct frame *frame); /* those that blocks differ in */
-uint64_t simt_extend(uint64_t value, uint32_t nbytes); /* the sign, from so many bytes */
+uint64_t simt_extend(uint64_t value, uint32_t nbytes); /* sign extension from that many bytes */
 
 /* verify_calls.c: whether the arguments and results of a call match the function; if not, *why says which
  * does not. */
@@ -657,7 +657,7 @@ void simt_notice_slow(const struct warp *warp, const struct path *path, bool pol
 
 /* report.c */
 simt_report *simt_report_create(void);
-bool simt_report_is_whole(const simt_report *report); /* nothing is lost for want of memory */
+bool simt_report_is_whole(const simt_report *report); /* nothing is missing because memory ran out */
 /* Notes a finding, as findings.h says; *index is its place in the report until that is finished. */
 enum noted simt_report_note(simt_report *report, const simt_finding *finding, const struct meeting_note *note,
                             size_t *index, const char *format, va_list arguments);

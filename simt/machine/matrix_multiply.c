@@ -55,7 +55,7 @@ static void add_term(struct terms *terms, double value, int exponent) {
     if (value != 0 && exponent > terms->exponent) terms->exponent = exponent;
 }
 
-/* Towards zero, to so many bits or fewer, as f32 ends at 2^-149. */
+/* Truncates to that many bits, or fewer near 2^-149, where f32 ends. */
 static float cut_f32(double sum, int bits) {
     int exponent;
     const double fraction = frexp(sum, &exponent);

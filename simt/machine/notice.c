@@ -1,4 +1,4 @@
-/* Who waits for a long launch is told once where it is.  This alone looks at a clock; nothing else depends on it. */
+/* Reports the position of a long launch once.  Only this file reads a clock; nothing else depends on it. */
 #include "machine.h"
 
 /* Instructions of a warp that looks as if it went round and round. */

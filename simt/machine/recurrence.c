@@ -220,7 +220,7 @@ static enum recurrence examine(struct search *search, struct recording *recordin
     return recurrence;
 }
 
-/* The outermost frame that the lanes come back to in so many steps: the loop may be one that calls where they are. */
+/* The outermost frame to which the lanes return within that many steps: the loop may be in a caller of the current function. */
 static const struct frame *frame_of_loop(struct search *search, uint32_t steps) {
     struct path *path = own_path(search);
     const struct frame *outermost = path ? path->frame : NULL;

@@ -30,7 +30,7 @@ struct simt_report {
     struct line_list lines, instructions;
     simt_replay *replays;
     size_t replay_count;
-    atomic_bool is_cut; /* something is not in it for want of memory */
+    atomic_bool is_cut; /* something is missing because memory ran out */
 };
 
 simt_report *simt_report_create(void) {

@@ -6,7 +6,7 @@
 
 /* ---- branches */
 
-enum { ROUNDS_MAX = 1 << 12 }; /* that are kept; later ones count as they are */
+enum { ROUNDS_MAX = 1 << 12 }; /* kept for each warp; later ones count without a cure */
 
 struct round {
     uint32_t active, taken;
@@ -62,7 +62,7 @@ void simt_packed_branch_destroy(struct packed_branch *branch) {
 
 /* ---- atomics */
 
-enum { ADDRESSES_MAX = 1 << 10 }; /* that are kept; updates of others count as they are */
+enum { ADDRESSES_MAX = 1 << 10 }; /* kept for each block; updates of others count without a cure */
 
 struct block_atomics {
     uint32_t count;

@@ -128,7 +128,7 @@ static uint64_t row_nbytes(const simt_access *access) {
     return 2 * alike >= pairs ? row : 0;
 }
 
-/* What the access would need if shared memory had so many bytes of padding behind every row. */
+/* The wavefronts of the access if shared memory had that many bytes of padding after every row. */
 static uint32_t padded_wavefronts(const simt_access *access, const simt_launch_view *view, uint64_t row, uint32_t nbytes) {
     uint64_t addresses[SIMT_LANES];
     uint32_t least;

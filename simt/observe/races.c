@@ -370,7 +370,7 @@ static bool begin_launch_of_all(void *launch, const simt_launch_view *view) {
     return begin_launch(launch, view);
 }
 
-/* What a block took that did not come to run, for want of memory: it has no end. */
+/* Releases what a block holds that never ran because memory ran out. */
 static void drop_clusters(struct races *races) {
     while (races->clusters) {
         races->clusters->owners = 1;

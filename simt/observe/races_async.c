@@ -269,7 +269,7 @@ static void visit_span(struct visit *visit, const simt_span *span) {
 
 /* ---- copies */
 
-/* Beyond so many mbarriers some share an engine: a wait for one then counts as a wait for the other. */
+/* Beyond this number of mbarriers, some share an engine: a wait for one then counts as a wait for the other. */
 static enum engine engine_of_mbarrier(const struct meeting *meeting) {
     return (enum engine)(ENGINE_MBARRIERS + meeting->number % (ENGINES - ENGINE_MBARRIERS));
 }

@@ -23,7 +23,7 @@ static inline bool simt_clock_is_empty(struct clock clock) {
     return !clock.node && !clock.tick;
 }
 
-struct clock simt_clock_hold_all(struct clock clock, uint32_t owners); /* of so many other owners */
+struct clock simt_clock_hold_all(struct clock clock, uint32_t owners); /* of that many other owners */
 void simt_clock_drop_all(struct clock clock, uint32_t owners);
 
 static inline struct clock simt_clock_hold(struct clock clock) {

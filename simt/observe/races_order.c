@@ -272,7 +272,7 @@ static void add_threads(struct races_block *block, uint32_t first, uint32_t last
 
 /* Takes all from threads first .. last.  Neighbours mostly share what they know. */
 static void clear_threads(struct races_block *block, uint32_t first, uint32_t last) {
-    struct clock left = {0}; /* what so many have known */
+    struct clock left = {0}; /* what the members knew */
     uint32_t same = 0;
     for (uint32_t t = first; t <= last; t++, same++) {
         struct thread *thread = &block->threads[t];

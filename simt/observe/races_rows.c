@@ -60,7 +60,7 @@ static bool are_settled_or_own(const struct visit *visit, const uint64_t *earlie
 
 enum { WORD_NBYTES = 1 << CELL_BITS_MAX, ROW_WORDS_MAX = PAGE_NBYTES / WORD_NBYTES };
 
-/* The stamps of a row, whose lanes touch so many words each. */
+/* The stamps of a row in which each lane touches that many words. */
 struct row {
     uint64_t stamps[ROW_WORDS_MAX];
     uint32_t first, lanes, words, count, cell;

@@ -3,7 +3,7 @@
  *
  * Signed 64-bit digits spaced 32 bits apart: value = sum of digit[i] * 2^(32*i + low_exponent).  Adding two of
  * these numbers is integer addition, digit by digit, on any device.  A normalised digit takes 2^30 additions of
- * pieces below 2^32 before carries must move on: whoever adds much keeps count (cpu/cpu.c). */
+ * pieces below 2^32 before carries must be propagated; callers that add many keep count (cpu/cpu.c). */
 #ifndef WF_CORE_EXACT_H
 #define WF_CORE_EXACT_H
 
@@ -12,7 +12,7 @@
 /* f64 products: from 2^-2148 to 2^2048, 2^63 of them, a sign. */
 #define WF_EXACT_DIGITS_MAX 136
 
-/* The digits lie with whoever holds the number: a partial. */
+/* The digits are stored by the owner of the number, a partial. */
 struct wf_exact {
     int64_t *digit;
     int32_t low_exponent;
@@ -25,7 +25,7 @@ static inline int wf_exact_digit_count(int low_exponent, int high_exponent) {
     return (high_exponent - low_exponent + 64 + 31) / 32 + 2;
 }
 
-/* Whether so many digits are all 0. */
+/* Whether `count` digits are all 0. */
 static inline bool wf_digits_are_zero(const int64_t *digit, int count) {
     for (; count >= 4; count -= 4, digit += 4)
         if (digit[0] | digit[1] | digit[2] | digit[3]) return false;

@@ -168,7 +168,7 @@ static void place_all(const struct wf_labels *labels, int64_t *next, const struc
     }
 }
 
-/* Allocates what the elements, or the positions, of so many keys take. */
+/* Allocates the memory for the elements, or the positions, of that many keys. */
 static bool allocate_places(struct wf_labels *labels, const struct wf_grouped *grouped, int64_t length, int64_t count) {
     bool indexed = grouped->layout->ndim > 1 || wf_accumulator_is_indexed(grouped->empty);
     size_t size = (size_t)count + 1, nbytes = wf_type_nbytes(grouped->a->type);

@@ -17,7 +17,7 @@ static int64_t element_count(const struct wf_accumulator *acc) {
     return acc->count - (int64_t)acc->partial.nan_count;
 }
 
-/* At most so many of them are finite. */
+/* The largest number of finite elements. */
 static int64_t finite_count(const struct wf_accumulator *acc) {
     uint64_t special = acc->partial.special_seen & (INFINITIES | WF_SPECIAL_INVALID);
     int64_t count = element_count(acc);
@@ -104,7 +104,7 @@ static bool is_at_most(struct wf_exact x, int64_t count) {
     return wf_big_compare(&total.magnitude, &bound) <= 0;
 }
 
-/* At most so many bits: those of all digits but the highest ones, which have only the sign. */
+/* An upper bound for the bits: those of all digits except the highest ones, which contain only the sign. */
 static int bit_count_at_most(struct wf_exact x) {
     const int64_t sign = is_negative(x) ? UINT32_MAX : 0;
     int count = x.digit_count - 1;
@@ -359,7 +359,7 @@ static const char *flaw_of_tree(const struct wf_accumulator *acc) {
     return flaw;
 }
 
-/* The largest product of so many elements. */
+/* The largest product of that many elements. */
 static uint64_t largest_product(wf_type type, int64_t count, bool *overflow) {
     uint64_t element = is_signed(type) ? UINT64_C(1) << wf_type_table[type].precision
                                        : UINT64_MAX >> (64 - wf_type_table[type].precision);

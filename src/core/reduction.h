@@ -16,7 +16,7 @@ wf_error wf_reduction_begin(wf_handle *handle, struct wf_accumulator *acc, const
 wf_error wf_check_operands(wf_handle *handle, const struct wf_accumulator *acc, const wf_array *a, const wf_array *b,
                            int64_t *count);
 
-/* Whether so many elements more can be counted. */
+/* Whether that many more elements can be counted. */
 wf_error wf_check_total_count(wf_handle *handle, const struct wf_accumulator *acc, int64_t count);
 
 #endif

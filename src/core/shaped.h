@@ -15,7 +15,7 @@ struct wf_shaped {
     int32_t ndim;
     int64_t shape[WF_NDIM_MAX];
     int64_t count; /* the number of results */
-    /* Results in C order, each of so many words.  One without elements is all zeros. */
+    /* Results in C order, each with this number of words.  One without elements is all zeros. */
     uint64_t *words;
     size_t result_words;
     int32_t node_capacity; /* nodes that each result's tree has room for; 0: no tree */
@@ -29,10 +29,10 @@ struct wf_shaped *wf_shaped_make(wf_handle *handle, const struct wf_accumulator 
                                  const int64_t *shape, int64_t count);
 void wf_shaped_destroy(struct wf_shaped *shaped);
 
-/* Makes room for trees of the results to have so many nodes. */
+/* Makes room for that many nodes in the trees of the results. */
 wf_error wf_shaped_reserve_nodes(wf_handle *handle, struct wf_shaped *shaped, int32_t nodes);
 
-/* The same for trees to which so many elements more are added. */
+/* The same for trees to which that many more elements are added. */
 wf_error wf_shaped_reserve(wf_handle *handle, struct wf_shaped *shaped, int64_t count);
 
 /* Makes acc result i, with tree as the memory of its tree. */

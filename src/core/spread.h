@@ -6,7 +6,7 @@
 
 struct wf_spread;
 
-/* For so many handles; NULL: no memory. */
+/* For that many handles; NULL: out of memory. */
 struct wf_spread *wf_spread_create(int count);
 void wf_spread_destroy(struct wf_spread *spread);
 

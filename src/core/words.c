@@ -68,7 +68,7 @@ WF_HOT bool wf_words_elements(struct wf_words *words, struct wf_accumulator *acc
     bool fits = !words->failed;
     if (wf_accumulator_is_indexed(acc)) {
         pass_hull(words, acc);
-    } else if (words->direction == WF_WORDS_TAKE) { /* the indices are nobody's */
+    } else if (words->direction == WF_WORDS_TAKE) { /* the indices belong to no element */
         acc->first_index = 0;
         acc->end_index = acc->count;
     }

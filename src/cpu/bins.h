@@ -45,14 +45,14 @@ struct wf_bins {
     struct wf_bins_format format;
     int64_t taken; /* the number of elements added since the bins were last empty */
     int64_t unseen; /* of these, those since the bins were last looked at */
-    bool are_many; /* so many values have been added that others go to bins of their exponents */
+    bool are_many; /* enough values have been added for others to go to bins of single exponents */
     _Alignas(16) uint64_t word[WF_BINS_WORDS];
 };
 
 /* Prepares unused bins; those in use are of this format. */
 void wf_bins_use(struct wf_bins *bins, struct wf_bins_format format);
 
-/* Whether none of so many bins holds anything. */
+/* Whether `count` bins are all empty. */
 static inline bool wf_bins_are_empty(const struct wf_bins *bins, int count) {
     int used = 0;
     for (int i = 0; i < count; i++) used |= bins[i].format.words;

@@ -19,14 +19,14 @@ struct wf_accumulator *wf_columns_accumulators(struct wf_columns *columns);
 /* Space for the sums of a panel (panels.h). */
 struct wf_panel_sums *wf_columns_panel(struct wf_columns *columns);
 
-/* Adds elements begin <= i < end of so many groups, at most WF_COLUMNS_MAX, each to its accumulator, whose end_index is
+/* Adds elements begin <= i < end of that many groups, at most WF_COLUMNS_MAX, each to its accumulator, whose end_index is
  * the index of a group's first element.  The accumulators have been cleared, all that there are, and none has a tree.
  * view: the elements of the first group; stride_bytes: from there to the next group's.  In the environment of
  * wf_environment_enter. */
 void wf_columns_add(struct wf_columns *columns, const struct wf_tier *tier, const struct wf_view *view,
                     const int64_t stride_bytes[2], size_t count, int64_t begin, int64_t end);
 
-/* Whether a tile has room for all elements of so many groups, `count` of each. */
+/* Whether all elements of that many groups, `count` of each, fit into a tile. */
 bool wf_columns_fit(int64_t count, int64_t groups, size_t nbytes, unsigned parts);
 
 /* Makes a tile of all elements of so many groups; false if it has no room for them.  index: of the first elements. */

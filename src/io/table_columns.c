@@ -192,7 +192,7 @@ static wf_error add_rows(wf_handle *handle, struct wf_table *table, const struct
     return error;
 }
 
-/* All columns of numbers that do not group: they are known once those are.  Columns of one name are told by number. */
+/* All columns of numbers except those that group, so the latter must be known.  Columns of the same name are identified by number. */
 static wf_error add_numeric(wf_handle *handle, struct wf_table *table, const struct wf_names *names,
                             const int64_t *keys, size_t key_count, const bool *is_number) {
     for (int64_t i = 1, last; i <= names->count; i++) {

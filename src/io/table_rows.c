@@ -207,7 +207,7 @@ static bool lacks_key(const struct reading *r) {
     return false;
 }
 
-/* Whether the line at hand, whose values have been read, is skipped for want of one.  A NaN that is left out is a value. */
+/* Whether the current line, whose values have been read, is skipped because one is missing.  A NaN that is left out is a value. */
 static bool lacks_value(const struct reading *r) {
     const struct wf_table *table = r->table;
     const bool is_one = table->column_count == 1 && !table->by_count;

@@ -162,7 +162,7 @@ wf_error wf_tally_add_file(wf_handle *handle, struct wf_tally *tally, const char
 
 /* ---- keeping rows ---- */
 
-/* The memory grown to so many items; false: there is none, and what was there stays. */
+/* Grows the memory to that many items; false: out of memory, and the contents are unchanged. */
 static bool grow(void **memory, int64_t count, size_t nbytes) {
     void *longer = realloc(*memory, (size_t)count * nbytes + 1);
     if (longer) *memory = longer;

@@ -106,7 +106,7 @@ wf_error wf_tally_order_results(wf_handle *handle, struct wf_tally *tally, size_
     return error ? error : wf_tally_order_segments(handle, tally, op, &groups, results);
 }
 
-/* Those of one group, by the edges of all.  What is beyond a rounded edge is in the bin beside it. */
+/* Those of one group, by the edges of all.  What is beyond a rounded edge belongs to the next bin. */
 static wf_error count_group(wf_handle *handle, const wf_histogram *histogram, const double *edges, const wf_array *values,
                             int64_t *counts) {
     const int64_t last = histogram->edge_count;

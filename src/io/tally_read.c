@@ -20,7 +20,7 @@ struct reader {
 };
 
 struct file_job {
-    wf_handle *handle; /* of whoever has the turn */
+    wf_handle *handle; /* of the thread whose turn it is */
     struct wf_tally *tally;
     struct wf_table *table;
     pthread_t caller;

@@ -68,7 +68,7 @@ static wf_error take_lines_to(wf_handle *handle, wf_reader *reader, int64_t begi
             if ((int64_t)nbytes >= target - *end || nbytes == most)
                 is_taken = wf_lines_take_whole(text, source, nbytes, &reader->chunk);
         if (is_taken) continue;
-        *end = size; /* a line that is longer: whoever reads it says so */
+        *end = size; /* a longer line, which is an error when it is read */
         break;
     }
     return WF_OK;

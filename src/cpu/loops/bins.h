@@ -138,7 +138,7 @@ INLINE int64_t filled_up(size_t count) {
     return (int64_t)((count + BINS_TURNS - 1) / BINS_TURNS * BINS_TURNS);
 }
 
-/* Makes the bins ready for so many elements more. */
+/* Makes the bins ready for that many more elements. */
 INLINE void make_room(struct target into, struct wf_bins_format format, size_t count) {
     bool has_room = !into.bins->format.words || into.bins->taken + filled_up(count) <= format.taken_max;
     if (!has_room) flush_target(into);
@@ -217,7 +217,7 @@ APART bool are_nearly_full(const uint64_t *word, struct wf_bins_format format) {
     return all >> 62;
 }
 
-/* Makes room for so many elements more in bins of fields of f64. */
+/* Makes room for that many more elements in the bins of f64. */
 INLINE void make_room_in_fields(struct target into, struct wf_bins_format format, size_t count) {
     into.bins->unseen += filled_up(count);
     if (into.bins->unseen <= UNSEEN_MAX) return;

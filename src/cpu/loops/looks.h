@@ -62,7 +62,7 @@ static int reach_of(unsigned sums) {
     return sums & PRODUCTS ? OF_PRODUCTS : OF_VALUES;
 }
 
-/* What the block is, of whose samples so many are near each other. */
+/* Classifies the block by the number of its samples that are near each other. */
 static enum look look_of(const struct block *block, int samples, int near, int narrow, int stretches) {
     size_t far = (size_t)(samples - near), count = block->source.count;
     if (block->source.y != block->source.x) far *= 2; /* both of a pair must be near */

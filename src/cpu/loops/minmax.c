@@ -194,7 +194,7 @@ INLINE vsword spread_best(vsword orders, bool largest) {
     return orders;
 }
 
-/* The first lane that is all ones, of which there is one. */
+/* The first lane that is all ones; there must be one. */
 INLINE size_t first_lane(vsword found) {
     return (size_t)__builtin_ctzll(lane_bits(found)) / sizeof(uword);
 }

@@ -485,7 +485,7 @@ static size_t room_for_copy(const struct block *block) {
     return block->scratch->copy_nbytes / sizeof(uword);
 }
 
-/* The source of the next pass.  If the sums are not of pairs, the compiler is told that y is x. */
+/* The source of the next pass.  If the sums are not of pairs, y is set to x, so that the compiler knows. */
 INLINE struct source source_of(const struct block *block, bool pairs) {
     const unsigned char *x = block->source.x;
     return (struct source){x, pairs ? block->source.y : x, block->source.count, sizeof(uword),
