@@ -781,6 +781,7 @@ def test_print_has_all_and_no_controls(show, tmp_path):
     page = show(write_page(tmp_path, "05", *PICTURE)[0])
     page.emulate_media(media="print")
     assert not page.locator(".player").first.is_visible() and not page.locator("#controls").is_visible()
+    assert page.locator("main button:not(.share):visible").count() == 0
     assert page.locator(".stage").is_visible() and page.locator(".tree").is_visible()
     assert page.locator(".listing").evaluate("node => node.scrollHeight <= node.clientHeight + 1")
     assert len(page.pdf(format="A4")) > 10000

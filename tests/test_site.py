@@ -108,10 +108,33 @@ def test_nothing_is_fetched_from_elsewhere(site):
 
 def test_pages_that_draw_have_their_text_without_scripts(site):
     folder, pages = site
-    noscript = re.search(r"<noscript>.*?<pre>(.*?)</pre></noscript>", (folder / "explain" / "05_interleaved_strided.html").read_text(),
+    noscript = re.search(r"<noscript>.*?<pre[^>]*>(.*?)</pre></div></noscript>", (folder / "explain" / "05_interleaved_strided.html").read_text(),
                          re.DOTALL)[1]
     assert html.unescape(noscript) == printed("explain", "05")
     assert "race at ladder/wrong/missing_loop_barrier.cu" in pages["wrong/missing_loop_barrier.html"].text
+
+
+def test_the_ladder_has_its_times_without_scripts(site):
+    folder, _ = site
+    plain = re.search(r"<noscript>(.*?)</noscript>", (folder / "ladder.html").read_text(), re.DOTALL)[1]
+    most = max(map(json.loads, (ROOT / "data" / "h200" / "ladder_times.jsonl").read_text().splitlines()), key=lambda run: run["n"])
+    shown = re.findall(r'<a href="explain/(\d\d)_(\w+)\.html">\1_\2</a></th><td>(.*?)</td><td>(.*?)</td><td>(.*?)</td>', plain)
+    assert [row[:2] for row in shown] == [(row["rung"], row["name"]) for row in most["rungs"]]
+    for (*_, each, gbps, share), row in zip(shown, most["rungs"]):
+        assert float(each) == pytest.approx(row["microseconds"] * 1e6 / most["n"], rel=1e-3)
+        assert (gbps, share) == (f"{row['gbps']:.1f}", f"{100 * row['share']:.1f}")
+    assert f"{most['n']:,} {most['type']} on {most['gpu']}" in plain
+
+
+@pytest.mark.parametrize("name", ["ladder.html", "explain/05_interleaved_strided.html", "wrong/missing_loop_barrier.html", "index.html"])
+def test_without_scripts_nothing_is_wider_than_the_screen(name, site, show):
+    folder, _ = site
+    for size in (PHONE, (820, 1180)):
+        page = show(folder / name, size, java_script_enabled=False)
+        assert page.locator("body").bounding_box()["width"] <= size[0]
+        for box in page.locator(".plain > *, header").all():
+            place = box.bounding_box()
+            assert place["width"] > 100 and place["x"] + place["width"] <= size[0]
 
 
 def test_the_page_of_the_exact_sum(site):
