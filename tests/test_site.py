@@ -148,6 +148,8 @@ def test_a_wrong_kernel_page_says_what_is_wrong(site):
     _, pages = site
     assert "Wrong: No barrier in the loop" in pages["wrong/missing_loop_barrier.html"].text
     assert "Found: race." in pages["wrong/missing_loop_barrier.html"].text
+    titles = [re.search(r"<title>(.*?) - warpfold</title>", (site[0] / name).read_text())[1] for name in pages]
+    assert "Wrong: No barrier in the loop" in titles and len(set(titles) - {"The ladder"}) == len(titles) - titles.count("The ladder")
     assert "No observer objects, but the result is wrong." in pages["wrong/final_pass.html"].text
     assert "wrong result: " in pages["wrong/final_pass.html"].text  # without scripts, too
 
@@ -239,7 +241,7 @@ def test_texts_fit_the_screen(site, show):
             assert is_within_width(page), (name, width)
 
 
-@pytest.mark.parametrize("stem", ["05_interleaved_strided", "08_unrolled_last_warp", "12_warp_shuffle", "16_bulk_copy"])
+@pytest.mark.parametrize("stem", ["05_interleaved_strided", "08_unrolled_last_warp", "12_warp_shuffle", "16_bulk_copy", "17_exact"])
 def test_a_step_is_on_one_screen(stem, site, show):
     """The idea, the stage, the memory, the code and what drives them, at every step."""
     folder, _ = site
