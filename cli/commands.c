@@ -165,7 +165,7 @@ int command_merge(const struct request *request) {
     if (!status && table_is_saved(&first))
         status = table_merge(request, &first);
     else if (!status && (request->settings->sort || request->settings->csv))
-        status = fail_usage("--sort and --csv are for tables: %s is none", file_name(request->operands[0]));
+        status = fail_usage("--sort and --csv are for tables: %s is not a saved table", file_name(request->operands[0]));
     else if (!status)
         status = merge_accumulators(handle, request, &first);
     saved_clear(&first);

@@ -12,11 +12,11 @@ struct topic {
 
 #define FILES "[FILE...]"
 
-static const char several[] = "OP,OP..."; /* ops between commas have one help */
+static const char several[] = "OP,OP..."; /* several ops share one help */
 
 static const struct topic topics[] = {
     {"sum", FILES, "The exact sum, rounded once.", {"sum x.npy", "sum --column price table.csv"}},
-    {"prod", FILES, "The product: exact of integers; of floats by a fixed tree of the indices.",
+    {"prod", FILES, "The product: exact for integers; for floats rounded along a fixed tree.",
      {"prod x.npy", "prod --type f64 part1.raw part2.raw"}},
     {"min", FILES, "The smallest number; -0 is below +0.", {"min x.npy", "min --axis 0 x.npy"}},
     {"max", FILES, "The largest number.", {"max x.npy", "max --nan omit x.npy"}},
@@ -44,9 +44,9 @@ static const struct topic topics[] = {
      {"sum,mean --column price,qty table.csv", "sum,mean,max --by region --column price table.csv"}},
     {"stats", FILES, "Count, sum, mean, var, std, min, max and more, in one pass.",
      {"stats x.npy", "stats --column price --json table.csv"}},
-    {"median", FILES, "The middle of the sorted numbers; of two, their exact mean, rounded once.",
+    {"median", FILES, "The middle of the sorted numbers, or the exact mean of the two middle ones.",
      {"median x.npy", "median --column price --by region table.csv"}},
-    {"quantile", FILES, "The numbers at the places q * (n - 1) of the sorted ones.",
+    {"quantile", FILES, "The numbers at positions q * (n - 1) of the sorted array.",
      {"quantile --q 0.5,0.99 x.npy", "quantile --q 0.9 --between nearest --column price table.csv"}},
     {"histogram", FILES, "How many numbers are in each bin: a picture on a terminal, rows elsewhere.",
      {"histogram --bins 20 x.npy", "histogram --bins 0,1,10,100 --column price --by region table.csv"}},
@@ -68,9 +68,9 @@ static const struct topic topics[] = {
      {"judge --task sum reduce.cu", "judge puzzles/01_missing_barrier.cu"}},
 };
 
-/* Options that only some commands of a kind heed. */
+/* Options that only some commands of a kind accept. */
 struct exception {
-    const char *option, *commands; /* each between blanks; with "not" in front: all but these */
+    const char *option, *commands; /* each between blanks; after "not": all but these */
 };
 
 static const struct exception exceptions[] = {

@@ -80,7 +80,7 @@ static int check_operands(const struct request *request) {
     for (size_t i = 0; i < request->operand_count; i++) {
         const char *operand = request->operands[i];
         if (wf_op_parse(operand) && access(operand, F_OK))
-            return fail_usage("there is no file '%s', which is an op: several are given as %s,%s", operand,
+            return fail_usage("there is no file '%s'; it is an op: give several ops as %s,%s", operand,
                               request->settings->operands[0], operand);
     }
     return STATUS_OK;

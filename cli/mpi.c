@@ -54,7 +54,7 @@ int mpi_begin(struct mpi *mpi) {
     mpi->byte = dlsym(mpi->library, "ompi_mpi_byte");
     const bool has_all = init && rank && size && mpi->collect && mpi->broadcast && mpi->send && mpi->receive && mpi->finalize;
     if (!has_all || !mpi->world != !mpi->byte)
-        return fail("started by mpirun, but what was opened is no MPI library; WARPFOLD_MPI may name it");
+        return fail("started by mpirun, but the library that was opened is not an MPI library; WARPFOLD_MPI may name it");
     if (((int (*)(int *, char ***))(intptr_t)init)(NULL, NULL) || ask(rank, mpi->world, &mpi->rank) ||
         ask(size, mpi->world, &mpi->size))
         return fail("MPI cannot begin");

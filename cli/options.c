@@ -188,7 +188,7 @@ static const struct rule rules[] = {
     {"per", "table|row", COMMAND_DATA | COMMAND_MEDIAN | COMMAND_QUANTILE | COMMAND_DISTINCT, parse_word, FIELD(per), 0, 0,
      "row: reduce each row of a table, over its columns, and print a line for each"},
     {"decimal", "D", COMMAND_DATA, parse_count, FIELD(decimals), 0, 18,
-     "values of a table are decimal numbers with at most D digits behind the point, and so are results: 0.1 + 0.2 is "
+     "values and results of a table are decimal numbers with at most D digits after the point: 0.1 + 0.2 is "
      "0.3"},
     {"csv", NULL, COMMAND_GROUPS | COMMAND_MERGE, parse_flag, FIELD(csv), 0, 0,
      "print the results of a table separated by commas (default: by tabs; aligned on a terminal)"},
@@ -202,7 +202,7 @@ static const struct rule rules[] = {
     {"byte-order", "native|little|big", COMMAND_INPUTS, parse_word, FIELD(byte_order), 0, 0,
      "byte order of raw files (default: this machine's)"},
     {"files-from", "LIST", COMMAND_INPUTS | COMMAND_MERGE, parse_text, FIELD(files_from), 0, 0,
-     "also read the files that LIST names, one a line (or ended by NUL bytes, as find -print0 writes); - for standard input"},
+     "also read the files named in LIST, one per line (or separated by NUL bytes, as by find -print0); - for standard input"},
     {"nan", "propagate|omit|error", COMMAND_INPUTS | COMMAND_BENCH, parse_word, FIELD(nan), 0, 0,
      "a NaN makes the result NaN (default), is ignored, or is an error that states its index"},
     {"ddof", "N", COMMAND_DATA, parse_count, FIELD(ddof), 0, INT64_MAX,
@@ -210,43 +210,43 @@ static const struct rule rules[] = {
     {"result-type", "T", COMMAND_DATA | COMMAND_MEDIAN | COMMAND_QUANTILE, parse_type, FIELD(result_type), 0, 0,
      "type of the result (default: the element type for floats; otherwise i64, u64 or f64, depending on the op)"},
     {"q", "Q[,R...]", COMMAND_QUANTILE, parse_text, FIELD(q), 0, 0,
-     "quantile: 0 to 1, such as 0.5,0.99; several are printed one a line, each with its q"},
+     "quantile: 0 to 1, such as 0.5,0.99; several are printed one per line, each with its q"},
     {"between", "linear|lower|higher|nearest|midpoint", COMMAND_MEDIAN | COMMAND_QUANTILE, parse_word, FIELD(between), 0, 0,
-     "the value between two elements: exact and rounded once (linear, the default; midpoint), or one of the two"},
+     "how to take a quantile between two elements: exactly, rounded once (linear, the default; midpoint), or one of the two"},
     {"bins", "N|A,B,...", COMMAND_HISTOGRAM, parse_text, FIELD(bins), 0, 0,
-     "histogram: N bins of equal width (default 10), or the edges of the bins, each of which has its lower edge; the last "
-     "has both"},
+     "histogram: N bins of equal width (default 10), or the edges of the bins; a bin includes its lower edge, the last one "
+     "both"},
     {"first-index", "N", COMMAND_DATA, parse_count, FIELD(first_index), 0, INT64_MAX,
      "index of the first number, for argmin, argmax and prod (default 0)"},
     {"axis", "K[,L...]", COMMAND_DATA, parse_text, FIELD(axis), 0, 0,
-     "reduce a .npy file along these dimensions, numbered from 0, or from -1 backwards, and print the results, a line for "
-     "each row"},
+     "reduce a .npy file along these dimensions, numbered from 0, or from -1 backwards, and print the results, one line "
+     "per row"},
     {"save", "ACC", COMMAND_READS, parse_file, FIELD(save), 0, 0,
      "also save the accumulator to the file ACC, for merge"},
     {"resume", "FOLDER", COMMAND_DATA, parse_file, FIELD(resume), 0, 0,
-     "keep the accumulator, or the table, of each piece of the files in FOLDER, and begin with those that are there; several processes "
-     "may share one"},
+     "keep the accumulator or table of each piece of the files in FOLDER, and reuse those already there; several processes may "
+     "share a folder"},
     {"piece", "N", COMMAND_DATA, parse_count, FIELD(piece), 1, INT64_MAX,
-     "with --resume or under mpirun: the most elements of a raw or .npy file in one piece (default 16777216); of a text 8 N "
+     "with --resume or under mpirun: elements of a raw or .npy file per piece, at most (default 16777216); for texts 8 N "
      "bytes"},
     {"hex", NULL, COMMAND_PRINTS, parse_flag, FIELD(hex), 0, 0, "print values in hexadecimal"},
     {"json", NULL, COMMAND_PRINTS | COMMAND_BENCH | COMMAND_SIMULATES | COMMAND_RUN | COMMAND_JUDGE, parse_flag,
      FIELD(json), 0, 0,
      "print a JSON object, on one line"},
     {"sarif", NULL, COMMAND_INSPECT | COMMAND_RUN, parse_flag, FIELD(sarif), 0, 0,
-     "inspect, run: print findings and advice as SARIF 2.1.0, which hosts of code show at their lines"},
+     "inspect, run: print findings and advice as SARIF 2.1.0, which code hosts show at the source lines"},
     {"github", NULL, COMMAND_INSPECT | COMMAND_RUN, parse_flag, FIELD(github), 0, 0,
-     "inspect, run: print findings and advice as annotations of a workflow on GitHub"},
+     "inspect, run: print findings and advice as annotations for a GitHub workflow"},
     {"strict", NULL, COMMAND_INSPECT | COMMAND_RUN, parse_flag, FIELD(strict), 0, 0,
-     "inspect, run: advice, too, makes the exit status 3"},
+     "inspect, run: exit with status 3 for advice as well"},
     {"html", "FILE", COMMAND_SIMULATES | COMMAND_RUN, parse_file, FIELD(html), 0, 0,
-     "ladder, explain, inspect: write an HTML page instead of the text; run: besides the report"},
+     "ladder, explain, inspect: write an HTML page instead of text; run: in addition to the report"},
     {"from", "FILE", COMMAND_LADDER, parse_file, FIELD(from), 0, 0,
      "ladder: render FILE, the JSON of an earlier run, instead of running (needs --html)"},
     {"source", NULL, COMMAND_INSPECT | COMMAND_RUN, parse_flag, FIELD(source), 0, 0,
-     "inspect, run: also print the source with the cost of each line; run: and which lines no launch executed"},
+     "inspect, run: also print the source with the cost of each line, and for run which lines no launch executed"},
     {"sources", "FOLDER", COMMAND_INSPECT, parse_text, FIELD(sources), 0, 0,
-     "inspect: also show sources in this folder and below (default: in the folder of KERNEL and below)"},
+     "inspect: also show sources in or below this folder (default: in or below the folder of KERNEL)"},
     {"device", "auto|cpu|cuda[:N|:all]|simt", COMMAND_READS | COMMAND_LADDER, parse_text, FIELD(device), 0, 0,
      "device to run on (simt: ladder only, the simulator, which needs no GPU)"},
     {"threads", "N", COMMAND_INPUTS | COMMAND_BENCH | COMMAND_INSPECT | COMMAND_RUN, parse_count, FIELD(threads),
@@ -254,14 +254,14 @@ static const struct rule rules[] = {
     {"verbose", NULL, COMMAND_READS, parse_flag, FIELD(verbose), 0, 0,
      "report the device and the threads on standard error"},
     {"quiet", NULL, COMMAND_PRINTS | COMMAND_BENCH | COMMAND_INSPECT | COMMAND_RUN, parse_flag, FIELD(quiet), 0, 0,
-     "do not show progress on a terminal, nor where a long launch is"},
+     "do not show progress on a terminal, nor the position of a long launch"},
     {"op", "OP", COMMAND_BENCH | COMMAND_STEPS, parse_text, FIELD(op), 0, 0,
      "bench: only this op; ladder, explain: sum (default), prod, min, max or argmax"},
     {"data", "KIND", COMMAND_BENCH, parse_kind_of_data, FIELD(data), 0, 0,
-     "bench: only this kind of data, such as uniform, wide20 or nan_2; an unknown one is answered with all"},
+     "bench: only this kind of data, such as uniform, wide20 or nan_2; an unknown name lists all kinds"},
     {"count", "N", COMMAND_BENCH | COMMAND_STEPS, parse_count, FIELD(count), 0, INT64_C(1) << 40,
      "bench, ladder, explain: arrays of N elements (also -n N; explain without any of -n, --values, --block, --warp and "
-     "--banks shows what the rung's first comment says)"},
+     "--banks uses the options in the rung's first comment)"},
     {"quick", NULL, COMMAND_BENCH, parse_flag, FIELD(quick), 0, 0, "bench: smaller arrays, fewer rounds"},
     {"peer", "COMMAND", COMMAND_BENCH, parse_text, FIELD(peer), 0, 0,
      "bench: also measure this program; bench/peers.py is one"},
@@ -272,7 +272,7 @@ static const struct rule rules[] = {
     {"grid", "X[,Y[,Z]]", COMMAND_LADDER | COMMAND_INSPECT, parse_text, FIELD(grid), 0, 0,
      "blocks of the grid (inspect: default 1)"},
     {"cluster", "X[,Y[,Z]]", COMMAND_INSPECT, parse_text, FIELD(cluster), 0, 0,
-     "inspect: blocks of a cluster (default: as the kernel says, or 1)"},
+     "inspect: blocks of a cluster (default: as the kernel declares, or 1)"},
     {"finish", "host|relaunch|atomic|last-block", COMMAND_LADDER, parse_text, FIELD(finish), 0, 0,
      "ladder: how the partial results of the blocks are combined (default: the rung's own way)"},
     {"coarsen", "C", COMMAND_LADDER, parse_count, FIELD(coarsen), 1, INT32_MAX,
@@ -285,7 +285,7 @@ static const struct rule rules[] = {
      "ladder on a GPU: launch each rung once, verified but not timed, for profiling; uses the simulator's PTX if "
      "it is built in"},
     {"schedule", "S", COMMAND_SIMULATES | COMMAND_RUN, parse_text, FIELD(schedule), 0, 0,
-     "lockstep (default): the lanes of a warp run together; split: one after the other; random:SEED: they "
+     "lockstep (default): the lanes of a warp run together; split: one after another; random:SEED: they "
      "diverge at random"},
     {"warp", "W", COMMAND_EXPLAIN | COMMAND_INSPECT, parse_power_of_two, FIELD(warp), 1, 32,
      "explain, inspect: lanes of a warp, a power of two (default 32)"},
@@ -295,19 +295,19 @@ static const struct rule rules[] = {
      "explain: the elements"},
     {"kernel", "NAME", COMMAND_INSPECT | COMMAND_RUN, parse_text, FIELD(kernel), 0, 0,
      "inspect: the kernel to run, if the file has several, or an instance of a template: 'reduce<int,512>'; run: "
-     "count and check this one only"},
+     "count and check only this kernel"},
     {"arg", "ARG", COMMAND_INSPECT, parse_argument, 0, 0, 0,
      "inspect: the kernel's next argument: a scalar (i32:5, f32:1.5) or a buffer with its number of elements "
-     "(f32[1024]=zeros, ones, iota, random:SEED, 1.5 for all, a .npy file; f32[3]=1,2,3; f32[1024] alone is unwritten: an "
+     "(f32[1024]=zeros, ones, iota, random:SEED, 1.5 for all, a .npy file; f32[3]=1,2,3; f32[1024] alone is uninitialised: an "
      "output)"},
     {"print", "K[:N]", COMMAND_INSPECT, parse_print, 0, 0, 0,
      "inspect: print the first N elements (default 8) of argument K, numbered from 0, after the run"},
     {"expect", "K=V[,V...]", COMMAND_INSPECT, parse_expect, 0, 0, 0,
-     "inspect: what the first elements of argument K must be after the run; a wrong result is reported first, status 3"},
+     "inspect: expected values of the first elements of argument K after the run; a wrong result is reported first, with "
+     "status 3"},
     {"out", "[K=]FILE", COMMAND_DATA | COMMAND_MERGE | COMMAND_INSPECT | COMMAND_RUN, parse_output, 0, 0, 0,
-     "with --axis, and merge: write the results to a .npy file; inspect: write argument K, numbered from 0, to one after the run; "
-     "run: write the report to FILE "
-     "instead of standard error"},
+     "with --axis, and merge: write the results to a .npy file; inspect: after the run, write argument K, numbered from 0, to a "
+     ".npy file; run: write the report to FILE instead of standard error"},
     {"shared", "BYTES", COMMAND_INSPECT, parse_count, FIELD(shared), 0, INT32_MAX,
      "inspect: dynamic shared memory of each block (default 0)"},
     {"limit", "N", COMMAND_INSPECT | COMMAND_RUN, parse_count, FIELD(limit), 1, INT64_MAX,
@@ -317,14 +317,15 @@ static const struct rule rules[] = {
      "judge: what the kernel is to do, a task that is built in, such as sum, or a file (default: KERNEL's name with .task; rung for the ladder's)"},
     {"seed", "N", COMMAND_JUDGE, parse_count, FIELD(seed), 0, INT64_MAX, "judge: of the random data (default 0)"},
     {"gpu", "h200|a100|t4", COMMAND_RUN, parse_word, FIELD(gpu), 0, 0,
-     "run: the GPU that the program finds, and that a .cu file is compiled for (default h200)"},
+     "run: the GPU that the program sees, and for which a .cu file is compiled (default h200)"},
     {"gpus", "N", COMMAND_RUN, parse_count, FIELD(gpus), 1, SIMT_DEVICES,
-     "run: how many of them the program finds (default 1, at most " DIGITS(SIMT_DEVICES) ")"},
+     "run: how many GPUs the program sees (default 1, at most " DIGITS(SIMT_DEVICES) ")"},
     {"races", "on|off|all", COMMAND_RUN, parse_word, FIELD(races), 0, 0,
-     "run: look for races, which takes most of the time (default on); all: stores of one value by several threads, too"},
+     "run: look for races, which takes most of the time (default on); all: report also stores of the same value by several "
+     "threads"},
     {"launch", "N", COMMAND_RUN, parse_count, FIELD(launch), 1, INT64_MAX,
-     "run: count and check the Nth launch only, from 1, or the Nth of --kernel"},
-    {"help", NULL, COMMAND_ANY, parse_flag, FIELD(help), 0, 0, "print the help, of the command if one is given (also -h)"},
+     "run: count and check only the Nth launch, from 1, or the Nth one of --kernel"},
+    {"help", NULL, COMMAND_ANY, parse_flag, FIELD(help), 0, 0, "print the help, or that of the given command (also -h)"},
     {"version", NULL, COMMAND_ANY, parse_flag, FIELD(version), 0, 0, "print the version (also -V)"},
 };
 
@@ -485,7 +486,7 @@ enum { HELP_WIDTH = 80, HELP_NAMES_INDENT = 10, HELP_OPTION_INDENT = 22 };
 void put_usage(FILE *stream) {
     fputs("usage: warpfold OP [options] [FILE...]     reduce all numbers of the files\n"
           "       warpfold stats [options] [FILE...]  count, sum, mean, var ... in one pass\n"
-          "       warpfold count [options] [FILE...]  how many numbers of a table\n"
+          "       warpfold count [options] [FILE...]  how many numbers a table has\n"
           "       warpfold median [FILE...]           the middle of the sorted numbers\n"
           "       warpfold quantile --q Q [FILE...]   other places of the sorted numbers\n"
           "       warpfold histogram [FILE...]        how many numbers are in each bin\n"
@@ -601,7 +602,7 @@ void put_help(FILE *stream) {
           "with a main, a program that nvcc built, or one that loads CUDA at run time\n"
           "(python3); options come before it.\n"
           "\n"
-          "Options stand before or after the operands.\n",
+          "Options may be given before or after the operands.\n",
           stream);
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) put_group(stream, i);
     fputs("\n"

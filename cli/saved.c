@@ -58,7 +58,7 @@ int saved_read_bytes(const char *path, struct saved *saved) {
 
 int saved_load(wf_handle *handle, const char *path, const struct saved *saved, wf_accumulator **accumulator) {
     if (wf_tally_is_saved(saved->bytes, saved->nbytes))
-        return fail("%s: a saved table, which merges with tables only, and the first accumulator is none", file_name(path));
+        return fail("%s: a saved table, which merges with tables only, but the first operand is not a table", file_name(path));
     wf_error error = wf_accumulator_load(handle, saved->bytes, saved->nbytes, accumulator);
     return error ? fail("%s: %s", file_name(path), wf_handle_message(handle)) : STATUS_OK;
 }

@@ -165,7 +165,7 @@ WF_API double wf_value_to_double(const wf_value *value);
 
 /* A view that owns nothing.  Element (i0, i1, ...) is at data + i0*stride_bytes[0] + ...; any stride is
  * allowed (negative, zero, odd), and no alignment is needed.  If stride_bytes is NULL, the array is
- * contiguous in C order. If shape is NULL, it is a vector of count elements and ndim is ignored; otherwise
+ * contiguous in C order.  If shape is NULL, it is a vector of count elements and ndim is ignored; otherwise
  * count is ignored.  ndim 0 with a shape is a single element.  The index that arg ops report counts elements
  * in C order, in which the last dimension varies fastest, whatever the strides are.  data may be NULL only if
  * there are no elements.  shape and stride_bytes are read during the call only. */
@@ -196,7 +196,7 @@ typedef enum wf_nan {
 
 /* wf_reduction.flags */
 enum {
-    WF_SKIP_BAD_KEYS = 1 /* elements whose key is not one of 0 to count - 1 are left out; otherwise WF_ERROR_RANGE */
+    WF_SKIP_BAD_KEYS = 1 /* skip elements whose key is not from 0 to count - 1; without it, they are WF_ERROR_RANGE */
 };
 
 /* What is computed.  wf_reduction_of(WF_SUM) returns one with all defaults. */
@@ -228,29 +228,31 @@ typedef enum wf_grouping {
 
 /* The groups of a reduction.  NULL or all zeros: all elements form one group.
  *
- * The results have the array's dimensions, in their order, without those that are reduced; for segments and keys, with
- * count in place of the axis.  Each is what the op gives for the elements of its group alone, taken in C order. */
+ * The results have the dimensions of the array, in order, without the reduced ones; for segments and keys, count
+ * replaces the length of the axis.  Each result is that of the op for the elements of its group alone, in C order. */
 typedef struct wf_groups {
     wf_grouping by;
     uint64_t axes; /* AXES: bit k is set if dimension k is reduced */
     int32_t axis;  /* SEGMENTS, KEYS: the dimension that is grouped */
     int64_t count; /* SEGMENTS, KEYS: the number of groups */
-    /* SEGMENTS: a vector of count + 1 offsets, i32 or i64, never falling, from 0 to the length of the axis: group g has
-     * the positions labels[g] <= i < labels[g + 1].  KEYS: a vector of integers of any type, one for each position of
-     * the axis, from 0 to count - 1 in any order. */
+    /* SEGMENTS: a vector of count + 1 offsets, i32 or i64, non-decreasing, from 0 to the length of the axis: group
+     * g has the positions labels[g] <= i < labels[g + 1].  KEYS: a vector of integers of any type, one for each
+     * position of the axis, from 0 to count - 1 in any order. */
     const wf_array *labels;
 } wf_groups;
 
-/* The reduced dimensions by the bits of axes; offsets or keys must stay valid as long as the groups are used. */
+/* Groups by axes, segments or keys.  Bit k of axes is set if dimension k is reduced.  The groups point to offsets or
+ * keys, which must stay valid as long as they are used. */
 WF_API wf_groups wf_groups_axes(uint64_t axes);
 WF_API wf_groups wf_groups_segments(int32_t axis, int64_t count, const wf_array *offsets);
 WF_API wf_groups wf_groups_keys(int32_t axis, int64_t count, const wf_array *keys);
 
 /* Where results go: to host memory, or to the memory of the GPU that holds the array (with a handle of that
  * GPU, or auto; a CPU handle treats all memory as host memory).  type is the type of the results;
- * WF_TYPE_DEFAULT takes the reduction's.  A single result has ndim 0 (shape NULL) and is written at data,
- * which must be aligned to the type in device memory.  Several results need the shape that wf_groups_shape tells;
- * stride_bytes NULL: they are written in C order.  No two results may overlap, nor any overlap the array.
+ * WF_TYPE_DEFAULT takes the reduction's.  A single result has ndim 0 (shape NULL) and is written to data,
+ * which must be aligned to the type in device memory.  Several results must have the shape given by
+ * wf_groups_shape; if stride_bytes is NULL, they are written in C order.  Results must not overlap each other or
+ * the array.
  *
  * Host memory: *status receives what the call returns; on an error, nothing is written to data of a single result.
  * Device memory: the result follows in stream order and the call does not wait for it.  Errors found before the
@@ -270,10 +272,10 @@ typedef struct wf_output {
 typedef struct wf_handle wf_handle;
 
 /* device: "cpu"; "cuda" (the first GPU) or "cuda:N"; "auto" (or NULL), which reduces device memory on the
- * GPU that holds it, and host memory on the CPU, where a single pass over it is fastest; or "cuda:all", the same but that
- * host arrays (not by groups, and not products of floats) are spread over all GPUs.  Starts no threads;
- * auto opens a GPU only when an array needs it.  After WF_ERROR_DEVICE, wf_device_describe explains the
- * failure. */
+ * GPU that holds it, and host memory on the CPU, where a single pass over it is fastest; or "cuda:all", which is
+ * like auto but spreads host arrays over all GPUs (except for groups and products of floats).  Starts no
+ * threads; auto opens a GPU only when an array needs it.  After WF_ERROR_DEVICE, wf_device_describe explains
+ * the failure. */
 WF_API wf_error wf_handle_create(const char *device, wf_handle **handle);
 WF_API void wf_handle_destroy(wf_handle *handle);
 
@@ -285,8 +287,8 @@ WF_API wf_error wf_handle_set_threads(wf_handle *handle, int32_t threads);
  * call has failed.  Valid until the next call with the handle. */
 WF_API const char *wf_handle_message(const wf_handle *handle);
 
-/* Leaves the message (NULL: the error's own) with the handle, which may be NULL, and returns error: for what is built on
- * the library, such as warpfold_mpi.h. */
+/* Stores a message (NULL: that of wf_error_text) in the handle, which may be NULL, and returns error.  For code built
+ * on the library, such as warpfold_mpi.h. */
 WF_API wf_error wf_handle_fail(wf_handle *handle, wf_error error, const char *message);
 
 /* Describes the handle's device: "cpu: tier avx2, 8 processors".  Valid until the handle is destroyed. */
@@ -302,8 +304,8 @@ WF_API const char *wf_handle_device(const wf_handle *handle);
  * about a second, and kept in a cache ($XDG_CACHE_HOME/warpfold).  The handle uses the GPU's primary context,
  * as the CUDA runtime, torch and cupy do, and leaves the calling thread's current context unchanged. */
 
-/* Describes the device "cpu", "cuda:N", "cuda:all" or "auto"; or explains why it is unavailable and how to fix that, and
- * returns WF_ERROR_DEVICE.  Writes at most capacity bytes including the terminating NUL. */
+/* Describes the device "cpu", "cuda:N", "cuda:all" or "auto"; if it is unavailable, explains why and how to fix
+ * that, and returns WF_ERROR_DEVICE.  Writes at most capacity bytes including the terminating NUL. */
 WF_API wf_error wf_device_describe(const char *device, char *text, size_t capacity);
 
 /* The number of GPUs visible to the driver; 0 without a driver. */
@@ -321,25 +323,27 @@ WF_API wf_error wf_handle_set_stream(wf_handle *handle, void *stream);
 
 /* ---- one call ---------------------------------------------------------------------------------- */
 
-/* Reduces a to one value for each group.  b: for dot, the array whose elements are paired with those of a, of
- * the same type and shape; NULL for every other op.  groups may be NULL.  For small arrays that are one group,
+/* Reduces a to one value for each group.  b: for dot, the array whose elements are paired with those of a, of the
+ * same type and shape; NULL for every other op.  groups may be NULL.  For small arrays that are one group,
  * allocates no memory and starts no thread.
  *
- * Groups.  The index of arg ops is the position along the grouped axis (of several reduced axes, in their C order),
- * counted from first_index; prod of floats counts the elements of each group from there.  A group without a value
- * (min of no elements, var of n <= ddof) gives the reduction's fill; without one, NaN where results are floats, and
- * otherwise WF_ERROR_EMPTY.  An error's message names the first result that failed, by its number in C order, the first
- * key or the first offset; the results are unspecified then.  Besides the arrays, segments and keys take 8 bytes for
- * each group (in device memory 16), and for each key the size of its elements or 4 bytes (8 if there are 2^31 or more).
+ * Groups.  The index of arg ops is the position along the grouped axis (for several reduced axes, in their C
+ * order), counted from first_index; prod of floats counts the elements of each group from there.  A group without
+ * a value (min of no elements, var of n <= ddof) gives the reduction's fill; without a fill, NaN if results are
+ * floats, and WF_ERROR_EMPTY otherwise.  The error message names the first result that failed, by its number in C
+ * order, or the first bad key or offset; the results are then unspecified.  In addition to the arrays, segments
+ * and keys take 8 bytes for each group (in device memory 16), and for each key the size of its elements or 4 bytes
+ * (8 if there are 2^31 or more).
  *
- * Groups in device memory.  The labels may be in host memory or in the GPU's; there, labels, results and strides must be
- * aligned to their size.  The handle keeps scratch memory for pieces of long groups, at most as much as the array has.
- * prod of floats is brought to the host and reduced there, and so is, for the message, whatever has failed with an output
- * in host memory.  Arrays in host memory are the CPU's work with a handle of a GPU, too.
+ * Groups in device memory.  The labels may be in host memory or in the memory of the GPU; labels, results and
+ * strides there must be aligned to their size.  The handle keeps scratch memory for parts of long groups, at most
+ * the size of the array.  prod of floats is copied to the host and reduced there; so is every reduction that
+ * failed with an output in host memory, to find the message.  Arrays in host memory are reduced by the CPU even
+ * with a handle of a GPU.
  *
- * Output in device memory, all elements: prod with a float result is WF_ERROR_UNSUPPORTED.  From the
- * second call with the same reduction and types on, nothing is allocated, so the call can be captured in a
- * CUDA graph.  A handle's graph must not run at the same time as other work of the handle. */
+ * Output in device memory, all elements: prod with a float result is WF_ERROR_UNSUPPORTED.  From the second call
+ * with the same reduction and types on, nothing is allocated, so the call can be captured in a CUDA graph.  A
+ * graph of a handle must not run at the same time as other work of the handle. */
 WF_API wf_error wf_reduce(wf_handle *handle, const wf_reduction *reduction, const wf_array *a, const wf_array *b,
                           const wf_groups *groups, const wf_output *output);
 
@@ -401,31 +405,31 @@ WF_API float wf_dot_f32(const float *a, const float *b, int64_t count);
  * adjacent.  An accumulator holds no resource other than memory. */
 typedef struct wf_accumulator wf_accumulator;
 
-/* Creates an accumulator without elements, for arrays of type.  ndim and shape are those of the results: 0
- * and NULL for a single result.
+/* Creates an accumulator without elements, for arrays of type.  ndim and shape are those of the results: 0 and
+ * NULL for a single result.
  *
- * With a shape it takes groups: every result is a reduction in progress of its own, in the words that its op and type
- * need (f32: sum 128 bytes, var 304; f64: sum 584, var 1672; i64: sum 56; min 16, of floats 32; argmin 24, of floats 48).
- * prod with a float result has 24 bytes for each power of two in the length of the longest group, twice as much if
- * first_index is not 0.  The reduction's fill is what results without a value give.  What it holds is in
+ * With a shape it takes groups.  Every result is then a separate reduction in progress, whose size depends on op
+ * and type (f32: sum 128 bytes, var 304; f64: sum 584, var 1672; i64: sum 56; min 16, of floats 32; argmin 24, of
+ * floats 48). prod with a float result takes 24 bytes for each power of two in the length of the longest group,
+ * twice as much if first_index is not 0.  Results without a value are the reduction's fill.  The accumulator is in
  * host memory. */
 WF_API wf_error wf_accumulator_create(wf_handle *handle, const wf_reduction *reduction, wf_type type, int32_t ndim,
                                       const int64_t *shape, wf_accumulator **accumulator);
 WF_API void wf_accumulator_destroy(wf_accumulator *accumulator);
 
-/* Adds every element of a (for dot, paired with b; otherwise b is NULL).  Their indices continue from the
- * elements added before.  groups may be NULL.  On an error the accumulator is unchanged; the exception is
- * WF_ERROR_NAN, which the accumulator's later adds, subtractions and results return too.
+/* Adds every element of a (for dot, paired with b; otherwise b is NULL).  Their indices continue from the elements
+ * added before.  groups may be NULL.  On an error the accumulator is unchanged; the exception is WF_ERROR_NAN,
+ * which later adds, subtractions and results of the accumulator return as well.
  *
- * Arrays may be in a GPU's memory, with a handle of it or auto.  With a shape each group is gathered there and brought to the
- * host (stats take five passes, prod of floats is the CPU's work), in scratch memory of at most 128 MiB for slots of groups
- * beside what wf_reduce takes; that is waited for and so cannot be captured in a CUDA graph, where wf_device_words_of_groups
- * can.
+ * Arrays may be in a GPU's memory, with a handle of that GPU or auto.  With a shape, the groups are accumulated
+ * there and copied to the host (stats take five passes; prod of floats is computed by the CPU), in at most 128 MiB
+ * of scratch memory for slots of groups, in addition to what wf_reduce takes.  The call waits for this, so it
+ * cannot be captured in a CUDA graph; wf_device_words_of_groups can.
  *
- * The results of the groups must have the accumulator's shape (wf_groups_shape), which may come about in another way
- * each time; each group is added to its result.  Indices are positions along the grouped axis, as in wf_reduce, and
- * continue from the positions added before, all of the axis, whether or not a group has them.  prod with a float result
- * counts the elements of each result from first_index instead. */
+ * The results of the groups must have the accumulator's shape (wf_groups_shape); how groups are formed may differ
+ * from call to call.  Each group is added to its result.  Indices are positions along the grouped axis, as in
+ * wf_reduce, and continue from the positions added before: the whole axis counts, whether or not a position
+ * belongs to a group.  prod with a float result counts the elements of each result from first_index instead. */
 WF_API wf_error wf_accumulator_add(wf_handle *handle, wf_accumulator *accumulator, const wf_array *a,
                                    const wf_array *b, const wf_groups *groups);
 
@@ -433,56 +437,57 @@ WF_API wf_error wf_accumulator_add(wf_handle *handle, wf_accumulator *accumulato
  * must have the same op, type, NaN policy, result type, ddof and shape; into keeps its fill. */
 WF_API wf_error wf_accumulator_merge(wf_handle *handle, wf_accumulator *into, const wf_accumulator *from);
 
-/* Exchanges all that two accumulators hold, reductions, types and shapes included: for one that was made anew to take
- * another's place.  Needs no memory.  WF_ERROR_MERGE if only one has a shape. */
+/* Exchanges the contents of two accumulators, including reductions, types and shapes, for example to replace one by a
+ * newly created one.  Allocates nothing.  WF_ERROR_MERGE if only one has a shape. */
 WF_API wf_error wf_accumulator_swap(wf_handle *handle, wf_accumulator *one, wf_accumulator *other);
 
-/* Puts the results of from behind those of into, along the first dimension: of arrays that follow each other along a
- * dimension that is not reduced.  Both must have a shape, of which that dimension alone may differ, be alike otherwise as in
- * wf_accumulator_merge, and have had the same positions added; they must not be the same one (WF_ERROR_ARGUMENT).  What
- * from has stays as it is, and on an error so does what into has. */
+/* Appends the results of from to those of into along the first dimension, as for arrays that follow each other
+ * along a dimension that is not reduced.  Both must have a shape, which may differ in the first dimension only,
+ * must otherwise agree as in wf_accumulator_merge, and must have had the same positions added; they must be
+ * different accumulators (WF_ERROR_ARGUMENT).  from is unchanged; on an error, so is into. */
 WF_API wf_error wf_accumulator_append(wf_handle *handle, wf_accumulator *into, wf_accumulator *from);
 
-/* Takes the elements of part, which were added before, out of from: what remains is, by its bits, as if they had never
- * been added, so that windows slide without drift.  For sum, mean, var, std, norm1, norm2, dot, any, all, nonzero and
- * xor; other ops are WF_ERROR_UNSUPPORTED, since what they keep does not tell what remains.  Both must be alike as in
- * wf_accumulator_merge; part may be from itself.  On an error from is unchanged.
+/* Removes the elements of part, which were added before, from from: the result has the same bits as if they had
+ * never been added, so that windows can slide without drift.  For sum, mean, var, std, norm1, norm2, dot, any,
+ * all, nonzero and xor; other ops are WF_ERROR_UNSUPPORTED, since their state does not determine what remains.
+ * Both must agree as in wf_accumulator_merge; part may be from itself.  On an error from is unchanged.
  *
- * WF_ERROR_MERGE: part cannot have been added, or it has an infinity though elements remain, of which others may be
- * infinite.  Two things are not known any more: whether a sum of zero that remains is of -0 alone (it is +0 then, unless
- * nothing remains, or part is of -0 and NaN alone), and the and and or of an accumulator of xor. */
+ * WF_ERROR_MERGE: part cannot have been added, or it has an infinity while elements remain, which may be infinite
+ * too. Two things can no longer be determined: whether a remaining sum of zero consists of -0 only (it is then +0,
+ * unless nothing remains, or part consists of -0 and NaN only), and the and and or of an accumulator of xor. */
 WF_API wf_error wf_accumulator_subtract(wf_handle *handle, wf_accumulator *from, const wf_accumulator *part);
 
-/* The result of op for the elements added so far; more may be added afterwards.  op is the accumulator's own,
- * or another one that its state determines (var also yields sum, mean, std and norm2; stats yields everything
- * listed at WF_STATS). output must be in host memory.
+/* The result of op for the elements added so far; more may be added afterwards.  op is the accumulator's own, or
+ * another one that its state determines (var also yields sum, mean, std and norm2; stats yields everything listed
+ * at WF_STATS).  output must be in host memory.
  *
- * With a shape, output takes all results, as that of wf_reduce does, and may be in a GPU's memory, too, where a handle of it
- * (or auto) has copied them when the call returns.  Without a value they are the fill, or NaN, or WF_ERROR_EMPTY, and a message names the first that failed, by its number in C order.  One value: only without a
- * shape. */
+ * With a shape, output receives all results, as in wf_reduce, and may also be in the memory of a GPU, with a
+ * handle of that GPU or auto; the results have been copied when the call returns.  Results without a value are the
+ * fill, or NaN, or WF_ERROR_EMPTY; the message names the first that failed, by its number in C order.
+ * wf_accumulator_value is for accumulators without a shape only. */
 WF_API wf_error wf_accumulator_result(wf_handle *handle, const wf_accumulator *accumulator, wf_op op,
                                       const wf_output *output);
 WF_API wf_error wf_accumulator_value(wf_handle *handle, const wf_accumulator *accumulator, wf_op op,
                                      wf_value *value);
 
-/* The type of op's results: as the reduction asked, or else the default.  WF_TYPE_DEFAULT if the accumulator does not
- * hold what op needs. */
+/* The type of op's results: that of the reduction, or the default.  WF_TYPE_DEFAULT if the accumulator's state
+ * does not determine op. */
 WF_API wf_type wf_accumulator_op_result_type(const wf_accumulator *accumulator, wf_op op);
 
-/* All of wf_stats, from an accumulator of WF_STATS without a shape; with one, its results are read op by op, and by
- * wf_accumulator_counts. */
+/* All of wf_stats, from an accumulator of WF_STATS without a shape.  With a shape, read the results op by op, and the
+ * counts with wf_accumulator_counts. */
 WF_API wf_error wf_accumulator_stats(wf_handle *handle, const wf_accumulator *accumulator, wf_stats *stats);
 
-/* How many elements each result is of, as wf_stats.count and wf_stats.nans tell of one: without the NaNs that are left out
- * (WF_NAN_OMIT), and how many NaNs came, left out or not.  Each output is in host memory, of u64 and the accumulator's
- * shape; NULL: not wanted; its status is not written. */
+/* The numbers of elements and NaNs in each result, as in wf_stats: counts excludes omitted NaNs (WF_NAN_OMIT);
+ * nans counts all NaNs, omitted or not.  Each output is in host memory, of type u64 and with the accumulator's
+ * shape, or NULL if it is not wanted.  Its status is not written. */
 WF_API wf_error wf_accumulator_counts(wf_handle *handle, const wf_accumulator *accumulator, const wf_output *counts,
                                       const wf_output *nans);
 
 WF_API wf_op wf_accumulator_op(const wf_accumulator *accumulator);
 WF_API wf_type wf_accumulator_type(const wf_accumulator *accumulator);
-/* The number of elements (for dot, pairs) added so far, including NaNs; with a shape, of all results together, at most
- * 2^63 - 1. */
+/* The number of elements (for dot, pairs) added so far, including NaNs; with a shape, of all results together, at
+ * most 2^63 - 1. */
 WF_API int64_t wf_accumulator_count(const wf_accumulator *accumulator);
 
 /* The shape of the results: sets *ndim, 0 for a single result, and writes that many lengths to shape, which must hold
@@ -494,7 +499,8 @@ WF_API wf_error wf_accumulator_shape(const wf_accumulator *accumulator, int32_t 
 
 /* Writes the saved form, which is versioned and the same on every machine; equal reductions save equal
  * bytes.  Sets *nbytes to its length.  If capacity is less than that, writes nothing and returns
- * WF_ERROR_ARGUMENT, with *nbytes set: with a capacity of 0 it tells the length, which with a shape has no bound. */
+ * WF_ERROR_ARGUMENT, with *nbytes set; so a capacity of 0 asks for the length, which has no bound for an accumulator
+ * with a shape. */
 WF_API wf_error wf_accumulator_save(wf_handle *handle, const wf_accumulator *accumulator, void *buffer,
                                     size_t capacity, size_t *nbytes);
 /* Creates an accumulator from its saved form.  WF_ERROR_FORMAT: the bytes are damaged, were written by a
@@ -503,27 +509,29 @@ WF_API wf_error wf_accumulator_save(wf_handle *handle, const wf_accumulator *acc
 WF_API wf_error wf_accumulator_load(wf_handle *handle, const void *buffer, size_t nbytes,
                                     wf_accumulator **accumulator);
 
-/* Moves the indices of all elements so that the first one's is first_index: for pieces whose place is known only when
- * those before them have been counted.  WF_ERROR_UNSUPPORTED for prod with a float result, which is a tree of the
- * indices; WF_ERROR_RANGE if the last index exceeds 2^63 - 2. */
+/* Changes the indices of all elements so that the first one is first_index, for parts whose position is known only
+ * after the parts before them have been counted.  WF_ERROR_UNSUPPORTED for prod with a float result, whose tree
+ * depends on the indices; WF_ERROR_RANGE if the last index would exceed 2^63 - 2. */
 WF_API wf_error wf_accumulator_move(wf_handle *handle, wf_accumulator *accumulator, int64_t first_index);
 
 /* ---- ranks ------------------------------------------------------------------------------------- */
 
-/* An accumulator as 64-bit integers for collectives that know nothing of it: MPI, NCCL, torch.distributed, in any order
- * and by any algorithm (warpfold_mpi.h does so).  The steps, on every rank of up to 2^31:
+/* An accumulator as 64-bit integers ("words"), for collectives that do not know its structure: MPI, NCCL,
+ * torch.distributed, in any order and by any algorithm (warpfold_mpi.h does this).  The steps, on each of up to
+ * 2^31 ranks:
  *
  *     1. wf_accumulator_words writes added and largest.
- *     2. The collective adds up the words of added (no addition overflows: each is at most 2^32 - 1 in magnitude), and
- *        takes the largest of each word of largest, as signed integers.
- *     3. Where there are indices (counts.indices > 0): wf_accumulator_index_words writes them, and the collective takes
- *        the largest of each again.  (Of equal extremes the first is meant, and whose it is is known only after 2.)
- *     4. wf_accumulator_from_words makes an accumulator what they tell: that of all elements, equal in its saved bytes
- *        to those merged.
+ *     2. The collective computes the sum of each word of added (no addition overflows: each word is at most 2^32 - 1
+ *        in magnitude), and the maximum of each word of largest, as signed integers.
+ *     3. If there are indices (counts.indices > 0): wf_accumulator_index_words writes them, and the collective computes
+ *        the maximum of each again.  (Of equal extrema the first one counts, and which rank has it is known only
+ *        after step 2.)
+ *     4. wf_accumulator_from_words turns the words into the accumulator of all elements, which has the same saved bytes
+ *        as if the accumulators had been merged.
  *
- * The number of words is the same for all accumulators of one reduction, type and shape; ranks without elements take
- * part with an accumulator without elements.  f64: sum 78 added, var 214; f32: sum 21, var 43; min 8 and 1 largest.
- * WF_ERROR_UNSUPPORTED for prod: products do not add up, and its counts are 0. */
+ * The number of words is the same for all accumulators of one reduction, type and shape; ranks without elements
+ * take part with an accumulator without elements.  f64: sum 78 added, var 214; f32: sum 21, var 43; min 8 and 1
+ * largest. WF_ERROR_UNSUPPORTED for prod: products do not add up, and its counts are 0. */
 typedef struct wf_word_counts {
     int64_t added, largest, indices;
     uint64_t settings; /* a hash of reduction, type and shape, which must be the same on all ranks */
@@ -531,63 +539,67 @@ typedef struct wf_word_counts {
 
 WF_API wf_error wf_accumulator_word_counts(wf_handle *handle, const wf_accumulator *accumulator, wf_word_counts *counts);
 
-/* Each array must hold its count of words; one without words may be NULL. */
+/* Each array must have room for its count of words; an array without words may be NULL. */
 WF_API wf_error wf_accumulator_words(wf_handle *handle, const wf_accumulator *accumulator, int64_t *added,
                                      int64_t *largest);
 
-/* The indices of extremes that are this accumulator's own; for others, the least word.  largest: of all ranks. */
+/* Writes the index for each extremum that this accumulator contains, and the least possible word for the others.
+ * largest: the maximum over all ranks. */
 WF_API wf_error wf_accumulator_index_words(wf_handle *handle, const wf_accumulator *accumulator,
                                            const int64_t *largest, int64_t *indices);
 
-/* Replaces what accumulator holds, and keeps its reduction, type, shape and fill.  WF_ERROR_RANGE: all together have more
- * than 2^63 - 1 elements.  WF_ERROR_FORMAT: these are not the sums and largest words of such accumulators.  On an error
- * the accumulator is unchanged. */
+/* Replaces the contents of accumulator, which keeps its reduction, type, shape and fill.  WF_ERROR_RANGE: there
+ * are more than 2^63 - 1 elements in all.  WF_ERROR_FORMAT: the words are not the sums and maxima of words of such
+ * accumulators. On an error the accumulator is unchanged. */
 WF_API wf_error wf_accumulator_from_words(wf_handle *handle, wf_accumulator *accumulator, const int64_t *added,
                                           const int64_t *largest, const int64_t *indices);
 
-/* The same in a GPU's memory, for collectives that take it from there (NCCL): an array there becomes words, and the words of
- * all ranks the result, in the order of the handle's stream, without a wait and without the host, in graphs too.
+/* The same in the memory of a GPU, for collectives that work there (NCCL): an array in that memory becomes words,
+ * and the words of all ranks become the result, in the order of the handle's stream, without waiting and without
+ * the host, in CUDA graphs too.
  *
- *     1. wf_device_words_of writes added, largest and indices, of so many words as wf_accumulator_word_counts tells.
- *     2. The collective adds up added, and takes the largest of each word of largest, into other memory.
- *     3. Where there are indices: wf_device_words_settle leaves those that may be the result's, of which the collective
- *        takes the largest.
+ *     1. wf_device_words_of writes added, largest and indices, with the numbers of words that wf_accumulator_word_counts
+ *        gives.
+ *     2. The collective computes the sums of added and the maxima of largest, into other memory.
+ *     3. If there are indices: wf_device_words_settle keeps those that may be the result's, and the collective computes
+ *        their maxima.
  *     4. wf_device_words_result makes the result.
  *
- * The words are those of accumulators: other ranks may take part with these, from host memory.  accumulator: tells the
- * reduction, the type and the shape; what it holds is not looked at.  It is not of prod, nor of stats with a shape. */
+ * The words are those of accumulators, so other ranks may take part with words from host memory.  The accumulator
+ * argument gives the reduction, the type and the shape; its contents are ignored.  It must not be of prod, nor of
+ * stats with a shape. */
 typedef struct wf_device_words {
     size_t nbytes; /* sizeof */
     int64_t *added, *largest, *indices; /* those without words: NULL */
-    int64_t *agreed; /* WF_AGREED_WORDS more to be added up, by which 4. sees ranks that failed or whose settings
-                      * (wf_word_counts) are others; NULL: not wanted */
+    int64_t *agreed; /* WF_AGREED_WORDS further words to be summed, by which step 4 detects ranks that failed or have other
+                      * settings (wf_word_counts); NULL: not wanted */
 } wf_device_words;
 
-/* How many ranks failed (written as 0; such a rank writes 1 itself) and how many there are (1), and each quarter of the
- * settings' 64 bits, and its square. */
+/* The agreed words: the number of failed ranks (written as 0; a rank that failed writes 1 itself), the number of
+ * ranks (written as 1), and each 16-bit quarter of the settings with its square. */
 #define WF_AGREED_WORDS 10
 
-/* a, and b for dot, are contiguous and in the memory of the GPU, as the words are; the first element has first_index.  joins:
- * not 0, what is there already is of other elements, and theirs comes to it, as if these were another rank's (agreed stays):
- * ranks times arrays are at most 2^31. */
+/* a, and b for dot, are contiguous and in the memory of the GPU, as are the words; the first element has index
+ * first_index.  joins: if not 0, the elements are added to the words already there, as if they were those of
+ * another rank (agreed is unchanged): ranks times arrays are at most 2^31. */
 WF_API wf_error wf_device_words_of(wf_handle *handle, const wf_accumulator *accumulator, int64_t first_index, const wf_array *a,
                                    const wf_array *b, const wf_device_words *words, int32_t joins);
 
-/* The same for groups whose results have the accumulator's shape; the arrays may have any strides.  Labels may be in host memory
- * (which is waited for) or in the GPU's.  Of those in the GPU's that are wrong (WF_SKIP_BAD_KEYS is not set) only agreed tells:
- * this is a rank that failed then, and the other words are unspecified. */
+/* The same for groups whose results have the accumulator's shape; the arrays may have any strides.  Labels may be
+ * in host memory (the call then waits for their copy) or in the GPU's.  Bad labels in the GPU's memory (without
+ * WF_SKIP_BAD_KEYS) are reported through agreed only: this rank then counts as failed, and its other words are
+ * unspecified. */
 WF_API wf_error wf_device_words_of_groups(wf_handle *handle, const wf_accumulator *accumulator, int64_t first_index,
                                           const wf_array *a, const wf_array *b, const wf_groups *groups,
                                           const wf_device_words *words, int32_t joins);
 
-/* words: largest of all ranks, indices as 1. left them.  own: largest, as 1. left it. */
+/* words: largest is the maximum over all ranks, indices as step 1 wrote them.  own: largest as step 1 wrote it. */
 WF_API wf_error wf_device_words_settle(wf_handle *handle, const wf_accumulator *accumulator, const wf_device_words *words,
                                        const int64_t *own);
 
-/* The result of the accumulator's own op, which is not stats, or all its results, in device memory, as wf_reduce leaves them
- * there: output->status
- * may also become WF_ERROR_FORMAT and WF_ERROR_RANGE as wf_accumulator_from_words gives them, WF_ERROR_MERGE where the ranks'
- * settings differ, and WF_ERROR_ARGUMENT where a rank failed. */
+/* Writes the result of the accumulator's own op (not stats), or all its results, to device memory, as wf_reduce
+ * does. output->status may also become WF_ERROR_FORMAT or WF_ERROR_RANGE, as in wf_accumulator_from_words,
+ * WF_ERROR_MERGE if the settings of the ranks differ, and WF_ERROR_ARGUMENT if a rank failed. */
 WF_API wf_error wf_device_words_result(wf_handle *handle, const wf_accumulator *accumulator, const wf_device_words *words,
                                        const wf_output *output);
 
@@ -596,18 +608,18 @@ WF_API wf_error wf_device_words_result(wf_handle *handle, const wf_accumulator *
 /* Reads the numbers of one or more files, in the order of the paths, as one array, in bounded memory.
  *
  * A .npy array in Fortran order is read in C order if the order can affect the result (argmin, argmax, stats,
- * WF_NAN_ERROR, pairs); this needs a regular file.  Otherwise, and by wf_reader_next, it is read in storage
- * order, in which the first dimension varies fastest.  prod of floats uses storage order, and its index
- * counts in that order.
+ * WF_NAN_ERROR, pairs); this needs a regular file.  Otherwise, and by wf_reader_next, it is read in storage order,
+ * in which the first dimension varies fastest.  prod of floats uses storage order, and its index counts in that
+ * order.
  *
- * Text consists of lines of fields.  The delimiter of a file is the first of comma, tab, semicolon and bar
- * that its first line has outside quotes (within the first 256 KiB); without one, runs of blanks separate the
- * fields.  The first line is the one after skipped lines, a byte order mark, blank lines and comments.  Lines
- * that begin with # are comments and are ignored anywhere.  Blanks around a field are trimmed.  A field may
- * be quoted; a quote inside it is doubled, and it may have line breaks, like those of RFC 4180.  A first line such
- * as "1,000" is an error unless the delimiter is given: it may be one number.  Every line must have as many fields
- * as the first one.  The one exception is blank-separated numbers read without a header or a column, whose lines
- * may have any number of fields. */
+ * Text consists of lines of fields.  The delimiter of a file is the first comma, tab, semicolon or bar outside
+ * quotes in its first line (within the first 256 KiB); without one, runs of blanks separate the fields.  The first
+ * line is the one after skipped lines, a byte order mark, blank lines and comments.  Lines that begin with # are
+ * comments and are ignored anywhere.  Blanks around a field are trimmed.  A field may be quoted; a quote inside it
+ * is doubled, and it may contain line breaks, as in RFC 4180.  A first line such as "1,000" is an error unless the
+ * delimiter is given, since it may be one number.  Every line must have as many fields as the first one.  The one
+ * exception is blank-separated numbers read without a header or a column, whose lines may have any number of
+ * fields. */
 typedef struct wf_reader wf_reader;
 
 typedef enum wf_format {
@@ -639,8 +651,8 @@ typedef struct wf_reader_options {
     int64_t skip_lines;       /* text: number of lines to skip at the top of each file */
     int32_t has_header;       /* text: the first line (after those skipped) holds column names */
     char delimiter;           /* text: what separates fields; 0: detect it from the first line */
-    /* If not NULL, called periodically by wf_accumulator_add_reader with the bytes read so far and the total,
-     * which is -1 if unknown. */
+    /* If not NULL, called periodically by wf_accumulator_add_reader with the number of bytes read so far and the
+     * total (-1 if unknown). */
     void (*progress)(void *user, int64_t nbytes_done, int64_t nbytes_total);
     void *progress_user;
     wf_missing missing;       /* text */
@@ -656,17 +668,18 @@ WF_API void wf_reader_close(wf_reader *reader);
 /* The type of the elements. */
 WF_API wf_type wf_reader_type(const wf_reader *reader);
 
-/* The shape of the array in the reader's only file, a .npy; both arrays must hold WF_NDIM_MAX.  stride_bytes: of its
- * elements laid out one after the other as wf_reader_next returns them.  WF_ERROR_UNSUPPORTED: several files, or one of
- * another format, which has no shape. */
+/* The shape of the array in the reader's only file, a .npy, and the strides of its elements in the order in which
+ * wf_reader_next returns them.  Both arrays must hold WF_NDIM_MAX.  WF_ERROR_UNSUPPORTED: there are several files,
+ * or the file has another format, which has no shape. */
 WF_API wf_error wf_reader_shape(wf_handle *handle, const wf_reader *reader, int32_t *ndim, int64_t *shape,
                                 int64_t *stride_bytes);
 
-/* The number of elements in the reader's only file, where they can be read in ranges: of a regular file, raw or a .npy in
- * C order; otherwise -1. */
+/* The number of elements in the reader's only file if it can be read in ranges, which means a regular file, raw or a
+ * .npy in C order; otherwise -1. */
 WF_API int64_t wf_reader_count(const wf_reader *reader);
 
-/* Has the reader, of which nothing was read, read only count elements, from element first on, of wf_reader_count. */
+/* Restricts the reader to count elements, beginning with element first, of the wf_reader_count in its file.
+ * Nothing must have been read yet. */
 WF_API wf_error wf_reader_select(wf_handle *handle, wf_reader *reader, int64_t first, int64_t count);
 
 /* Sets *block to a contiguous vector of the next elements, at most limit.  It has at least one element except
@@ -683,16 +696,16 @@ WF_API wf_error wf_accumulator_add_reader(wf_handle *handle, wf_accumulator *acc
 
 /* ---- order ------------------------------------------------------------------------------------- */
 
-/* Quantiles, distinct values and histograms depend on the order of the elements' values alone, in which -0 is below +0.
- * They are exact, for any number of threads.
+/* Quantiles, distinct values and histograms depend only on the sorted values of the elements, in which -0 is below
+ * +0. They are exact, for any number of threads.
  *
- * Each function takes an array in host memory, or a reader of which nothing was read yet and which is at its end
- * afterwards.  Regular files are read several times, in bounded memory; of what can be read only once, such as a pipe, the
- * elements are held in memory, up to 256 MiB of them: more is WF_ERROR_RANGE.  A file that changes meanwhile is
- * WF_ERROR_IO, as far as that shows. */
+ * Each function takes an array in host memory, or a reader from which nothing has been read yet and which is at
+ * its end afterwards.  Regular files are read several times, in bounded memory.  Elements that can be read only
+ * once, as from a pipe, are held in memory, up to 256 MiB; more is WF_ERROR_RANGE.  A file that changes meanwhile
+ * is WF_ERROR_IO, if the change is noticed. */
 
-/* What a quantile is where it falls between two elements.  With n elements, sorted and counted from 0, the quantile q lies
- * at q * (n - 1). */
+/* The value of a quantile that falls between two elements.  With n elements, sorted and counted from 0, the
+ * quantile q is at position q * (n - 1). */
 typedef enum wf_between {
     WF_LINEAR = 0,  /* a + (b - a) * the fraction of the way from a to b: exact, rounded once */
     WF_LOWER = 1,   /* a */
@@ -703,46 +716,47 @@ typedef enum wf_between {
 
 typedef struct wf_quantiles {
     size_t nbytes;   /* sizeof(wf_quantiles) */
-    const double *q; /* count of them, 0 or from 1e-20 to 1.  Each stands for its shortest decimal: 0.1 is one tenth */
+    const double *q; /* count values, 0 or from 1e-20 to 1.  Each means its shortest decimal: 0.1 is one tenth */
     int64_t count;   /* 0 or more */
     wf_between between;
     wf_nan nan;
-    wf_type result_type; /* WF_TYPE_DEFAULT: that of the elements; of integers, f64 with WF_LINEAR and WF_MIDPOINT */
+    wf_type result_type; /* WF_TYPE_DEFAULT: the element type; for integers, f64 with WF_LINEAR and WF_MIDPOINT */
 } wf_quantiles;
 
 /* The type of the results over elements of type; WF_TYPE_DEFAULT if type or quantiles->between is invalid. */
 WF_API wf_type wf_quantiles_result_type(const wf_quantiles *quantiles, wf_type type);
 
-/* The quantiles of a, or along axes of it: groups is NULL or by WF_GROUP_AXES.  The shape of the output is count, before
- * that of the groups' results (wf_groups_shape).  Its type is WF_TYPE_DEFAULT or that of wf_quantiles_result_type.
- * WF_ERROR_EMPTY: there are no elements, or all are NaN that are omitted; along axes the result is NaN instead, where it
- * is a float.  WF_ERROR_RANGE: a result does not fit an integer type.  After an error the results are unspecified.
- * output->status is not used. */
+/* The quantiles of a, or along axes of it: groups is NULL or by WF_GROUP_AXES.  The shape of the output is count
+ * followed by that of the groups' results (wf_groups_shape).  Its type is WF_TYPE_DEFAULT or that of
+ * wf_quantiles_result_type. WF_ERROR_EMPTY: there are no elements, or all are omitted NaNs; along axes the result
+ * is NaN instead, if it is a float.  WF_ERROR_RANGE: a result does not fit an integer type.  After an error the
+ * results are unspecified. output->status is not used. */
 WF_API wf_error wf_quantile(wf_handle *handle, const wf_quantiles *quantiles, const wf_array *a, const wf_groups *groups,
                             const wf_output *output);
 
-/* The quantiles of all elements: values receives quantiles->count, nothing on an error. */
+/* The quantiles of all elements.  Writes quantiles->count values; on an error, nothing. */
 WF_API wf_error wf_quantile_reader(wf_handle *handle, const wf_quantiles *quantiles, wf_reader *reader, wf_value *values);
 
-/* The number of distinct values.  -0 and +0 are one value, as they are equal; so are all NaN (none with WF_NAN_OMIT). */
+/* The number of distinct values.  -0 and +0 count as one value, and so do all NaN (they are not counted with
+ * WF_NAN_OMIT). */
 WF_API wf_error wf_count_distinct(wf_handle *handle, wf_nan nan, const wf_array *a, int64_t *count);
 WF_API wf_error wf_count_distinct_reader(wf_handle *handle, wf_nan nan, wf_reader *reader, int64_t *count);
 
-/* The bins of a histogram: edges[i] <= x < edges[i + 1], the last one with its upper edge. */
+/* The bins of a histogram: edges[i] <= x < edges[i + 1]; the last bin includes its upper edge. */
 typedef struct wf_histogram {
     size_t nbytes;       /* sizeof(wf_histogram) */
-    const double *edges; /* edge_count of them, no NaN, never falling; may be infinite.  NULL: bins of equal width */
+    const double *edges; /* edge_count values, non-decreasing, no NaN; may be infinite.  NULL: bins of equal width */
     int64_t edge_count;  /* 2 to 2^20 + 1 */
-    wf_nan nan;          /* WF_NAN_ERROR, or any other: they are counted apart */
+    wf_nan nan;          /* WF_NAN_ERROR; with the others, NaNs are counted separately */
 } wf_histogram;
 
-/* Sets counts[0] to the number of elements below the first edge, counts[1] to counts[edge_count - 1] to those in the
- * bins, counts[edge_count] to those above the last edge, and counts[edge_count + 1] to that of NaN.  found_edges receives
- * the edges, unless it is NULL.
+/* Sets counts[0] to the number of elements below the first edge, counts[1] to counts[edge_count - 1] to those in
+ * the bins, counts[edge_count] to those above the last edge, and counts[edge_count + 1] to the number of NaNs.
+ * found_edges receives the edges, unless it is NULL.
  *
- * Bins of equal width reach from the least number to the largest (if these are equal, from 0.5 below to 0.5 above); each
- * edge is the double nearest to its exact place, and the first and the last bin take what is beyond a rounded edge.  There
- * must be numbers, otherwise WF_ERROR_EMPTY, and no infinity, otherwise WF_ERROR_RANGE. */
+ * Bins of equal width reach from the smallest number to the largest (if these are equal, from 0.5 below to 0.5
+ * above). Each edge is the double nearest to its exact position, and the first and the last bin include what is
+ * beyond a rounded edge.  Without numbers, the result is WF_ERROR_EMPTY; with an infinity, WF_ERROR_RANGE. */
 WF_API wf_error wf_count_bins(wf_handle *handle, const wf_histogram *histogram, const wf_array *a, double *found_edges,
                               int64_t *counts);
 WF_API wf_error wf_count_bins_reader(wf_handle *handle, const wf_histogram *histogram, wf_reader *reader,

@@ -1,18 +1,20 @@
-/* warpfold over MPI: accumulators of all ranks become one, and arrays are reduced element by element; the same bits for
- * any number and order of ranks, and whatever algorithm the MPI library chooses.
+/* warpfold over MPI: merges the accumulators of all ranks, and reduces arrays element by element over the ranks,
+ * with the same bits for any number and order of ranks and any algorithm of the MPI library.
  *
  *     wf_accumulator_add(handle, sum, &my_share, NULL, NULL);
- *     wf_mpi_allreduce(handle, sum, MPI_COMM_WORLD);            now it is that of all shares, on every rank
+ *     wf_mpi_allreduce(handle, sum, MPI_COMM_WORLD);            sum now covers all shares, on every rank
  *     wf_accumulator_value(handle, sum, WF_SUM, &result);
  *
- * A header alone, C99 or C++: it is compiled by the program's own mpicc, and so fits any MPI library (MPI 2.2 or later).
+ * This is a header without a library, in C99 or C++: the program's own mpicc compiles it, so it fits any MPI
+ * library (MPI 2.2 or later).
  *
- * Every function here is collective: all ranks of the communicator call it, in the same order.  A rank whose own part
- * failed calls it too, with its error as `mine` where there is such a parameter.  Every rank learns of every rank's error:
- * one that did not fail itself returns the error of the first rank that did, and the handle's message says which that is.
- * After an error nothing has changed.  An error of MPI itself, if the communicator's error handler lets it return, is
- * WF_ERROR_IO and is known only where MPI told it.  Memory: host.  A handle should be given its share of the processors
- * (wf_handle_set_threads), where ranks share a machine. */
+ * Every function here is collective: all ranks of the communicator call it, in the same order.  A rank whose own
+ * work has failed also calls it, with its error as `mine` where there is such a parameter.  Every rank learns of
+ * every error: a rank that did not fail itself returns the error of the first rank that did, and the handle's
+ * message names that rank.  After an error nothing has changed.  An error of MPI itself, if the communicator's
+ * error handler lets it return, is WF_ERROR_IO, and only the ranks to which MPI reports it know of it.  Everything
+ * is in host memory.  If ranks share a machine, give each handle its share of the processors
+ * (wf_handle_set_threads). */
 #ifndef WARPFOLD_MPI_H
 #define WARPFOLD_MPI_H
 
@@ -28,44 +30,48 @@
 extern "C" {
 #endif
 
-/* Makes every rank's accumulator that of all ranks' elements, as wf_accumulator_merge would: equal in its saved bytes on
- * all ranks, and to those of one process.  Reductions, types and shapes must be the same on all ranks
- * (WF_ERROR_MERGE); ranks may have no elements.  Each rank's indices are its own business: where they matter (argmin,
- * argmax, stats, prod, WF_NAN_ERROR), give each its first_index (or wf_accumulator_move).
+/* Turns the accumulator of every rank into that of all ranks' elements, as wf_accumulator_merge would: its saved
+ * bytes are the same on all ranks, and the same as those of a single process.  Reductions, types and shapes must
+ * be the same on all ranks (WF_ERROR_MERGE); ranks may have no elements.  Each rank determines its own indices:
+ * where they matter (argmin, argmax, stats, prod, WF_NAN_ERROR), give each rank its first_index (or use
+ * wf_accumulator_move).
  *
- * Costs one all-reduce of 256 bytes for sum, mean, norm1, norm2, dot and var of numbers near 1 (docs/scale.md has the
- * others), prod an all-gather of the saved accumulators. */
+ * This takes one all-reduce of 256 bytes for sum, mean, norm1, norm2, dot and var of numbers near 1 (docs/scale.md
+ * has the others); for prod, an all-gather of the saved accumulators. */
 static inline wf_error wf_mpi_allreduce(wf_handle *handle, wf_accumulator *accumulator, MPI_Comm comm);
 
-/* The same for the rank root alone; the others' accumulators stay as they are. */
+/* The same for the rank root only; the accumulators of the other ranks are unchanged. */
 static inline wf_error wf_mpi_reduce(wf_handle *handle, wf_accumulator *accumulator, int root, MPI_Comm comm);
 
-/* Element by element, over the ranks: result i is the reduction of the ranks' elements i, in the order of the ranks,
- * rounded once: an exact sum, or any other op of one array.  Result type and errors are those of wf_reduce along an axis;
- * a message counts results within a piece.  array and output are contiguous, of the same number of elements on all ranks
- * (WF_ERROR_MERGE otherwise); on every rank output has all results.  They must not overlap.
+/* Reduces element by element over the ranks: result i is the reduction of element i of all ranks, in the order of
+ * the ranks, rounded once: an exact sum, or any other op of one array.  Result type and errors are those of
+ * wf_reduce along an axis; a message counts results within a piece.  array and output are contiguous, do not
+ * overlap, and have the same number of elements on all ranks (otherwise WF_ERROR_MERGE); output receives all
+ * results on every rank.
  *
- * Moves the bytes of a ring (each rank sends and receives twice its array, less a piece), and needs 4 MiB.  Arrays of up to
- * 1 KiB on up to 8 ranks take one all-to-all, of up to 4 KiB two, and each rank reduces them itself. */
+ * Transfers as many bytes as a ring all-reduce (each rank sends and receives twice its array, less one piece), and
+ * needs 4 MiB.  On up to 8 ranks, arrays of up to 1 KiB take one all-to-all and those of up to 4 KiB two, and each
+ * rank reduces them itself. */
 static inline wf_error wf_mpi_allreduce_array(wf_handle *handle, const wf_reduction *reduction, const wf_array *array,
                                               const wf_output *output, MPI_Comm comm);
 
-/* Tells every rank of an error that any rank has, and returns WF_OK only if none has one: for steps of the program's own,
- * such as reading a share.  mine: this rank's, whose message is the handle's. */
+/* Reports an error of any rank to every rank, and returns WF_OK only if no rank has one: for steps of the program
+ * itself, such as reading its share.  mine: the error of this rank, whose message is in the handle. */
 static inline wf_error wf_mpi_agree(wf_handle *handle, wf_error mine, MPI_Comm comm);
 
-/* ---- how ------------------------------------------------------------------------------------------ */
+/* ---- implementation ------------------------------------------------------------------------------------------ */
 
-/* What every fold of accumulators begins with, whatever they are, so that ranks that disagree or failed still take part in the
- * same collective: how many failed, what they agree on, how many have more than zeros behind them, and the first words to
- * be added.  256 bytes: MPI libraries send so few at once. */
+/* Every merge of accumulators begins with a frame, whatever their reduction, so that ranks that disagree or have
+ * failed still take part in the same collective: the number of failed ranks, what the ranks must agree on, the
+ * number of ranks with nonzero words after the frame, and the first words to be added.  MPI libraries send 256
+ * bytes in one message. */
 enum { WF_MPI_HEAD_WORDS = 6, WF_MPI_FRAME_WORDS = 32, WF_MPI_BODY_WORDS = WF_MPI_FRAME_WORDS - WF_MPI_HEAD_WORDS };
 
 struct wf_mpi_team {
     wf_handle *handle;
     MPI_Comm comm;
     int rank, size;
-    int root; /* who gets the result; -1: all */
+    int root; /* the rank that gets the result; -1: all */
 };
 
 static inline wf_error wf_mpi_check(wf_handle *handle, int code) {
@@ -85,7 +91,7 @@ static inline wf_error wf_mpi_join(struct wf_mpi_team *team, wf_handle *handle, 
     return error ? error : wf_mpi_check(handle, MPI_Comm_size(comm, &team->size));
 }
 
-/* Some rank failed: everyone gets the first one's error, unless it has its own. */
+/* Some rank failed: every rank without an error of its own gets that of the first one. */
 static inline wf_error wf_mpi_spread(const struct wf_mpi_team *team, wf_error mine) {
     struct {
         int error;
@@ -104,8 +110,8 @@ static inline wf_error wf_mpi_spread(const struct wf_mpi_team *team, wf_error mi
     return wf_handle_fail(team->handle, (wf_error)first.error, message);
 }
 
-/* Whether all ranks have the same value, of 32 bits.  Of each 16 bits h, n ranks add up h and h^2, and the sum of
- * (h_i - h)^2, which is sum(h^2) - 2 h sum(h) + n h^2 and below 2^63, is 0 only if all are alike. */
+/* Checks whether all ranks have the same 32-bit value.  For each half h of 16 bits, the n ranks add up h and h^2;
+ * the sum of (h_i - h)^2, which is sum(h^2) - 2 h sum(h) + n h^2 and below 2^63, is 0 only if all are equal. */
 static inline void wf_mpi_put_value(int64_t words[4], uint64_t value) {
     for (int i = 0; i < 2; i++) {
         const int64_t part = (int64_t)(value >> (16 * i) & 0xffff);
@@ -127,7 +133,7 @@ static inline wf_error wf_mpi_fail_differ(const struct wf_mpi_team *team) {
     return wf_handle_fail(team->handle, WF_ERROR_MERGE, "the ranks differ in reduction, type, shape or number of elements");
 }
 
-/* Sends around the frame, whose body is set, and returns whether all ranks go on. */
+/* Adds up the frames of all ranks; the body is already set.  Returns whether all ranks may continue. */
 static inline wf_error wf_mpi_begin(const struct wf_mpi_team *team, int64_t frame[WF_MPI_FRAME_WORDS], wf_error mine,
                                     uint64_t settings) {
     const uint64_t value = settings ^ settings >> 32;
@@ -409,7 +415,8 @@ static inline int wf_mpi_is_contiguous(int32_t ndim, const int64_t *shape, const
     return 1;
 }
 
-/* Checks what may be wrong on one rank alone.  What is wrong with the reduction itself, wf_reduce tells every rank. */
+/* Checks what may be wrong on one rank alone.  What is wrong with the reduction itself, wf_reduce tells every
+ * rank. */
 static inline wf_error wf_mpi_check_array(const struct wf_mpi_team *team, const wf_reduction *reduction,
                                           const wf_array *array, const wf_output *output, struct wf_mpi_exchange *exchange) {
     if (!reduction || !array || !output)
@@ -467,7 +474,8 @@ static inline wf_error wf_mpi_reduce_rows(const struct wf_mpi_team *team, const 
 
 /* ---- short arrays of few ranks: each rank gets those of all, and reduces them itself ---- */
 
-/* The first message has as much as the shortest arrays need, as each byte of it costs all; the second has the rest. */
+/* The first message has as much as the shortest arrays need, as each byte of it costs all; the second has the
+ * rest. */
 enum {
     WF_MPI_RANKS_FEW = 8,
     WF_MPI_SLOT_NBYTES = 1024,
@@ -482,8 +490,8 @@ struct wf_mpi_slot {
     char data[WF_MPI_SLOT_NBYTES]; /* the array's first elements */
 };
 
-/* Every rank's bytes to every rank, by MPI_Alltoall, since the ranks of MPI_Allgather wait for each other several times:
- * mine has them once, and room for so many of each rank. */
+/* Every rank's bytes to every rank, by MPI_Alltoall, since the ranks of MPI_Allgather wait for each other several
+ * times: mine has them once, and room for so many of each rank. */
 static inline wf_error wf_mpi_gather(const struct wf_mpi_team *team, char *mine, size_t nbytes, char *all) {
     for (int i = 1; i < team->size; i++) memcpy(mine + (size_t)i * nbytes, mine, nbytes);
     return wf_mpi_check(team->handle, MPI_Alltoall(mine, (int)nbytes, MPI_BYTE, all, (int)nbytes, MPI_BYTE, team->comm));
@@ -550,8 +558,8 @@ static inline wf_error wf_mpi_reduce_slots(const struct wf_mpi_team *team, const
     return error == WF_ERROR_MEMORY ? wf_mpi_reduce_columns(team, exchange, rows, row_nbytes, results, count) : error;
 }
 
-/* What is in the slots, and then the rest, which is gathered without a head.  No elements are reduced, too: that may be an
- * error. */
+/* What is in the slots, and then the rest, which is gathered without a head.  No elements are reduced, too: that
+ * may be an error. */
 static inline wf_error wf_mpi_reduce_short(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange,
                                            struct wf_mpi_mail *mail) {
     const int64_t most = (int64_t)(WF_MPI_SLOT_NBYTES / exchange->nbytes);
@@ -631,8 +639,8 @@ static inline wf_error wf_mpi_reduce_blocks(const struct wf_mpi_team *team, cons
     return WF_OK;
 }
 
-/* Arrays that are not long need no collective of their own for errors: each rank's travels before its results, in a box.
- * Copying longer ones out of boxes would take longer than that. */
+/* Arrays that are not long need no collective of their own for errors: each rank's travels before its results, in
+ * a box. Copying longer ones out of boxes would take longer than that. */
 enum { WF_MPI_BOX_HEAD_NBYTES = 8, WF_MPI_BOXES_MOST_NBYTES = 1 << 17 };
 
 /* Moves every rank's results to their places; returns whether any has an error instead. */
@@ -668,8 +676,8 @@ static inline size_t wf_mpi_round_up(size_t nbytes) {
     return (nbytes + 15) / 16 * 16;
 }
 
-/* What the exchange takes.  So much at least that C libraries keep it when it is freed: less they give back to the system,
- * which then clears every page anew for each call. */
+/* What the exchange takes.  So much at least that C libraries keep it when it is freed: less they give back to the
+ * system, which then clears every page anew for each call. */
 static inline wf_error wf_mpi_make_room(const struct wf_mpi_team *team, struct wf_mpi_exchange *exchange) {
     const size_t block_nbytes = 4 << 20, room_least_nbytes = 1 << 20, size = (size_t)team->size;
     const int64_t even = exchange->count / team->size + (exchange->count % team->size != 0);

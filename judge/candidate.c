@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simt/machine/unsteady.h"
+
 enum { POINTER_NBYTES = 8 };
 
 static simt_error fail(simt_message *message, simt_error error, const char *format, ...)
@@ -17,11 +19,38 @@ static simt_error fail(simt_message *message, simt_error error, const char *form
     return error;
 }
 
+static bool names_target(const char *const *options) {
+    for (; options && *options; options++)
+        if (strstr(*options, "-arch") || strstr(*options, "-gencode") || strstr(*options, "-gpu-architecture") ||
+            strstr(*options, "-generate-code"))
+            return true;
+    return false;
+}
+
+/* For sm_90, unless the task names another: barriers of libcu++ are mbarriers there, and loops of loads on older GPUs; and
+ * there is nothing for whose sake it would have to be compiled again. */
+static simt_error compile_source(struct candidate *candidate, const struct judge_request *request, simt_message *message) {
+    const char *const *given = request->task->options;
+    simt_source source = {.path = request->path, .options = given, .leftovers = request->leftovers};
+    size_t count = 0;
+    while (given && given[count]) count++;
+    const char **options = calloc(count + 2, sizeof *options);
+    if (!options) return fail_memory(message);
+    for (size_t i = 0; i < count; i++) options[i] = given[i];
+    options[count] = "-arch=sm_90";
+    if (!names_target(given)) source.options = options;
+    simt_error error = simt_compile(&source, &candidate->ptx, NULL, message);
+    if (error == SIMT_ERROR_COMPILE && source.options == options && strstr(message->text, "gpu-architecture")) {
+        source.options = given; /* the compiler is older */
+        error = simt_compile(&source, &candidate->ptx, NULL, message);
+    }
+    free(options);
+    return error;
+}
+
 static simt_error compile(struct candidate *candidate, const struct judge_request *request,
                           simt_message *message) {
-    const simt_source source = {
-        .path = request->path, .options = request->task->options, .leftovers = request->leftovers};
-    if (!request->ptx) return simt_compile(&source, &candidate->ptx, NULL, message);
+    if (!request->ptx) return compile_source(candidate, request, message);
     candidate->ptx = strdup(request->ptx);
     return candidate->ptx ? SIMT_OK : fail_memory(message);
 }
@@ -73,31 +102,20 @@ static simt_error check_parameters(const struct candidate *candidate, const stru
 /* What tells the time, or where and when a warp runs.  On the simulator they say something else than on a chip, and
  * from run to run: a kernel may be right for one value of them and wrong for another that no trial has. */
 static const struct {
-    const char *name, *source;
-} unsteady[] = {{"%clock", "clock() or clock64()"},
-                {"%globaltimer", "the global timer"},
-                {"%smid", "the number of the multiprocessor"},
-                {"%warpid", "the number of the warp's slot; threadIdx.x / warpSize is the warp's own"},
-                {"%gridid", "the number of the launch"},
-                {"%pm", "a performance counter"}};
+    const char *name, *words;
+} unsteady[] = {{"clock", "%clock, clock() or clock64()"},
+                {"globaltimer", "%globaltimer, the global timer"},
+                {"smid", "%smid, the number of the multiprocessor"},
+                {"warpid", "%warpid, the number of the warp's slot; threadIdx.x / warpSize is the warp's own"},
+                {"gridid", "%gridid, the number of the launch"},
+                {"pm", "%pm, a performance counter"}};
 
-/* Is it named there, %clock as %clock64 or %clock_hi, but no register such as %pm_count? */
-static bool is_read(const char *ptx, const char *name) {
-    for (const char *at = strstr(ptx, name); at; at = strstr(at + 1, name)) {
-        const char *rest = at + strlen(name);
-        rest += strspn(rest, "0123456789");
-        if (!strncmp(rest, "_lo", 3) || !strncmp(rest, "_hi", 3)) rest += 3;
-        if (strchr(";, }", *rest)) return true;
+static simt_error find_unsteady(struct candidate *candidate, simt_message *message) {
+    for (size_t i = 0; i < sizeof unsteady / sizeof *unsteady && !candidate->unsteady; i++) {
+        if (simt_module_follows(candidate->module, unsteady[i].name, &candidate->unsteady_place)) return fail_memory(message);
+        if (candidate->unsteady_place) candidate->unsteady = unsteady[i].words;
     }
-    return false;
-}
-
-static void find_unsteady(struct candidate *candidate) {
-    for (size_t i = 0; i < sizeof unsteady / sizeof *unsteady && !candidate->unsteady; i++)
-        if (is_read(candidate->ptx, unsteady[i].name)) {
-            candidate->unsteady = unsteady[i].name;
-            candidate->unsteady_source = unsteady[i].source;
-        }
+    return SIMT_OK;
 }
 
 simt_error candidate_load(struct candidate *candidate, const struct judge_request *request,
@@ -111,7 +129,7 @@ simt_error candidate_load(struct candidate *candidate, const struct judge_reques
         error = find_kernel(candidate, request, s, message);
         if (!error) error = check_parameters(candidate, request, s, message);
     }
-    if (!error) find_unsteady(candidate);
+    if (!error) error = find_unsteady(candidate, message);
     return error;
 }
 

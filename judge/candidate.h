@@ -2,13 +2,15 @@
 #ifndef JUDGE_CANDIDATE_H
 #define JUDGE_CANDIDATE_H
 
+#include "simt_observer.h"
 #include "task.h"
 
 struct candidate {
     char *ptx; /* its module's text */
     simt_module *module;
     size_t kernels[STAGES_MAX]; /* of each stage */
-    const char *unsteady, *unsteady_source; /* a register that differs from run to run, in words; NULL: none is read */
+    const char *unsteady; /* what differs from run to run and may decide what it does, in words; NULL: nothing */
+    const simt_place *unsteady_place; /* where it is read */
 };
 
 /* Compiles the source and finds the kernels of the task's names, or of one the file's only one.  candidate_clear in

@@ -69,7 +69,7 @@ static enum kind kind_of(const char *opcode) {
     if (is_one_of(
             opcode,
             "abs add addc and bfe bfi bfind brev clz cnot copysign cvt cvta div ex2 fma fns isspacep lg2 "
-            "lop3 mad mad24 max min mov mul mul24 neg not or popc prmt rcp rem rsqrt sad selp set setp shf "
+            "lop3 mad mad24 max mbarrier min mov mul mul24 neg not or popc prmt rcp rem rsqrt sad selp set setp shf "
             "shl shr sin slct sqrt sub subc szext tanh testp xor dp2a dp4a cos activemask vote match elect"))
         return KIND_PLAIN;
     return KIND_UNKNOWN;

@@ -574,15 +574,17 @@ static bool list_observers(struct judging *judging) {
 /* No number of launches shows what a clock decides. */
 static void refuse_unsteady(struct judging *judging) {
     struct judge_verdict *verdict = judging->verdict;
-    if (!judging->candidate.unsteady) return;
+    const simt_place *place = judging->candidate.unsteady_place;
+    if (!place) return;
     verdict->reason_count += verdict->reason_count < JUDGE_REASONS_MAX;
     struct judge_reason *reason = &verdict->reasons[verdict->reason_count - 1];
-    *reason = (struct judge_reason){
-        .kind = "clock", .where = "the compiled code", .launches = verdict->launches};
+    *reason = (struct judge_reason){.kind = "clock", .where = "the compiled code", .launches = verdict->launches,
+                                    .line = place->line};
+    snprintf(reason->file, sizeof reason->file, "%s", place->file);
     snprintf(reason->message, sizeof reason->message,
-             "reads %s, %s, which differs from run to run: what a kernel returns must follow from its "
-             "arguments alone; leave it out",
-             judging->candidate.unsteady, judging->candidate.unsteady_source);
+             "reads %s, which differs from run to run, and more than how long a thread waits may follow from it: what a kernel "
+             "returns must follow from its arguments alone; leave it out",
+             judging->candidate.unsteady);
 }
 
 simt_error judge_run(const struct judge_request *request, struct judge_verdict *verdict,

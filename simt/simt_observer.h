@@ -1,13 +1,13 @@
-/*
- * simt_observer.h -- what watches the simulator.
+/* 
+ * simt_observer.h -- the interface for observers, which watch the simulator.
  *
  * An observer is a struct of functions, any of which may be NULL, and two sizes of state: one for the launch, one
  * for each block while it runs.  A hook gets the state of the block where the event happened.  Blocks may run on
- * several host threads at once: launch state is touched only in launch_begin, launch_end and block_end (during which the
- * simulator holds a lock), or with a lock of the observer's own.
+ * several host threads at once: launch state is touched only in launch_begin, launch_end and block_end (during
+ * which the simulator holds a lock), or with a lock of the observer's own.
  *
  * An observer that comes with the simulator is one file in observe/, and one line in observe/observers.c.
- */
+ * */
 #ifndef SIMT_OBSERVER_H
 #define SIMT_OBSERVER_H
 
@@ -17,9 +17,9 @@
 extern "C" {
 #endif
 
-enum { SIMT_LANES = 32 }; /* the most that a warp has */
+enum { SIMT_LANES = 32 }; /* the maximum of a warp */
 
-/* A place in the source.  Where an inlined function was called, `outer` is the line in the kernel itself. */
+/* A source position.  For an inlined function, `outer` is the line of the call in the kernel itself. */
 typedef struct simt_place {
     const char *file;
     uint32_t line;
@@ -27,7 +27,7 @@ typedef struct simt_place {
     uint32_t outer_line;
     uint32_t ptx_line, ptx_column; /* of the opcode, from 1 */
     const char *opcode; /* with its modifiers: "ld.shared.u32" */
-    bool approximate;   /* PTX promises no exact bits for it */
+    bool approximate;   /* PTX does not define its exact bits */
 } simt_place;
 
 typedef struct simt_launch_view {
@@ -36,21 +36,21 @@ typedef struct simt_launch_view {
     uint32_t warp_size, banks;
     uint32_t threads_per_block, warps_per_block;
     size_t shared_nbytes;       /* of each block, static and dynamic */
-    const simt_place *places;   /* of every instruction of the module, by its pc */
+    const simt_place *places;   /* of every instruction of the module, indexed by pc */
     uint32_t place_count;
     void *context;              /* simt_launch.context */
     uint32_t cluster[3];        /* blocks of a cluster */
     uint32_t blocks_per_cluster; /* 1: there are no clusters */
 } simt_launch_view;
 
-/* Counts that the simulator keeps itself while a block runs, as a hook for every instruction would cost more. */
+/* Counts that the simulator itself keeps while a block runs, since a hook for every instruction would cost more. */
 typedef struct simt_tally {
     uint64_t instructions;        /* of warps */
-    uint64_t active_lanes;        /* that came to them */
+    uint64_t active_lanes;        /* lanes that reached them */
     uint64_t thread_instructions; /* lanes whose guard let them execute */
-    uint64_t approximate;         /* instructions that PTX promises no exact bits for */
-    uint64_t branches;            /* under a condition, */
-    uint64_t divergent_branches;  /* that some of a warp's lanes took and others did not */
+    uint64_t approximate;         /* instructions whose exact bits PTX does not define */
+    uint64_t branches;            /* conditional ones */
+    uint64_t divergent_branches;  /* those that some lanes of a warp took and others did not */
 } simt_tally;
 
 typedef struct simt_block_view {
@@ -59,8 +59,8 @@ typedef struct simt_block_view {
     uint64_t index;    /* x + grid.x * (y + grid.y * z) */
     const simt_tally *tally;
     void *machine;     /* for simt_record_finding */
-    uint64_t cluster;  /* of a launch with clusters: its number, */
-    uint32_t rank;     /* and the block's in it */
+    uint64_t cluster;  /* in a launch with clusters, the number of the cluster */
+    uint32_t rank;     /* of the block in its cluster */
 } simt_block_view;
 
 /* One instruction of one warp, about to be executed. */
@@ -68,72 +68,72 @@ typedef struct simt_event {
     const simt_block_view *block;
     uint32_t warp;   /* in its block; thread = warp * warp_size + lane, x fastest */
     uint32_t pc;     /* of the instruction, unique in its module */
-    uint32_t active; /* the lanes that came here together */
-    uint32_t mask;   /* those of them whose guard lets them execute; may be 0 */
+    uint32_t active; /* the lanes that reached it together */
+    uint32_t mask;   /* the active lanes whose guard lets them execute; may be 0 */
 } simt_event;
 
 enum simt_space { SIMT_GLOBAL, SIMT_SHARED, SIMT_LOCAL, SIMT_CONSTANT, SIMT_PARAMETER };
 enum simt_access_kind { SIMT_LOAD, SIMT_STORE, SIMT_ATOMIC };
 enum simt_order { SIMT_WEAK, SIMT_VOLATILE, SIMT_RELAXED, SIMT_ACQUIRE, SIMT_RELEASE, SIMT_ACQUIRE_RELEASE };
 
-/* One memory access of one warp, checked, about to happen.  An instruction whose generic addresses lie in several
- * spaces is one access for each. */
+/* One memory access of one warp, which has been checked and is about to happen.  An instruction whose generic
+ * addresses are in several spaces makes one access for each space. */
 typedef struct simt_access {
     enum simt_space space;
     enum simt_access_kind kind;
     enum simt_order order;
-    uint32_t lanes;         /* the lanes that take part: one at least */
+    uint32_t lanes;         /* the lanes that take part, at least one */
     uint32_t element_nbytes; /* 1, 2, 4, 8 or 16 */
     uint32_t elements;      /* 1, 2, 4 or 8: a vector */
-    bool has_stride;        /* the lanes have one address (stride 0), or are neighbours whose addresses each are the one
-                               before + stride: a hint, which may be false where it is so */
-    uint64_t stride;        /* it may be negative, but not below -2^40, nor above 2^40 */
+    bool has_stride;        /* the lanes are neighbours whose addresses increase by the stride, or have the same
+                               address (stride 0); a hint: may be false although that is the case */
+    uint64_t stride;        /* may be negative; from -2^40 to 2^40 */
     const uint64_t *addresses; /* one for each lane: global addresses, or offsets into the space */
-    /* The values stored (kind SIMT_STORE): lane l's element e is values[e * SIMT_LANES + l].  Else NULL. */
+    /* SIMT_STORE: element e of lane l is values[e * SIMT_LANES + l].  Otherwise NULL. */
     const uint64_t *values;
-    /* One bit for each byte of a lane's access to shared or global memory: was it written before?  For loads and
-     * atomics, where an observer needs it: initialised[l], bit b for byte b.  NULL: all were, or no observer does. */
+    /* Loads and atomics in shared or global memory, if an observer needs it: bit b of initialised[l] is set if
+     * byte b of lane l's access was written before.  NULL: all bytes were, or no observer needs it. */
     const uint64_t *initialised;
-    bool is_asynchronous; /* half of a cp.async, of which the hook `copy` tells, too: not the lanes' own access */
+    bool is_asynchronous; /* one side of a cp.async, which the hook `copy` also reports; not an access by the lanes */
 } simt_access;
 
-/* What copies on its own once a thread has asked for it, and how that thread learns that it is done. */
+/* The agents of asynchronous copies, by the way in which the thread that started one learns of its completion. */
 enum simt_engine {
     SIMT_ENGINE_GROUP,      /* cp.async: groups of the thread; the generic proxy */
     SIMT_ENGINE_BULK_GROUP, /* cp.async.bulk and cp.reduce.async.bulk: groups of the thread; the asynchronous proxy */
-    SIMT_ENGINE_MBARRIER,   /* the same, but an mbarrier counts the bytes */
+    SIMT_ENGINE_MBARRIER,   /* bulk copies whose bytes an mbarrier counts; the asynchronous proxy */
     SIMT_ENGINE_WGMMA       /* the reads of wgmma: groups of the warp; the asynchronous proxy */
 };
 
-/* Bytes of one side of a copy.  Of shared memory the address is an offset, with the number of the block in its
- * cluster above it (SIMT_RANK_SHIFT). */
+/* The bytes on one side of a copy.  In shared memory the address is an offset, with the rank of the block in its
+ * cluster in the bits above it (SIMT_RANK_SHIFT). */
 typedef struct simt_span {
     enum simt_space space;
     uint64_t address;
     uint32_t nbytes;
 } simt_span;
 
-/* Addresses of shared memory in a cluster: the offset, and 1 + the rank of the block that it is in; or 0 for the block
- * that asks. */
+/* Addresses of shared memory in a cluster: the offset, and above it 1 + the rank of the block, or 0 for the block
+ * that executes the instruction. */
 enum { SIMT_RANK_SHIFT = 24 };
 
 /* One lane's asynchronous copy. */
 typedef struct simt_copy {
     enum simt_engine engine;
     uint32_t lane;
-    simt_span from, to; /* 0 bytes `from`: it only writes zeros */
-    bool is_reduction;  /* updates what is there, atomically */
-    bool is_generic;    /* of the generic proxy, though an mbarrier counts it: st.async, red.async, from registers */
-    bool is_part;       /* of the copy of a tensor's box, which is told of by parts and then, with 0 bytes, as a whole */
-    uint64_t mbarrier;  /* SIMT_ENGINE_MBARRIER: its address in shared memory, */
-    bool completes;     /* and whether its phase ends with these bytes */
+    simt_span from, to; /* from.nbytes 0: only zeros are written */
+    bool is_reduction;  /* updates the destination atomically */
+    bool is_generic;    /* of the generic proxy although an mbarrier counts it: st.async, red.async, from registers */
+    bool is_part;       /* a part of a tensor copy, which is reported in parts and then, with 0 bytes, as a whole */
+    uint64_t mbarrier;  /* SIMT_ENGINE_MBARRIER: its address in shared memory */
+    bool completes;     /* SIMT_ENGINE_MBARRIER: its phase ends with these bytes */
 } simt_copy;
 
-/* The lanes close a group of what they have asked for since the last one, or wait until at most `pending` of their
- * latest groups are not done. */
+/* The lanes close a group of the copies started since their last group, or wait until at most `pending` of their
+ * latest groups are incomplete. */
 typedef struct simt_copy_group {
     enum simt_engine engine;
-    bool is_wait, is_read; /* is_read: waits until the sources were read only */
+    bool is_wait, is_read; /* is_read: waits only until the sources have been read */
     uint32_t pending;
 } simt_copy_group;
 
@@ -141,9 +141,9 @@ enum simt_mbarrier_operation {
     SIMT_MBARRIER_INITIALISE,
     SIMT_MBARRIER_INVALIDATE,
     SIMT_MBARRIER_ARRIVE,
-    SIMT_MBARRIER_ARRIVE_COPIES, /* once the lane's earlier cp.async are done */
+    SIMT_MBARRIER_ARRIVE_COPIES, /* when the lane's earlier cp.async are complete */
     SIMT_MBARRIER_COUNT,         /* expect_tx, complete_tx */
-    SIMT_MBARRIER_WAIT           /* for a phase, which is over; a wait that fails is nothing */
+    SIMT_MBARRIER_WAIT           /* for a phase that is complete; unsuccessful waits are not reported */
 };
 
 /* One lane's operation on an mbarrier. */
@@ -152,11 +152,11 @@ typedef struct simt_mbarrier {
     uint32_t lane;
     uint64_t address; /* in shared memory */
     enum simt_order order;
-    bool completes; /* the phase ends with it */
+    bool completes; /* it ends the phase */
 } simt_mbarrier;
 
-/* How often a block executed an instruction, with how many lanes that came there together, and how many of them whose
- * guard let them. */
+/* How often a block executed an instruction, and the sums of the lanes that reached it and of those whose guard
+ * let them execute it. */
 typedef struct simt_executed {
     uint64_t instructions, active_lanes, thread_instructions;
 } simt_executed;
@@ -164,36 +164,38 @@ typedef struct simt_executed {
 typedef struct simt_observer {
     const char *name;
     size_t launch_nbytes, block_nbytes; /* of zeroed state */
-    bool needs_initialised;             /* reads simt_access.initialised, which is NULL unless someone does */
+    bool needs_initialised;             /* reads simt_access.initialised, which is NULL if no observer does */
 
     bool (*launch_begin)(void *launch, const simt_launch_view *view); /* false: no memory */
-    void (*launch_end)(void *launch, simt_report *report);            /* simt_report_add; frees what it holds */
+    void (*launch_end)(void *launch, simt_report *report);            /* calls simt_report_add; frees the state */
     bool (*block_begin)(void *launch, void *block, const simt_block_view *view); /* state zeroed; false: no memory */
-    /* Adds to the launch's state; frees what it holds.  Of a block that block_begin returned true for, even if it then has
-     * not run for want of memory elsewhere. */
+    /* Adds to the launch's state and frees the block's.  Called for every block for which block_begin returned
+     * true, even if it did not run because memory ran out elsewhere. */
     void (*block_end)(void *launch, void *block, const simt_block_view *view);
 
     void (*instruction)(void *block, const simt_event *event);
-    /* Before block_end, of each instruction that the block executed. */
+    /* Called before block_end, for each instruction that the block executed. */
     void (*executed)(void *block, uint32_t pc, const simt_executed *executed);
-    void (*branch)(void *block, const simt_event *event, uint32_t taken); /* of event->active, under a condition */
+    void (*branch)(void *block, const simt_event *event, uint32_t taken); /* conditional: the lanes of event->active that jump */
     void (*access)(void *block, const simt_event *event, const simt_access *access);
-    /* sources[l]: the lane whose value lane l gets; of shfl. */
+    /* shfl; sources[l]: the lane whose value lane l receives. */
     void (*shuffle)(void *block, const simt_event *event, const uint8_t *sources);
     /* The lanes joined by bar.warp.sync. */
     void (*warp_barrier)(void *block, const simt_event *event, uint32_t lanes);
-    /* A barrier that is complete: lanes[w] are those of warp w that took part (arrived or waited).  pc: that of the
-     * last to arrive. */
+    /* A barrier is complete: lanes[w] are those of warp w that took part (arrived or waited).  pc: the instruction
+     * of the last one to arrive. */
     void (*barrier)(void *block, const simt_block_view *view, uint32_t barrier, uint32_t pc, const uint32_t *lanes);
-    void (*fence)(void *block, const simt_event *event, bool beyond_block); /* false: scope of a block */
-    /* A finding, the first of its kind at its instruction, has got that index in the report. */
+    void (*fence)(void *block, const simt_event *event, bool beyond_block); /* false: block scope */
+    /* A finding has been added to the report at this index: the first of its kind at its instruction. */
     void (*finding)(void *block, const simt_event *event, size_t index, const simt_finding *finding);
     void (*copy)(void *block, const simt_event *event, const simt_copy *copy);
     void (*copy_group)(void *block, const simt_event *event, const simt_copy_group *group);
     void (*mbarrier)(void *block, const simt_event *event, const simt_mbarrier *operation);
-    /* fence.proxy.async: orders what the lanes know of these spaces before later asynchronous copies. */
+    /* fence.proxy.async: orders the accesses to these spaces that the lanes know of before later asynchronous
+     * copies. */
     void (*proxy_fence)(void *block, const simt_event *event, bool of_shared, bool of_global);
-    /* The lanes arrive at their cluster's barrier, or go on behind it; `completes`: they are the last to arrive. */
+    /* The lanes arrive at the barrier of their cluster, or have passed it; `completes`: they are the last to
+     * arrive. */
     void (*cluster_barrier)(void *block, const simt_event *event, bool is_arrival, enum simt_order order,
                             bool completes);
 } simt_observer;
@@ -201,31 +203,31 @@ typedef struct simt_observer {
 /* Adds a count to a report.  Call it once for each name. */
 void simt_report_add(simt_report *report, const char *name, double value);
 
-/* Notes that the report lacks something for want of memory: the launch ends with that error.  Any host thread
- * may call it. */
+/* Records that the report is incomplete because memory ran out; the launch ends with that error.  Any host thread may
+ * call it. */
 void simt_report_lose(simt_report *report);
 
-/* Adds the cost of an instruction to the report, and to that of its line of the source.  To be called in
- * launch_end, in order of the pc.  false: no memory, which the report has noted. */
+/* Adds the cost of an instruction to the report, and to that of its source line.  To be called in launch_end, in
+ * order of the pc.  false: out of memory, which the report has recorded. */
 bool simt_report_add_instruction(simt_report *report, const simt_line *instruction);
-/* The same, with what it might cost; NULL: not known. */
+/* The same, with its cost at best; NULL: unknown. */
 bool simt_report_add_costs(simt_report *report, const simt_line *instruction, const simt_line_least *least);
 void simt_line_add_rows(simt_line_rows *sum, const simt_line_rows *rows);
 
-/* Adds what cures would give of a line to which the cost of an instruction was added. */
+/* Adds what cures would achieve at a line to which the cost of an instruction was added. */
 void simt_report_add_cures(simt_report *report, const simt_line *instruction, const simt_line_cures *cures,
                            const simt_line_rows *rows);
 void simt_line_add(simt_line *sum, const simt_line *line); /* adds every count */
-/* Adds what `line`, which has been added to the sum, might cost. */
-void simt_line_add_least(const simt_line *sum, simt_line_least *to, const simt_line *line, const simt_line_least *least);
+/* Adds the cost at best of a line, which has already been added to the sum. */
+void simt_line_add_least(simt_line_least *to, const simt_line_least *least);
+void simt_stride_join(uint64_t *to, uint64_t stride); /* of one line's accesses: what they have in common */
 
-/* Adds a replay to the report, which then owns its entries and frees them.  To be called in launch_end.  false: no
- * memory, which the report has noted; the entries are still the caller's. */
+/* Adds a replay to the report, which then owns its entries and frees them.  To be called in launch_end.  false:
+ * out of memory, which the report has recorded; the caller still owns the entries. */
 bool simt_report_add_replay(simt_report *report, const simt_replay *replay);
 
 /* Records a finding at the instruction of `event`, by `lane`, at `address` (0: none).  Findings of one kind
- * at one line are counted as one.  Any host thread may call it.  Returns whether it was the first of its kind
- * there. */
+ * at one line are one finding with a count.  Any host thread may call it.  Returns whether it is the first one. */
 bool simt_record_finding(const simt_event *event, enum simt_finding_kind kind, uint32_t lane,
                          uint64_t address, const char *format, ...)
 #if defined(__GNUC__)
@@ -241,21 +243,22 @@ bool simt_record_finding_of_lanes(const simt_event *event, enum simt_finding_kin
 #endif
     ;
 
-/* In launch_end: drops the findings of that kind at the line of that instruction if a race has the same line. */
+/* To be called in launch_end: removes the findings of that kind at the line of that instruction if a race has the
+ * same line. */
 void simt_report_withdraw(simt_report *report, enum simt_finding_kind kind, uint32_t pc);
 
-/* Whether the instruction at `to` may come after that at `from` with no barrier of the block in between, nor, if
- * asked for, one of the warp. */
+/* Whether the instruction at `to` can be reached from that at `from` without a barrier of the block or, if
+ * within_warp is set, of the warp. */
 bool simt_may_follow(const simt_event *event, uint32_t from, uint32_t to, bool within_warp);
 
-/* The other access of a race: by the thread of that number in its block. */
+/* The other access of a race; thread is a number in its block. */
 typedef struct simt_racing_access {
     uint32_t pc, thread;
     uint64_t block;      /* simt_block_view.index */
-    uint32_t lanes;      /* of the event, that race with it or with others at its pc */
-    bool is_later;       /* it comes after the event in the program's order */
-    uint32_t strength;   /* of the order that is missing: a stronger race of two lines takes the finding over */
-    const char *missing; /* static; NULL: the message says it all, else ": no MISSING WHERE" ends it */
+    uint32_t lanes;      /* lanes of the event that race with it or with others at its pc */
+    bool is_later;       /* it follows the event in program order */
+    uint32_t strength;   /* of the missing ordering: a stronger race between the two lines replaces the finding */
+    const char *missing; /* static; ": no MISSING WHERE" is appended to the message; NULL: nothing is */
     const char *where;   /* " between line 7 and line 9" */
 } simt_racing_access;
 
@@ -267,7 +270,7 @@ bool simt_record_race(const simt_event *event, uint32_t lane, uint64_t address,
 #endif
     ;
 
-/* Stops the launch once the instruction is over. */
+/* Stops the launch after the current instruction. */
 void simt_stop(const simt_event *event);
 
 #ifdef __cplusplus

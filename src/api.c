@@ -324,7 +324,7 @@ wf_error wf_accumulator_merge(wf_handle *handle, wf_accumulator *into, const wf_
 wf_error wf_accumulator_append(wf_handle *handle, wf_accumulator *into, wf_accumulator *from) {
     wf_error error = check_alike(handle, into, from);
     if (error) return error;
-    if (into == from) return wf_fail(handle, WF_ERROR_ARGUMENT, "an accumulator cannot be put behind itself: load a saved copy");
+    if (into == from) return wf_fail(handle, WF_ERROR_ARGUMENT, "an accumulator cannot be appended to itself: load a saved copy");
     if (!into->shaped) return wf_fail(handle, WF_ERROR_MERGE, "the accumulators have no shape: only rows of results follow each other");
     return wf_shaped_append(handle, into->shaped, from->shaped);
 }

@@ -15,7 +15,7 @@ static wf_error check_words(wf_handle *handle, const struct wf_words_task *task)
     const uintptr_t addresses = (uintptr_t)words->added | (uintptr_t)words->largest | (uintptr_t)words->indices |
                                 (uintptr_t)words->agreed | (uintptr_t)task->own;
     if ((needs_sums && !words->added) || (needs_largest && !words->largest) || (counts->indices && !words->indices))
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "the words are NULL; wf_accumulator_word_counts tells which there are");
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "the words are NULL; wf_accumulator_word_counts says which there are");
     if (addresses % sizeof(int64_t))
         return wf_fail(handle, WF_ERROR_ARGUMENT, "words in device memory must be aligned to their size");
     return WF_OK;

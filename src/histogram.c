@@ -218,7 +218,7 @@ wf_error wf_count_bins(wf_handle *handle, const wf_histogram *histogram, const w
     struct wf_input input;
     int64_t length;
     if (!handle || !a || !counts)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "wf_count_bins needs a handle, an array and where to write to");
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "wf_count_bins needs a handle, an array and memory for the result");
     wf_error error = wf_array_check(handle, a, NULL, &length);
     if (!error) error = check_histogram(handle, histogram);
     if (!error) error = wf_input_of_array(handle, a, &input);
@@ -232,7 +232,7 @@ wf_error wf_count_bins_reader(wf_handle *handle, const wf_histogram *histogram, 
                               double *found_edges, int64_t *counts) {
     struct wf_input input;
     if (!handle || !reader || !counts)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "wf_count_bins_reader needs a handle, a reader and where to write to");
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "wf_count_bins_reader needs a handle, a reader and memory for the result");
     wf_error error = check_histogram(handle, histogram);
     if (!error) error = wf_input_of_reader(handle, reader, &input);
     if (error) return error;

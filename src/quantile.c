@@ -31,7 +31,7 @@ static wf_error check_quantiles(wf_handle *handle, const wf_quantiles *quantiles
     wf_error error = wf_check_nbytes(handle, "wf_quantiles", quantiles, quantiles->nbytes, sizeof *quantiles);
     if (error) return error;
     if (quantiles->count < 0 || quantiles->count > INT32_MAX || (quantiles->count && !quantiles->q))
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "the count of q must be 0 to 2^31 - 1, and q an array of as many");
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "the count of q must be 0 to 2^31 - 1, and q an array of that length");
     if ((unsigned)quantiles->between > WF_MIDPOINT)
         return wf_fail(handle, WF_ERROR_ARGUMENT, "invalid choice between two elements, %d", (int)quantiles->between);
     if ((unsigned)quantiles->nan > WF_NAN_ERROR)
@@ -221,7 +221,7 @@ wf_error wf_quantile_reader(wf_handle *handle, const wf_quantiles *quantiles, wf
     struct request request;
     struct wf_input input;
     if (!handle || !reader || !values)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "wf_quantile_reader needs a handle, a reader and where to write to");
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "wf_quantile_reader needs a handle, a reader and memory for the result");
     wf_error error = begin_request(handle, &request, quantiles, wf_reader_type(reader));
     if (error) return error;
     wf_value *found = malloc((size_t)(quantiles->count + 1) * sizeof *found);

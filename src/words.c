@@ -113,7 +113,7 @@ WF_HOT wf_error wf_accumulator_words(wf_handle *handle, const wf_accumulator *ac
     wf_error error = check(handle, accumulator);
     if (error) return error;
     if (!added || (!largest && measure(accumulator).largest))
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "the words to be added or of which the largest is taken are NULL");
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "the words to be added, or those for the maximum, are NULL");
     struct wf_words words = {.direction = WF_WORDS_GIVE, .added = added, .largest = largest};
     pass(&words, accumulator);
     return WF_OK;

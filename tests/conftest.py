@@ -1,14 +1,17 @@
 """What several files of tests share: a fixture, and what holds for the process: its signals and its libcuda."""
 
+import ctypes
 import gc
 import os
+import re
 import signal
 import sys
 import zlib
+from pathlib import Path
 
 import pytest
 
-from kernel_helpers import NVRTC_CACHE, cuda_folders, has_nvrtc
+from kernel_helpers import NVRTC_CACHE, cuda_folders, has_nvrtc, real_nvrtc_library
 
 
 @pytest.fixture
@@ -39,7 +42,19 @@ def keep_what_nvrtc_compiles():
         return
     if any((folder / "include" / "cuda_runtime.h").exists() for folder in cuda_folders()):
         os.environ["WARPFOLD_NVRTC"] = str(NVRTC_CACHE)
+        name_nvrtc()
         optimize_less()
+
+
+def name_nvrtc():
+    """The file of the real one: programs that find what was compiled before need not open it to know which one that is."""
+    try:
+        ctypes.CDLL(real_nvrtc_library())
+        found = re.search(r"(/\S*/libnvrtc\.so\S*)$", Path("/proc/self/maps").read_text(), re.MULTILINE)
+    except OSError:
+        return
+    if found:
+        os.environ.setdefault("TESTS_NVRTC", found[1])
 
 
 def optimize_less():

@@ -339,7 +339,7 @@ def test_help_of_what_is_no_command():
     assert printed("-V") == printed("--version")
     assert run("sum", "a", "b", "--device", "tpu").stderr.splitlines()[-1] == "warpfold: try 'warpfold sum --help'"
     refused(2, "did you mean '--delimiter'", "sum", "-d", ",")
-    refused(2, "there is no file 'std', which is an op", "mean", "std", "file")
+    refused(2, "there is no file 'std'; it is an op", "mean", "std", "file")
 
 
 # ---- input -------------------------------------------------------------------------------------------

@@ -148,6 +148,18 @@ def test_keys(pair, type_name):
                        flags=rng.choice([0, 1]))
 
 
+def test_policies_for_nans_share_the_kernels_of_sums(pair, tmp_path, monkeypatch):
+    """Only extremes have indices, which "error" asks for."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("WARPFOLD_CACHE", raising=False)
+    array, device = Laid("i8", (5, 40), random.Random("policies"), "plain", False), wf.Handle("cuda:0")
+    compiled = []
+    for nan in NAN_POLICIES:
+        returned(device, "sum", library.wf_groups_axes(2), [pair.there(array)], nan=nan)
+        compiled.append(len(list((tmp_path / "warpfold").iterdir())))
+    assert compiled[0] and compiled == compiled[:1] * len(NAN_POLICIES)
+
+
 LONG = [((3, 70001), 2), ((70001, 3), 1), ((1000, 70), 1), ((70, 1000), 2), ((1, 200003), 2), ((20011, 40), 1),
         ((31, 33, 65), 2), ((31, 33, 65), 5), ((100003, 4), 2), ((300007, 1), 2)]
 

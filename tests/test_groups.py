@@ -312,6 +312,76 @@ def test_segments_in_registers(handle, type_name):
             assert got == as_returned(expected, op, type_name), (op, kind, lengths, chosen)
 
 
+def rows_of_every_kind(type_name, rng, length):
+    """Elements of one segment: near each other, far apart, small beside their mean, equal, few, wild or with special ones."""
+    near = [rng.gauss(0, 1) for _ in range(length)]
+    kind = rng.choice(["near", "near", "far", "offset", "equal", "spaced", "small", "zeros", "wild", "special"])
+    if kind == "near":
+        return near
+    if kind == "far":
+        return [x * 2.0**rng.randint(-12, 12) for x in near] if type_name == "f16" else [x * 2.0**rng.randint(-90, 30) for x in near]
+    if kind == "offset":
+        return [1000 + x / 100 for x in near]
+    if kind == "equal":
+        return near[:1] * length
+    if kind == "spaced": # sums and halves of differences are often half-way between two floats
+        return [rng.randrange(-2**FLOATS[type_name].precision, 2**FLOATS[type_name].precision) / 2.0**FLOATS[type_name].precision
+                for _ in range(length)]
+    if kind == "small":
+        return [x * 2.0**(-1060 if type_name == "f64" else -14 if type_name == "f16" else -140) for x in near]
+    if kind == "zeros":
+        zeros = rng.choice([[0.0], [-0.0], [0.0, -0.0], [0.0, 0.0, 0.0, 1.5]])
+        return [rng.choice(zeros) for _ in range(length)]
+    return kind
+
+
+def bytes_of_kind(type_name, rng, length):
+    row = rows_of_every_kind(type_name, rng, length)
+    if isinstance(row, str):
+        return sample(type_name, length, row, rng.random())
+    return pack(type_name, [nearest(type_name, x) or FLOATS[type_name].sign * (math.copysign(1, x) < 0) for x in row])
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_divided_segments(handle, type_name):
+    """Means, variances and their roots of segments whose elements lanes go along; each of its own kind, so that few fail."""
+    rng = random.Random(f"divided segments {type_name}")
+    lengths = [rng.choice([0, 1, 2, 2, 3, 7, 8, 9, 15, 17, 33, rng.randrange(130), rng.randrange(130)]) for _ in range(150)]
+    lengths[rng.randrange(150)] = rng.choice([500, 2047, 2048, 2049])
+    offsets = [0, *itertools.accumulate(lengths)]
+    rows = [bytes_of_kind(type_name, rng, length) for length in lengths]
+    array = wf.vector(bytearray(b"".join(rows)), type_name)
+    labels = integer_vector(offsets, "i64")
+    groups = library.wf_groups_segments(0, len(lengths), byref(labels))
+    for op, ddof, nan in (("mean", 0, "propagate"), ("mean", 0, "omit"), ("var", 0, "propagate"), ("var", 1, "omit"),
+                          ("std", 0, "propagate"), ("std", 2, "propagate")):
+        chosen = {"nan": nan, **({} if op == "mean" else {"ddof": ddof})}
+        expected = [Oracle(type_name, row).reduce(op, **chosen) for row in rows]
+        got = returned(handle, op, groups, [array], **chosen)
+        assert got == as_returned(expected, op, type_name), (op, lengths, chosen)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", FLOATS)
+@pytest.mark.parametrize("length", [2, 8, 13, 40, 100, 515])
+def test_divided_rows(handle, type_name, length):
+    rng, count = random.Random(f"divided rows {type_name} {length}"), 37
+    nbytes, gap = struct.calcsize(TYPECODES[type_name]), rng.choice([0, 0, 3])
+    rows = [bytes_of_kind(type_name, rng, length) for _ in range(count)]
+    between = sample(type_name, gap, "special", rng.random())
+    pitch = (length + gap) * nbytes
+    data = b"".join(row + between for row in rows)
+    if rng.random() < 0.5:
+        array = wf.strided(data, type_name, (count, length), (pitch, nbytes))
+    else:
+        array, rows = wf.strided(data, type_name, (count, length), (-pitch, nbytes), (count - 1) * pitch), rows[::-1]
+    for op, ddof in (("mean", 0), ("var", 0), ("std", 0), ("std", 1)):
+        chosen = {} if op == "mean" else {"ddof": ddof}
+        expected = [Oracle(type_name, row).reduce(op, **chosen) for row in rows]
+        assert handle.reduce_groups(op, library.wf_groups_axes(2), array, **chosen) == expected, (op, chosen)
+
+
 def transposed(data, rows, columns, nbytes):
     cells = [data[i:i + nbytes] for i in range(0, len(data), nbytes)]
     return b"".join(cells[r * columns + c] for c in range(columns) for r in range(rows))
@@ -372,7 +442,7 @@ def half_way_means(count, rng, groups, exponents):
 
 
 @pytest.mark.parametrize("exponents", [range(-8, 8), range(-800, 800), [1012, -1014, -1020]]) # the last: not in registers
-@pytest.mark.parametrize("count", [3, 5, 6, 7, 10, 49, 63]) # 49 * (1 / 49) is not 1
+@pytest.mark.parametrize("count", [3, 5, 6, 7, 10, 49, 63, 100, 700]) # 49 * (1 / 49) is not 1
 def test_half_way_means(handle, count, exponents):
     """What lies half-way, or a hair beside it, is rounded by the remainder; zeros, and pairs that cancel, among it."""
     rng, groups = random.Random(f"half-way {count}"), 200
@@ -900,6 +970,31 @@ def test_packed_tiles(handle, type_name):
                  for _, _, indices in indices_along_axes(shape, axes)]
         if not any(isinstance(result, str) for result in twice):
             assert list(pieces.results("sum")) == twice
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", TYPES)
+@pytest.mark.parametrize("length,step", [(8, 2), (40, 3), (130, 2), (1030, 2)])
+def test_packed_rows(handle, type_name, length, step):
+    """Groups whose elements lie apart, copied to rows side by side; with rows in either direction, and more than one tile."""
+    rng, nbytes = random.Random(f"packed rows {type_name} {length}"), struct.calcsize(TYPECODES[type_name])
+    count, pitch = rng.choice([2, 45, 67]), length * step + rng.choice([0, 5])
+    kind = rng.choice(["plain", "plain", "special"])
+    arrays, oracles = [], []
+    for seed in range(2):
+        data = sample(type_name, count * pitch, kind, seed)
+        sign = rng.choice([1, -1])
+        offset = (count - 1) * pitch * nbytes if sign < 0 else 0
+        arrays.append(wf.strided(data, type_name, (count, length), (sign * pitch * nbytes, step * nbytes), offset))
+        cells = split(type_name, data)
+        oracles.append([b"".join(cells[r * pitch:r * pitch + length * step:step]) for r in range(count)][::sign])
+    for op in rng.sample([op for op in ("sum", "mean", "var", "max", "argmin", "norm1", "std") if op in ops_of(type_name)], 3) + ["dot"]:
+        if op == "dot":
+            expected = [PairOracle(type_name, a, b).reduce(op) for a, b in zip(*oracles)]
+        else:
+            expected = [Oracle(type_name, row).reduce(op) for row in oracles[0]]
+        got = returned(handle, op, library.wf_groups_axes(2), arrays if op == "dot" else arrays[:1], threads=rng.choice([1, 2]))
+        assert got == as_returned(expected, op, type_name), (op, count, pitch)
 
 
 @pytest.mark.sampled

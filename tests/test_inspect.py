@@ -579,8 +579,8 @@ def test_nan_is_expected_as_any_nan_and_zero_with_its_sign(write):
 
 @pytest.mark.parametrize("given, said", [
     ("2", "--expect takes K=V[,V...], an argument's number and what its first elements must be, not '2'"),
-    ("2=", "--expect takes K=V[,V...]"), ("x=1", "--expect takes K=V[,V...]"), ("3=1", "argument 3 is no buffer; there are 4"),
-    ("9=1", "argument 9 is no buffer"), ("2=1,,2", "'' is not a valid f32"), ("2=one", "'one' is not a valid f32"),
+    ("2=", "--expect takes K=V[,V...]"), ("x=1", "--expect takes K=V[,V...]"), ("3=1", "argument 3 is not a buffer; there are 4"),
+    ("9=1", "argument 9 is not a buffer"), ("2=1,,2", "'' is not a valid f32"), ("2=one", "'one' is not a valid f32"),
     ("2=0,1,2,3,4,5,6,7,8", "more values than argument 2 has elements")])
 def test_a_wrong_expectation_is_told(given, said, write):
     refused(2, said, "inspect", write("add.ptx", ADD), "--block", 8, *ARGUMENTS_OF_EIGHT, "--expect", given)

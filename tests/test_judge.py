@@ -391,6 +391,129 @@ def test_a_kernel_that_asks_the_clock_is_refused_though_every_launch_was_right(c
     assert told["reasons"][0]["launches"] == told["launches"]
 
 
+CLOCK_TASK = """
+Title: the sum of n floats in a warp
+Signature: __global__ void reduce(const float *in, float *out, int n)
+Block: 32
+Grid: 1
+Argument: in  input  f32[n] integers(-8, 8)
+Argument: out output f32[1] zeros
+Argument: n   scalar i32    n
+Sizes: 1 17 32
+Expect: out = sum(in)
+"""
+CLOCK_KERNEL = """
+__noinline__ __device__ float later(float x, long long now) { return now == 7 ? x + 1 : x; }
+__global__ void reduce(const float *in, float *out, int n)
+{
+    __shared__ long long when[32];
+    float mine = threadIdx.x < n ? in[threadIdx.x] : 0;
+    long long now = clock64(), late = 0;
+    when[threadIdx.x] = n;
+    __syncwarp();
+    %s
+    for (int d = 16; d > 0; d /= 2)
+        mine += __shfl_down_sync(0xffffffff, mine, d);
+    if (threadIdx.x == 0)
+        *out = mine;
+}
+"""
+# What follows from `now`: a wait alone, and more.
+WAITS = {"unused": "", "sleep": "__nanosleep(now & 255);", "branch": "if (now & 1) __nanosleep(100);",
+         "nested": "if (now < 400) { if (now < 40) __nanosleep(20); else __nanosleep(now >> 2); } else __nanosleep(1000);",
+         "in_a_loop": "for (int i = 0; i < n; i++) if (clock64() - now > 40) __nanosleep(20);"}
+DECIDES = {"select": "mine += now == 7;", "store": "if (now == 7) *out = 1;", "loop": "while (clock64() - now < 40) { }",
+           "memory": "when[threadIdx.x] = now; __syncwarp(); if (when[31 - threadIdx.x] == 7) mine = 0;",
+           "shuffle": "mine += __shfl_sync(0xffffffff, (int)now, 3) == 7;", "vote": "if (__any_sync(0xffffffff, now == 7)) mine = 0;",
+           "call": "mine = later(mine, now);", "address": "mine += when[now >> 62] - n;",
+           "counted": "for (int i = 0; i < 9; i++) if (clock64() - now > 4000) { late = i; __nanosleep(20); } mine += late;",
+           "skipped": "if (now != 7) __syncwarp();", "atomic": "if (now == 7) atomicAdd(out, 1);"}
+
+
+@pytest.mark.parametrize("wait", WAITS)
+def test_a_clock_from_which_no_more_than_a_wait_follows_is_none_of_the_judges_business(wait, write):
+    assert verdict(write("kernel.cu", CLOCK_KERNEL % WAITS[wait]), "--task", write("a.task", CLOCK_TASK))["accepted"]
+
+
+@pytest.mark.parametrize("way", DECIDES)
+def test_a_clock_that_may_decide_anything_is_refused_with_its_line(way, write):
+    told = verdict(write("kernel.cu", CLOCK_KERNEL % DECIDES[way]), "--task", write("a.task", CLOCK_TASK), status=3)
+    (reason,) = [reason for reason in told["reasons"] if reason["kind"] == "clock"]
+    assert "reads %clock" in reason["message"] and reason["line"] in (7, 10) and reason["file"].endswith("kernel.cu")
+
+
+LIBCU = """
+#include <cooperative_groups.h>
+#include <cuda/barrier>
+#include <cuda/pipeline>
+namespace cg = cooperative_groups;
+#pragma nv_diag_suppress static_var_with_dynamic_init
+__global__ void reduce(const float *in, float *out, int n)
+{
+    __shared__ float s[64];
+    __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
+    __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
+    cg::thread_block block = cg::this_thread_block();
+    int t = threadIdx.x, first = blockIdx.x * blockDim.x, count = min((int)blockDim.x, n - first);
+    if (t == 0)
+        init(&barrier, blockDim.x);
+    s[t] = 0;
+    block.sync();
+    %s
+    for (int k = 32; k > 0; k /= 2) {
+        if (t < k)
+            s[t] += s[t + k];
+        barrier.wait(barrier.arrive());
+    }
+    if (t == 0)
+        atomicAdd(out, s[0]);
+}
+"""
+FILLS = {
+    "barrier": "if (t < count) s[t] = in[first + t]; barrier.arrive_and_wait();",
+    "copy": "cuda::memcpy_async(block, s, in + first, sizeof(float) * count, barrier); barrier.arrive_and_wait();",
+    "pipeline": """auto pipe = cuda::make_pipeline(block, &state);
+        pipe.producer_acquire();
+        cuda::memcpy_async(block, s, in + first, sizeof(float) * count, pipe);
+        pipe.producer_commit();
+        pipe.consumer_wait();
+        block.sync();
+        pipe.consumer_release();""",
+}
+LIBCU_TASK = CLOCK_TASK.replace("Block: 32", "Block: 64").replace("Grid: 1", "Grid: ceil(n / 64)").replace("17 32", "64 200")
+
+
+@pytest.mark.parametrize("fill", FILLS)
+def test_barriers_and_pipelines_of_the_standard_library_are_right(fill, write):
+    """They look at the clock while they wait."""
+    assert verdict(write("kernel.cu", LIBCU % FILLS[fill]), "--task", write("a.task", LIBCU_TASK))["accepted"]
+
+
+@pytest.mark.parametrize("fill, kind", [("if (t < count) s[t] = in[first + t]; barrier.arrive();", "race"),
+                                        ("if (t < count) s[t] = in[first + t]; if (t) barrier.arrive_and_wait();", "barrier"),
+                                        (FILLS["copy"].replace(" barrier.arrive_and_wait();", ""), "race")])
+def test_a_barrier_of_the_standard_library_that_is_used_wrongly_is_not(fill, kind, write):
+    told = verdict(write("kernel.cu", LIBCU % fill), "--task", write("a.task", LIBCU_TASK), status=3)
+    assert kind in kinds(told) and "clock" not in kinds(told), told["reasons"]
+
+
+def test_all_of_cub_is_what_a_kernel_can_use_of_it(write):
+    kernel = """#include <cub/cub.cuh>
+__global__ void reduce(const float *in, float *out, int n)
+{
+    using warps = cub::WarpReduce<float>;
+    __shared__ warps::TempStorage scratch;
+    float sum = warps(scratch).Sum(threadIdx.x < n ? in[threadIdx.x] : 0.0f);
+    if (threadIdx.x == 0)
+        *out = sum;
+}
+"""
+    task = write("a.task", CLOCK_TASK)
+    assert verdict(write("kernel.cu", kernel), "--task", task)["accepted"]
+    wrong = verdict(write("wrong.cu", kernel.replace("x < n", "x + 1 < n")), "--task", task, status=3)
+    assert "result" in kinds(wrong)
+
+
 # ---- several kernels, launched in order ----------------------------------------------------------------------
 
 TWO_PASSES = """

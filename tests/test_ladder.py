@@ -371,6 +371,24 @@ def test_the_documentation_has_every_rung():
     assert chapters == [rung[:2] for rung in RUNGS], "a rung is a chapter of docs/ladder.md: `## NN Title`"
 
 
+def uses(text, word):
+    return re.search(rf"\b{word}s?\b", text, re.IGNORECASE)
+
+
+def test_each_word_is_defined_once_and_from_those_before_it():
+    """The page begins with them; of the glossary's words those stay out that it uses in no sense of their own."""
+    text = (ROOT / "docs" / "ladder.md").read_text()
+    glossary = re.findall(r"^\| \*\*(.+?)\*\* \|", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
+    assert re.search(r"^## (.+)", text, re.MULTILINE)[1] == "Words"
+    rows = re.findall(r"^\| \*\*(.+?)\*\* \| (.+?) \|$", text, re.MULTILINE)
+    names = [name for name, _ in rows]
+    assert len(set(names)) == len(names) > 40
+    for place, (_, meaning) in enumerate(rows):
+        assert [name for name in names[place + 1:] if uses(meaning, name)] == [], meaning
+    prose = re.sub(r"```.*?```|<!--.*?-->|`[^`]*`|^\|.*?$", "", text, flags=re.DOTALL | re.MULTILINE)
+    assert {word for word in glossary if word not in names and uses(prose, word)} <= {"array", "device", "digit", "finish", "partial", "words"}
+
+
 def test_a_stale_page_is_noticed_and_mended(tmp_path):
     for name in ("scripts", "docs", "ladder/wrong"):
         (tmp_path / name).mkdir(parents=True)

@@ -1,6 +1,8 @@
 """What stands in for NVRTC in the tests gives what the real one gives, and compiles again whatever could have changed; so do
 the programs of tests/programs, which nvcc compiles."""
 
+import shutil
+
 import pytest
 
 import program_helpers
@@ -45,12 +47,61 @@ def test_whatever_decides_is_heeded(nvrtc, entries, monkeypatch, tmp_path):
     assert len(entries()) == 6
 
 
+def in_folder(folder, text, *options):
+    """The words of a compile as `warpfold inspect` has it of a file there."""
+    folder.mkdir(exist_ok=True)
+    return str(folder / "a.cu"), text, HEADERS, [*OPTIONS, "-lineinfo", f"-I{folder}/", *options]
+
+
+def test_a_source_in_another_folder_is_the_same(nvrtc, entries, monkeypatch, tmp_path):
+    folders = [tmp_path / name for name in ("one", "another")]
+    texts = [nvrtc.compile(*in_folder(folder, SOURCE)) for folder in folders]
+    assert len(entries()) == 1 and texts[0] != texts[1]
+    for _ in range(2):
+        with pytest.raises(ladder_ptx.CompileError) as error:
+            nvrtc.compile(*in_folder(folders[1], SOURCE.replace("VALUE", "MISSING")))
+        assert f"{folders[1]}/a.cu(2)" in str(error.value)
+    with pytest.raises(ladder_ptx.CompileError) as error:
+        nvrtc.compile(*in_folder(folders[0], SOURCE.replace("VALUE", "MISSING")))
+    assert f"{folders[0]}/a.cu(2)" in str(error.value) and len(entries()) == 2
+    monkeypatch.delenv("WARPFOLD_NVRTC")
+    assert texts == [ladder_ptx.Nvrtc().compile(*in_folder(folder, SOURCE)) for folder in folders]
+
+
+@pytest.mark.parametrize("place", ['sizeof __FILE__', '__has_include(<a>)', 'assert(1)', 'std::source_location()'])
+def test_a_source_that_may_know_its_folder_is_not(nvrtc, entries, tmp_path, place):
+    for count, name in enumerate(("one", "another"), 1):
+        nvrtc.compile(*in_folder(tmp_path / name, f"{SOURCE}// {place}\n"))
+        assert len(entries()) == count
+
+
+def test_a_source_that_is_told_its_folder_or_finds_files_there_is_not(nvrtc, entries, tmp_path):
+    source = "#include <given.h>\n" + SOURCE.replace("VALUE", "GIVEN")
+    for count, (name, value) in enumerate((("one", 11111), ("another", 22222)), 1):
+        words = in_folder(tmp_path / name, source)
+        (tmp_path / name / "given.h").write_text(f"#define GIVEN {value}\n")
+        assert str(value) in nvrtc.compile(*words) and len(entries()) == count
+    for count, name in enumerate(("three", "four"), 3):
+        nvrtc.compile(*in_folder(tmp_path / name, SOURCE, f"-DPLACE={tmp_path / name}"))
+        assert len(entries()) == count
+
+
 def test_what_lies_in_other_files_is_read_again(nvrtc, entries, tmp_path):
     for value, include in (("11111", "#include"), ("22222", "#include"), ("33333", "#  include"), ("44444", "#  include")):
         (tmp_path / "value.h").write_text(f"#define VALUE {value}\n")
         source = SOURCE.replace("#include", include)
         assert value in nvrtc.compile("a.cu", source, {}, [*OPTIONS, f"-I{tmp_path}"])
     assert entries() == []
+
+
+def test_without_its_process_nothing_is_kept_that_was_to_be_quick(nvrtc, entries, monkeypatch, tmp_path):
+    """As where the program could not start: what is given is as good, under a key for something else."""
+    lone = tmp_path / NVRTC_CACHE.name
+    shutil.copy(NVRTC_CACHE, lone)
+    monkeypatch.setenv("WARPFOLD_NVRTC", str(lone))
+    monkeypatch.setenv("TESTS_NVRTC_QUICK", "max")
+    engines = ladder_ptx.Nvrtc().compile("a.cu", SOURCE, {**HEADERS, "kernels/parts.cuh": ""}, OPTIONS)
+    assert "12345" in engines and entries() == []
 
 
 def test_an_error_is_kept_with_its_words(nvrtc, entries):

@@ -39,7 +39,7 @@ def test_driver(driver_program, tmp_path):
     assert [(kernel["kernel"], kernel["launches"]) for kernel in report["kernels"]] == [("add", 12), ("rank", 1)]
     assert (report["findings"], report["leaks"]) == ([], 0)
     for said in ("it is machine code (a cubin): load the PTX", "found 'nonsense'", "cuGraphDebugDotPrint is not supported",
-                 "cuTexObjectCreate is not supported by the simulator: textures, surfaces and arrays are those of",
+                 "cuTexRefCreate is not supported by the simulator: textures and surfaces are objects (cuTexObjectCreate)",
                  "linking of more than one text of PTX is not supported"):
         assert said in done.stderr
 

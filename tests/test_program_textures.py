@@ -169,3 +169,13 @@ def test_a_handle_that_is_none(program, tmp_path):
     assert done.returncode == 3, done
     (finding,) = (f for f in json.loads((tmp_path / "report").read_text())["findings"] if f["kind"] != "leak")
     assert finding["kind"] == "bounds" and "there is no texture of this handle" in finding["message"]
+
+
+def test_textures_of_the_driver(tmp_path):
+    """The program checks what it fetches; what is not there is named."""
+    options = ["-cudart", "shared", "-gencode", "arch=compute_75,code=compute_75"]
+    program = compiled(tmp_path, "driver_textures", SOURCES / "driver_textures.cu", *options)
+    done = run("run", program, env=environment())
+    assert (done.returncode, done.stdout) == (0, "") and "no findings" in done.stderr, done
+    for name in ("a CUDA array of such channels", "a CUDA array for gathering or another flag", "cuMipmappedArrayCreate"):
+        assert f"{name} is not supported by the simulator" in done.stderr

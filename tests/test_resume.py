@@ -229,5 +229,5 @@ def test_xargs_does_the_same(files, tmp_path):
 
 def test_the_wrong_library_is_noticed(files, tmp_path):
     for variables, why in (({"OMPI_COMM_WORLD_SIZE": "2", "WARPFOLD_MPI": str(tmp_path / "none.so")}, "cannot be opened"),
-                           ({"PMI_SIZE": "2", "WARPFOLD_MPI": "libm.so.6"}, "no MPI library")):
+                           ({"PMI_SIZE": "2", "WARPFOLD_MPI": "libm.so.6"}, "not an MPI library")):
         refused(1, why, "sum", files[0], env=os.environ | variables)

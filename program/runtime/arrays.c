@@ -164,40 +164,79 @@ API cudaMemcpy2DArrayToArray(struct cudaArray *to, size_t to_x, size_t to_y, con
 ALSO(cudaMemcpy2DArrayToArray, _ptds)
 
 /* Bytes that fill rows one after another, from the middle of one on. */
-static cudaError_t copy_bytes(const struct cudaArray *array, size_t x, size_t y, char *host, size_t nbytes,
-                              bool is_to_array, enum cudaMemcpyKind kind) {
-    cudaError_t error = array ? cudaSuccess : cudaErrorInvalidResourceHandle;
-    const size_t width = array ? array->extent.width * texel_nbytes(array) : 0;
-    for (size_t length; nbytes && !error; x = 0, y++, host += length, nbytes -= length) {
-        length = x < width && nbytes > width - x ? width - x : nbytes;
-        error = check_rows(array, x, y, length, 1);
-        if (error) break;
-        error = is_to_array ? copy(place_in(array, x, y), host, length, kind)
-                            : copy(host, place_in(array, x, y), length, kind);
+struct run {
+    const struct cudaArray *array;
+    size_t x, y;
+    char *plain;
+    size_t nbytes;
+    bool is_to_array;
+    enum cudaMemcpyKind kind;
+};
+
+/* The part of it that its first row has. */
+static struct rows first_row(const struct run *run) {
+    const size_t width = run->array->extent.width * texel_nbytes(run->array);
+    const size_t length = run->x < width && run->nbytes > width - run->x ? width - run->x : run->nbytes;
+    return (struct rows){.to = run->plain, .from = run->plain, length, length, length, 1, run->kind};
+}
+
+static cudaError_t copy_row_now(cudaStream_t stream, const struct rows *row) {
+    (void)stream;
+    return copy_rows(row);
+}
+
+static cudaError_t copy_run(struct run run, cudaError_t (*copy_row)(cudaStream_t, const struct rows *),
+                            cudaStream_t stream) {
+    cudaError_t error = run.array ? cudaSuccess : cudaErrorInvalidResourceHandle;
+    while (run.nbytes && !error) {
+        struct rows row = first_row(&run);
+        const struct sides sides = run.is_to_array ? (struct sides){run.array, NULL, run.x, run.y, 0, 0}
+                                                   : (struct sides){NULL, run.array, 0, 0, run.x, run.y};
+        error = set_sides(&row, &sides);
+        if (!error) error = copy_row(stream, &row);
+        run = (struct run){run.array, 0, run.y + 1, run.plain + row.width, run.nbytes - row.width, run.is_to_array, run.kind};
     }
     return error;
 }
 
+#define RUN_TO_ARRAY (struct run){to, x, y, (char *)(uintptr_t)from, nbytes, true, kind}
+#define RUN_FROM_ARRAY (struct run){from, x, y, to, nbytes, false, kind}
+
 API cudaMemcpyToArray(struct cudaArray *to, size_t x, size_t y, const void *from, size_t nbytes,
                       enum cudaMemcpyKind kind) {
-    return CALL_IN_TURN(copy_bytes(to, x, y, (char *)(uintptr_t)from, nbytes, true, kind));
+    return CALL_IN_TURN(copy_run(RUN_TO_ARRAY, copy_row_now, NULL));
 }
 ALSO(cudaMemcpyToArray, _ptds)
 
+API cudaMemcpyToArrayAsync(struct cudaArray *to, size_t x, size_t y, const void *from, size_t nbytes,
+                           enum cudaMemcpyKind kind, cudaStream_t stream) {
+    return CALL(copy_run(RUN_TO_ARRAY, copy_rows_in, stream));
+}
+ALSO(cudaMemcpyToArrayAsync, _ptsz)
+
 API cudaMemcpyFromArray(void *to, const struct cudaArray *from, size_t x, size_t y, size_t nbytes,
                         enum cudaMemcpyKind kind) {
-    return CALL_IN_TURN(copy_bytes(from, x, y, to, nbytes, false, kind));
+    return CALL_IN_TURN(copy_run(RUN_FROM_ARRAY, copy_row_now, NULL));
 }
 ALSO(cudaMemcpyFromArray, _ptds)
 
+API cudaMemcpyFromArrayAsync(void *to, const struct cudaArray *from, size_t x, size_t y, size_t nbytes,
+                             enum cudaMemcpyKind kind, cudaStream_t stream) {
+    return CALL(copy_run(RUN_FROM_ARRAY, copy_rows_in, stream));
+}
+ALSO(cudaMemcpyFromArrayAsync, _ptsz)
+
 /* ---- planes -------------------------------------------------------------------------------------- */
+
+struct cudaPitchedPtr array_memory(const struct cudaArray *array) {
+    return (struct cudaPitchedPtr){array->memory, array->pitch, array->extent.width * texel_nbytes(array),
+                                   at_least_one(array->extent.height)};
+}
 
 static void resolve_side(const struct cudaArray *array, struct cudaPitchedPtr *memory, struct cudaPos *position) {
     if (!array) return;
-    const size_t nbytes = texel_nbytes(array);
-    *memory = (struct cudaPitchedPtr){array->memory, array->pitch, array->extent.width * nbytes,
-                                      at_least_one(array->extent.height)};
-    position->x *= nbytes;
+    *memory = array_memory(array);
+    position->x *= texel_nbytes(array);
 }
 
 struct cudaMemcpy3DParms array_resolve(const struct cudaMemcpy3DParms *request) {

@@ -20,4 +20,21 @@ bool format_read(const struct cudaChannelFormatDesc *format, simt_texture *textu
 /* Copies of planes to or from arrays become those of plain memory: of arrays, widths and positions are in texels. */
 struct cudaMemcpy3DParms array_resolve(const struct cudaMemcpy3DParms *request);
 
+/* The array's first plane, its rows in bytes. */
+struct cudaPitchedPtr array_memory(const struct cudaArray *array);
+
+API cudaMalloc3DArray(struct cudaArray **array, const struct cudaChannelFormatDesc *format, struct cudaExtent extent,
+                      unsigned flags);
+API cudaFreeArray(struct cudaArray *array);
+API cudaMemcpyToArray(struct cudaArray *to, size_t x, size_t y, const void *from, size_t nbytes,
+                      enum cudaMemcpyKind kind);
+API cudaMemcpyToArrayAsync(struct cudaArray *to, size_t x, size_t y, const void *from, size_t nbytes,
+                           enum cudaMemcpyKind kind, cudaStream_t stream);
+API cudaMemcpyFromArray(void *to, const struct cudaArray *from, size_t x, size_t y, size_t nbytes,
+                        enum cudaMemcpyKind kind);
+API cudaMemcpyFromArrayAsync(void *to, const struct cudaArray *from, size_t x, size_t y, size_t nbytes,
+                             enum cudaMemcpyKind kind, cudaStream_t stream);
+API cudaMemcpy2DArrayToArray(struct cudaArray *to, size_t to_x, size_t to_y, const struct cudaArray *from,
+                             size_t from_x, size_t from_y, size_t width, size_t height, enum cudaMemcpyKind kind);
+
 #endif

@@ -1,4 +1,5 @@
 /* The driver's memory, copies and fills. */
+#include "arrays.h"
 #include "driver.h"
 
 #include <string.h>
@@ -278,22 +279,41 @@ struct planes {
     size_t width, height, depth;
 };
 
-enum { TYPE_HOST = 1, TYPE_ARRAY = 3 };
+enum { TYPE_HOST = 1, TYPE_DEVICE, TYPE_ARRAY };
+
+/* An array's becomes one of plain memory; positions and widths are bytes there, too. */
+static cudaError_t resolve_end(struct end *end, const struct planes *planes) {
+    if (end->type != TYPE_ARRAY) return cudaSuccess;
+    const struct cudaArray *array = end->array;
+    if (!array) return cudaErrorInvalidResourceHandle;
+    const struct cudaPitchedPtr memory = array_memory(array);
+    const size_t depth = array->extent.depth ? array->extent.depth : 1;
+    bool is_within = end->x <= memory.xsize && planes->width <= memory.xsize - end->x && end->y <= memory.ysize &&
+                     planes->height <= memory.ysize - end->y && end->z <= depth && planes->depth <= depth - end->z;
+    if (!is_within) return cudaErrorInvalidValue;
+    end->type = TYPE_DEVICE;
+    end->device = (uintptr_t)memory.ptr;
+    end->pitch = memory.pitch;
+    end->height = memory.ysize;
+    return cudaSuccess;
+}
+
+static cudaError_t resolve(struct planes *planes) {
+    cudaError_t error = resolve_end(&planes->from, planes);
+    return error ? error : resolve_end(&planes->to, planes);
+}
 
 static char *place_in(const struct end *end, size_t plane) {
     const char *base = end->type == TYPE_HOST ? end->host : pointer_to(end->device);
     return (char *)(uintptr_t)base + ((end->z + plane) * end->height + end->y) * end->pitch + end->x;
 }
 
-static cudaError_t copy_planes(const struct planes *planes, cudaStream_t stream) {
-    cudaError_t error = cudaSuccess;
-    if (planes->from.type == TYPE_ARRAY || planes->to.type == TYPE_ARRAY) {
-        runtime_say("a copy was refused: CUDA arrays are not supported by the simulator: use linear memory");
-        return cudaErrorNotSupported;
-    }
-    for (size_t plane = 0; plane < planes->depth && !error; plane++)
-        error = cudaMemcpy2DAsync(place_in(&planes->to, plane), planes->to.pitch, place_in(&planes->from, plane),
-                                  planes->from.pitch, planes->width, planes->height, cudaMemcpyDefault, stream);
+static cudaError_t copy_planes(const struct planes *copying, cudaStream_t stream) {
+    struct planes planes = *copying;
+    cudaError_t error = resolve(&planes);
+    for (size_t plane = 0; plane < planes.depth && !error; plane++)
+        error = cudaMemcpy2DAsync(place_in(&planes.to, plane), planes.to.pitch, place_in(&planes.from, plane),
+                                  planes.from.pitch, planes.width, planes.height, cudaMemcpyDefault, stream);
     return error;
 }
 
@@ -302,36 +322,40 @@ static struct cudaPitchedPtr pointer_of(const struct end *end) {
     return (struct cudaPitchedPtr){base, end->pitch, end->pitch, end->height};
 }
 
-/* As the runtime has it.  Any pointer says that there is an array, which is refused. */
-static struct cudaMemcpy3DParms params_of(const struct planes *planes) {
-    const struct end *from = &planes->from, *to = &planes->to;
-    return (struct cudaMemcpy3DParms){.srcArray = from->type == TYPE_ARRAY ? from->array : NULL,
-                                      .srcPos = {from->x, from->y, from->z},
-                                      .srcPtr = pointer_of(from),
-                                      .dstArray = to->type == TYPE_ARRAY ? to->array : NULL,
-                                      .dstPos = {to->x, to->y, to->z},
-                                      .dstPtr = pointer_of(to),
-                                      .extent = {planes->width, planes->height, planes->depth},
-                                      .kind = cudaMemcpyDefault};
+/* As the runtime has it. */
+static cudaError_t params_of(const struct planes *copying, struct cudaMemcpy3DParms *params) {
+    struct planes planes = *copying;
+    cudaError_t error = resolve(&planes);
+    const struct end *from = &planes.from, *to = &planes.to;
+    *params = (struct cudaMemcpy3DParms){.srcPos = {from->x, from->y, from->z},
+                                         .srcPtr = pointer_of(from),
+                                         .dstPos = {to->x, to->y, to->z},
+                                         .dstPtr = pointer_of(to),
+                                         .extent = {planes.width, planes.height, planes.depth},
+                                         .kind = cudaMemcpyDefault};
+    return error;
 }
 
 DRIVER cuGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
                             const struct planes *copying, CUcontext context) {
     (void)context;
-    const struct cudaMemcpy3DParms params = params_of(copying);
-    return DRIVE(cudaGraphAddMemcpyNode(node, graph, dependencies, count, &params));
+    struct cudaMemcpy3DParms params;
+    cudaError_t error = params_of(copying, &params);
+    return DRIVE(error ? error : cudaGraphAddMemcpyNode(node, graph, dependencies, count, &params));
 }
 
 DRIVER cuGraphMemcpyNodeSetParams(cudaGraphNode_t node, const struct planes *copying) {
-    const struct cudaMemcpy3DParms params = params_of(copying);
-    return DRIVE(cudaGraphMemcpyNodeSetParams(node, &params));
+    struct cudaMemcpy3DParms params;
+    cudaError_t error = params_of(copying, &params);
+    return DRIVE(error ? error : cudaGraphMemcpyNodeSetParams(node, &params));
 }
 
 DRIVER cuGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, const struct planes *copying,
                                       CUcontext context) {
     (void)context;
-    const struct cudaMemcpy3DParms params = params_of(copying);
-    return DRIVE(cudaGraphExecMemcpyNodeSetParams(exec, node, &params));
+    struct cudaMemcpy3DParms params;
+    cudaError_t error = params_of(copying, &params);
+    return DRIVE(error ? error : cudaGraphExecMemcpyNodeSetParams(exec, node, &params));
 }
 
 /* CUDA_MEMCPY2D and CUDA_MEMCPY3D. */
@@ -356,6 +380,7 @@ static struct end end_of(const struct end_2d *end, size_t width) {
                         .type = end->type,
                         .host = end->host,
                         .device = end->device,
+                        .array = end->array,
                         .pitch = end->pitch ? end->pitch : end->x + width};
 }
 

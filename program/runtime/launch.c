@@ -101,11 +101,81 @@ static cudaError_t conclude(simt_error error, const simt_report *report, const s
     return cudaSuccess;
 }
 
-static cudaError_t execute(const struct request *request, const struct CUkern_st *kernel) {
+/* A launch that a graph keeps, or that a kernel has asked for, with the bytes of its arguments behind it. */
+struct kept_launch {
+    struct operation operation;
+    struct request request;
+    const struct CUkern_st *kernel;
+    int device;
+    unsigned char arguments[];
+};
+
+/* A launch with all that its kernel launches, and so on: what is still to be done, in order. */
+struct child {
+    struct child *next;
+    struct operation *launch; /* NULL: a copy */
+    uint64_t to, from, nbytes;
+};
+
+struct tree {
+    struct child *first;
+    struct child *asked[2]; /* by the running kernel, the last one first; and what comes after all else */
+    size_t count;
+    uint64_t spent; /* instructions */
+    const struct CUkern_st *kernel; /* that is running */
+};
+
+static cudaError_t keep(const struct request *request, const struct CUkern_st *kernel, struct operation **made);
+
+static cudaError_t make_launch(const struct CUkern_st *parent, const simt_child *asked, struct operation **made) {
+    cudaError_t error;
+    const struct CUkern_st *kernel =
+        module_kernel(parent->module, simt_module_kernel_name(parent->parsed, asked->kernel), &error);
+    const struct request request = {.grid = {asked->grid[0], asked->grid[1], asked->grid[2]},
+                                    .block = {asked->block[0], asked->block[1], asked->block[2]},
+                                    .arguments = (void **)(uintptr_t)asked->arguments,
+                                    .shared_nbytes = asked->shared_nbytes};
+    if (!error) error = check_request(&request, kernel);
+    return error ? error : keep(&request, kernel, made);
+}
+
+/* A simt_child_function. */
+static bool take_child(void *context, const simt_child *asked) {
+    enum { CHILDREN = 1 << 18, TAIL = 3 };
+    struct tree *tree = context;
+    struct child *child = tree->count < CHILDREN ? calloc(1, sizeof *child) : NULL;
+    if (!child) return false;
+    *child = (struct child){.to = asked->to, .from = asked->from, .nbytes = asked->nbytes};
+    if (!asked->is_copy && make_launch(tree->kernel, asked, &child->launch)) {
+        runtime.record->refused_launches++;
+        free(child);
+        return false;
+    }
+    struct child **last = &tree->asked[asked->stream == TAIL];
+    child->next = *last;
+    *last = child;
+    tree->count++;
+    return true;
+}
+
+/* What the kernel that has ended asked for comes next. */
+static void plan(struct tree *tree) {
+    for (int tail = 1; tail >= 0; tail--)
+        for (struct child *child = tree->asked[tail], *before; child; child = before) {
+            before = child->next;
+            child->next = tree->first;
+            tree->first = child;
+        }
+    tree->asked[0] = tree->asked[1] = NULL;
+}
+
+static cudaError_t execute_one(const struct request *request, const struct CUkern_st *kernel, struct tree *tree) {
     static simt_message message;
     const struct record_settings *settings = &runtime.record->settings;
+    const uint64_t limit = settings->instruction_limit;
     uint64_t number;
     const struct simt_observer *const *observers = watch_observers(kernel->name, &number);
+    tree->kernel = kernel;
     const simt_launch launch = {.module = kernel->parsed,
                                 .kernel = kernel->index,
                                 .grid = {request->grid.x, request->grid.y, request->grid.z},
@@ -115,30 +185,25 @@ static cudaError_t execute(const struct request *request, const struct CUkern_st
                                 .arguments = (const void *const *)request->arguments,
                                 .schedule = (simt_schedule)settings->schedule,
                                 .seed = settings->seed,
-                                .instruction_limit = settings->instruction_limit,
+                                .instruction_limit = limit > tree->spent ? limit - tree->spent : 1,
                                 .threads = settings->threads,
                                 .observers = observers,
                                 .print = print};
     simt_report *report = NULL;
     if (settings->tells_slow) simt_machine_set_notice(runtime.machine, say_slow, (void *)&launch);
+    simt_machine_set_launch(runtime.machine, take_child, tree);
     watch_begin(kernel->name);
     simt_error error = simt_machine_launch(runtime.machine, &launch, &report, &message);
     watch_end();
     watch_note(&launch, report, observers != NULL, number);
-    runtime_pass((uint64_t)simt_report_counter_value(report, "instructions", 0));
+    const uint64_t instructions = (uint64_t)simt_report_counter_value(report, "instructions", 0);
+    tree->spent += instructions;
+    runtime_pass(instructions);
     cudaError_t result = conclude(error, report, &message);
     simt_report_destroy(report);
+    plan(tree);
     return result;
 }
-
-/* A launch that a graph keeps, with the bytes of its arguments behind it. */
-struct kept_launch {
-    struct operation operation;
-    struct request request;
-    const struct CUkern_st *kernel;
-    int device;
-    unsigned char arguments[];
-};
 
 enum { ARGUMENT_ALIGNMENT = 16 };
 
@@ -147,19 +212,48 @@ static size_t argument_nbytes(const struct CUkern_st *kernel, size_t parameter) 
     return (nbytes + ARGUMENT_ALIGNMENT - 1) / ARGUMENT_ALIGNMENT * ARGUMENT_ALIGNMENT;
 }
 
-static cudaError_t run_kept(const struct operation *operation) {
-    const struct kept_launch *kept = (const struct kept_launch *)operation;
+static cudaError_t execute_kept(const struct kept_launch *kept, struct tree *tree) {
     size_t count = simt_module_parameter_count(kept->kernel->parsed, kept->kernel->index), offset = 0;
     struct request request = kept->request;
     request.arguments = calloc(count + 1, sizeof *request.arguments);
     if (!request.arguments) return cudaErrorMemoryAllocation;
     for (size_t p = 0; p < count; offset += argument_nbytes(kept->kernel, p++))
         request.arguments[p] = (void *)(uintptr_t)(kept->arguments + offset);
+    cudaError_t error = execute_one(&request, kept->kernel, tree);
+    free(request.arguments);
+    return error;
+}
+
+static cudaError_t execute_child(const struct child *child, struct tree *tree) {
+    if (child->launch) return execute_kept((const struct kept_launch *)child->launch, tree);
+    return copy((void *)(uintptr_t)child->to, (const void *)(uintptr_t)child->from, child->nbytes, cudaMemcpyDeviceToDevice);
+}
+
+/* What is left of a launch whose kernel has run: `error`, if that is one, ends it. */
+static cudaError_t execute_rest(struct tree *tree, cudaError_t error) {
+    struct child *child;
+    while ((child = tree->first)) {
+        tree->first = child->next;
+        tree->count--;
+        if (!error && !device_current()->sticky) error = execute_child(child, tree);
+        free(child->launch);
+        free(child);
+    }
+    return error;
+}
+
+static cudaError_t execute(const struct request *request, const struct CUkern_st *kernel) {
+    struct tree tree = {0};
+    return execute_rest(&tree, execute_one(request, kernel, &tree));
+}
+
+static cudaError_t run_kept(const struct operation *operation) {
+    const struct kept_launch *kept = (const struct kept_launch *)operation;
+    struct tree tree = {0};
     const int current = runtime_thread.device;
     runtime_use(kept->device);
-    cudaError_t error = execute(&request, kept->kernel);
+    cudaError_t error = execute_rest(&tree, execute_kept(kept, &tree));
     runtime_use(current);
-    free(request.arguments);
     return error;
 }
 

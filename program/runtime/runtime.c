@@ -130,10 +130,8 @@ cudaError_t runtime_error_of(simt_error error) {
 
 /* What a program can do about it. */
 static const char *way_out(const char *name) {
-    static const char *const of_driver[] = {"cuArray", "cuTex", "cuSurf", "cuMipmapped"};
-    for (size_t i = 0; i < sizeof of_driver / sizeof *of_driver; i++)
-        if (!strncmp(name, of_driver[i], strlen(of_driver[i])))
-            return ": textures, surfaces and arrays are those of the runtime (cudaMallocArray)";
+    if (strstr(name, "TexRef") || strstr(name, "SurfRef"))
+        return ": textures and surfaces are objects (cuTexObjectCreate)";
     if (strstr(name, "Mipmap")) return ": a texture has one level: make one for each (cudaMallocArray)";
     if (strstr(name, "Ipc") || strstr(name, "Shareable")) return ": there is one process";
     return "";

@@ -2,36 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arrays.h"
-
-struct resource {
-    enum { RESOURCE_ARRAY, RESOURCE_MIPMAPPED, RESOURCE_LINEAR, RESOURCE_PITCHED } type;
-    union {
-        struct cudaArray *array;
-        struct {
-            void *memory;
-            struct cudaChannelFormatDesc format;
-            size_t nbytes;
-        } linear;
-        struct {
-            void *memory;
-            struct cudaChannelFormatDesc format;
-            size_t width, height, pitch;
-        } pitched;
-        int reserved[32];
-    };
-    unsigned flags;
-};
-
-struct sampler {
-    int modes[3], is_linear, is_normalised_read, srgb;
-    float border[4];
-    int is_normalised;
-    unsigned anisotropy;
-    int mipmap_filter;
-    float mipmap_bias, mipmap_least, mipmap_most;
-    int plain_trilinear, seamless_cube;
-};
+#include "textures.h"
 
 struct texture {
     struct texture *next;

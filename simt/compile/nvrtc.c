@@ -71,6 +71,43 @@ static const char **join_options(const char *const *options, const struct includ
     return all;
 }
 
+/* ---- CUB ----------------------------------------------------------------------------------------- */
+
+/* The header of all of CUB asks for functions of the host and for the host's own headers, which NVRTC has not, and it
+ * has what a kernel cannot call: algorithms of the whole device.  So it stands for what lies in its other lines.  A source
+ * that needs more is refused, and goes to nvcc. */
+static const char cub_header[] = "cub/cub.cuh";
+
+static bool is_for_kernels(const char *line) {
+    static const char include[] = "#include <cub/";
+    const char *name = line + strlen(include);
+    return !strncmp(line, include, strlen(include)) && strncmp(name, "device/", strlen("device/")) &&
+           strncmp(name, "util_allocator", strlen("util_allocator"));
+}
+
+static char *without_device(const char *text) {
+    char *kept = calloc(1, strlen(text) + 1), *end = kept;
+    for (; kept && *text; text += strcspn(text, "\n"), text += *text == '\n') {
+        const size_t length = strcspn(text, "\n") + (text[strcspn(text, "\n")] == '\n');
+        if (is_for_kernels(text)) end = mempcpy(end, text, length);
+    }
+    return kept;
+}
+
+/* NULL: the source does not ask for it, it is not there, or options may say that another is meant. */
+static char *cub_for_kernels(const struct source *source, const struct includes *includes, const char *const *options) {
+    char *found = NULL, path[PATH_MAX];
+    size_t nbytes;
+    for (; *options; options++)
+        if (!strncmp(*options, "-I", 2) || strstr(*options, "include")) return NULL;
+    for (int i = 0; i < includes->count && !found && strstr(source->text, cub_header); i++)
+        if (snprintf(path, sizeof path, "%s/%s", includes->options[i] + strlen("-I"), cub_header) < (int)sizeof path)
+            found = simt_read_file(path, &nbytes);
+    char *kept = found ? without_device(found) : NULL;
+    free(found);
+    return kept;
+}
+
 /* ---- compiling ----------------------------------------------------------------------------------- */
 
 static void get_log(const struct wf_nvrtc *nvrtc, wf_nvrtc_program program, simt_message *message) {
@@ -100,10 +137,10 @@ static enum outcome get_ptx(const struct wf_nvrtc *nvrtc, wf_nvrtc_program progr
     return OUTCOME_COMPILED;
 }
 
-static int create(const struct wf_nvrtc *nvrtc, wf_nvrtc_program *program, const struct source *source) {
-    enum { HEADERS_MAX = 4 };
-    const char *names[HEADERS_MAX], *texts[HEADERS_MAX];
-    int count = 0;
+static int create(const struct wf_nvrtc *nvrtc, wf_nvrtc_program *program, const struct source *source, const char *cub) {
+    enum { HEADERS_MAX = 5 };
+    const char *names[HEADERS_MAX] = {cub_header}, *texts[HEADERS_MAX] = {cub};
+    int count = cub != NULL;
     for (const simt_header *header = source->given->headers; header && header->name && count < HEADERS_MAX;
          header++) {
         names[count] = header->name;
@@ -112,12 +149,12 @@ static int create(const struct wf_nvrtc *nvrtc, wf_nvrtc_program *program, const
     return nvrtc->CreateProgram(program, source->text, source->name, count, texts, names);
 }
 
-static enum outcome compile(const struct wf_nvrtc *nvrtc, const struct source *source,
+static enum outcome compile(const struct wf_nvrtc *nvrtc, const struct source *source, const char *cub,
                             const char *const *options, int option_count, char **ptx, char **mangled,
                             simt_message *log) {
     wf_nvrtc_program program = NULL;
     const char *instance = source->given->instance;
-    if (create(nvrtc, &program, source)) return OUTCOME_MEMORY;
+    if (create(nvrtc, &program, source, cub)) return OUTCOME_MEMORY;
     enum outcome outcome = OUTCOME_REFUSED;
     if ((instance && nvrtc->AddNameExpression(program, instance)) ||
         nvrtc->CompileProgram(program, option_count, options))
@@ -135,9 +172,11 @@ static enum outcome compile_named(const struct wf_nvrtc *nvrtc, const struct sou
     find_includes(&includes, nvrtc, source->given);
     int count = 0;
     const char **all = join_options(options, &includes, &count);
+    char *cub = cub_for_kernels(source, &includes, options);
     enum outcome outcome = OUTCOME_MEMORY;
-    if (all) outcome = compile(nvrtc, source, all, count, ptx, mangled, log);
+    if (all) outcome = compile(nvrtc, source, cub, all, count, ptx, mangled, log);
     free(all);
+    free(cub);
     for (int i = 0; i < includes.count; i++) free(includes.options[i]);
     return outcome;
 }

@@ -1,27 +1,40 @@
-/* Functions that the device's runtime brings: vprintf, __assertfail, malloc, free, cudaGraphSetConditional. */
+/* Functions that the device's runtime brings: vprintf, __assertfail, malloc, free, cudaGraphSetConditional; those that launch
+ * are in device_runtime.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine.h"
+#include "builtin.h"
 
 enum { TEXT_MAX = 4096, CONVERSION_MAX = 64 };
 
-/* The bytes of argument `a` of a call, as the lane's frame holds them. */
-static uint64_t argument(const struct warp *warp, const struct path *path, const struct code *code, uint32_t a,
-                         uint32_t lane) {
-    const struct image *image = warp->block->launch->image;
+void simt_builtin_read(const struct warp *warp, const struct path *path, const struct code *code, uint32_t a, uint32_t lane,
+                       void *bytes, size_t nbytes) {
     const struct operand *operand = &code->instruction->operands[code->callee.place + 1].elements[a];
-    uint64_t value = 0;
-    simt_passed_read(image, path->frame, operand, lane, &value, sizeof value);
+    memset(bytes, 0, nbytes);
+    simt_passed_read(warp->block->launch->image, path->frame, operand, lane, bytes, nbytes);
+}
+
+uint64_t simt_builtin_argument(const struct warp *warp, const struct path *path, const struct code *code, uint32_t a,
+                               uint32_t lane) {
+    uint64_t value;
+    simt_builtin_read(warp, path, code, a, lane, &value, sizeof value);
     return value;
 }
 
-static void set_result(const struct warp *warp, const struct path *path, const struct code *code, uint32_t lane,
-                       uint64_t value) {
+void simt_builtin_result(const struct warp *warp, const struct path *path, const struct code *code, uint32_t lane,
+                         uint64_t value) {
     if (code->callee.place == 0) return;
     const struct operand *operand = code->instruction->operands[0].elements;
     simt_passed_write(warp->block->launch->image, path->frame, operand, lane, &value, sizeof value);
+}
+
+bool simt_builtin_refuse(struct warp *warp, struct path *path, uint32_t mask, uint32_t lane, uint64_t address,
+                         const char *what) {
+    simt_event event = simt_event_of(warp, path, mask);
+    simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address, what, (unsigned long long)address);
+    simt_stop(&event);
+    return false;
 }
 
 /* A string of the lane's memory, cut at TEXT_MAX or where its memory ends.  false: it is not there at all. */
@@ -138,18 +151,18 @@ static bool builtin_print(struct warp *warp, struct path *path, const struct cod
     struct launch *launch = warp->block->launch;
     SIMT_FOR_EACH_LANE (lane, mask) {
         char format[TEXT_MAX];
-        if (!read_string(warp, lane, argument(warp, path, code, 0, lane), format)) continue;
+        if (!read_string(warp, lane, simt_builtin_argument(warp, path, code, 0, lane), format)) continue;
         struct printing printing; /* its text is not cleared */
         printing.warp = warp;
         printing.lane = lane;
-        printing.arguments = argument(warp, path, code, 1, lane);
+        printing.arguments = simt_builtin_argument(warp, path, code, 1, lane);
         printing.count = 0;
         printing.length = 0;
         printing.read = strlen(format);
         print_lane(&printing, format);
         simt_block_charge(warp->block,
                           PRINT_COST + (printing.read + printing.length) / PRINT_COST_CHARACTERS);
-        set_result(warp, path, code, lane, printing.count);
+        simt_builtin_result(warp, path, code, lane, printing.count);
         if (!launch->request->print) continue;
         pthread_mutex_lock(&launch->lock);
         launch->request->print(launch->request->print_context, printing.text, printing.length);
@@ -163,13 +176,13 @@ static bool builtin_print(struct warp *warp, struct path *path, const struct cod
 static bool builtin_assert(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
     uint32_t lane = (uint32_t)__builtin_ctz(mask);
     char message[TEXT_MAX] = "", file[TEXT_MAX] = "", function[TEXT_MAX] = "";
-    read_string(warp, lane, argument(warp, path, code, 0, lane), message);
-    read_string(warp, lane, argument(warp, path, code, 1, lane), file);
-    read_string(warp, lane, argument(warp, path, code, 3, lane), function);
+    read_string(warp, lane, simt_builtin_argument(warp, path, code, 0, lane), message);
+    read_string(warp, lane, simt_builtin_argument(warp, path, code, 1, lane), file);
+    read_string(warp, lane, simt_builtin_argument(warp, path, code, 3, lane), function);
     simt_event event = simt_event_of(warp, path, mask);
     simt_record_finding(&event, SIMT_FINDING_TRAP, lane, 0,
                         "the assertion '%.200s' failed in %.100s (%.100s:%u)", message, function, file,
-                        (unsigned)argument(warp, path, code, 2, lane));
+                        (unsigned)simt_builtin_argument(warp, path, code, 2, lane));
     simt_stop(&event);
     return false;
 }
@@ -180,43 +193,44 @@ enum { HEAP_NBYTES = 1 << 26, HEAP_PIECE = 256 /* what each takes at least */, H
 
 static uint64_t heap_size(uint64_t nbytes) { return (nbytes / HEAP_PIECE + 1) * HEAP_PIECE; }
 
-static bool builtin_allocate(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+bool simt_builtin_allocate(struct warp *warp, uint64_t nbytes, uint64_t *address) {
     struct memory *memory = &warp->block->launch->machine->memory;
+    bool fits = nbytes < HEAP_NBYTES && heap_size(nbytes) <= HEAP_NBYTES - memory->heap_nbytes;
+    struct allocation *allocation = fits ? simt_memory_allocate(memory, nbytes, false) : NULL;
+    if (fits && !allocation) { /* the host's memory is no part of what a kernel may see */
+        simt_launch_no_memory(warp->block->launch);
+        return false;
+    }
+    if (allocation) {
+        allocation->is_heap = true;
+        memory->heap_nbytes += heap_size(nbytes);
+    }
+    simt_block_charge(warp->block, HEAP_COST);
+    *address = allocation ? allocation->address : 0;
+    return true;
+}
+
+static bool builtin_allocate(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
     SIMT_FOR_EACH_LANE (lane, mask) {
-        uint64_t nbytes = argument(warp, path, code, 0, lane);
-        bool fits = nbytes < HEAP_NBYTES && heap_size(nbytes) <= HEAP_NBYTES - memory->heap_nbytes;
-        struct allocation *allocation = fits ? simt_memory_allocate(memory, nbytes, false) : NULL;
-        if (fits && !allocation) { /* the host's memory is no part of what a kernel may see */
-            simt_launch_no_memory(warp->block->launch);
-            return false;
-        }
-        if (allocation) {
-            allocation->is_heap = true;
-            memory->heap_nbytes += heap_size(nbytes);
-        }
-        simt_block_charge(warp->block, HEAP_COST);
-        set_result(warp, path, code, lane, allocation ? allocation->address : 0);
+        uint64_t address;
+        if (!simt_builtin_allocate(warp, simt_builtin_argument(warp, path, code, 0, lane), &address)) return false;
+        simt_builtin_result(warp, path, code, lane, address);
     }
     return true;
 }
 
-static bool builtin_free(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+bool simt_builtin_free(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
     struct memory *memory = &warp->block->launch->machine->memory;
     SIMT_FOR_EACH_LANE (lane, mask) {
-        uint64_t address = argument(warp, path, code, 0, lane);
+        uint64_t address = simt_builtin_argument(warp, path, code, 0, lane);
         struct allocation *allocation = simt_memory_find(memory, address);
+        simt_builtin_result(warp, path, code, lane, 0);
         if (!address) continue;
-        if (allocation && allocation->address == address && allocation->is_heap) {
-            memory->heap_nbytes -= heap_size(allocation->nbytes);
-            simt_memory_free(memory, allocation);
-            simt_block_charge(warp->block, HEAP_COST);
-            continue;
-        }
-        simt_event event = simt_event_of(warp, path, mask);
-        simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
-                            "frees 0x%llx, which malloc did not return", (unsigned long long)address);
-        simt_stop(&event);
-        return false;
+        if (!allocation || allocation->address != address || !allocation->is_heap)
+            return simt_builtin_refuse(warp, path, mask, lane, address, "frees 0x%llx, which malloc did not return");
+        memory->heap_nbytes -= heap_size(allocation->nbytes);
+        simt_memory_free(memory, allocation);
+        simt_block_charge(warp->block, HEAP_COST);
     }
     return true;
 }
@@ -226,58 +240,21 @@ static bool builtin_free(struct warp *warp, struct path *path, const struct code
 static bool builtin_condition(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
     const struct memory *memory = &warp->block->launch->machine->memory;
     SIMT_FOR_EACH_LANE (lane, mask) {
-        const uint64_t handle = argument(warp, path, code, 0, lane);
-        const uint32_t value = (uint32_t)argument(warp, path, code, 1, lane);
+        const uint64_t handle = simt_builtin_argument(warp, path, code, 0, lane);
+        const uint32_t value = (uint32_t)simt_builtin_argument(warp, path, code, 1, lane);
         struct allocation *allocation = simt_memory_find(memory, handle);
         if (allocation && allocation->address == handle && allocation->nbytes == sizeof value) {
             __atomic_store_n((uint32_t *)(void *)allocation->bytes, value, __ATOMIC_RELAXED);
             continue;
         }
-        simt_event event = simt_event_of(warp, path, mask);
-        simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, handle, "sets the condition 0x%llx, which is none of a graph",
-                            (unsigned long long)handle);
-        simt_stop(&event);
-        return false;
+        return simt_builtin_refuse(warp, path, mask, lane, handle, "sets the condition 0x%llx, which is none of a graph");
     }
     return true;
 }
 
-bool simt_builtin_allocates(const struct simt_module *module) {
-    for (uint32_t f = 0; f < module->function_count; f++)
-        if (!module->functions[f]->has_body && simt_builtin_find(module->functions[f]->name) == builtin_allocate)
-            return true;
-    return false;
-}
-
-/* The builtin functions, with the sizes in bytes of their results and parameters; 0 ends the list. */
-enum { PARAMETERS_MAX = 5 };
-static const struct builtin {
-    const char *name;
-    builtin_function *function;
-    uint8_t result, parameters[PARAMETERS_MAX + 1];
-} builtins[] = {{"vprintf", builtin_print, 4, {8, 8}},
-                {"__assertfail", builtin_assert, 0, {8, 8, 4, 8, 8}},
-                {"malloc", builtin_allocate, 8, {8}},
-                {"free", builtin_free, 0, {8}},
-                {"cudaGraphSetConditional", builtin_condition, 0, {8, 4}}};
-
-static const struct builtin *find(const char *name) {
-    for (size_t b = 0; b < sizeof builtins / sizeof *builtins; b++)
-        if (strcmp(name, builtins[b].name) == 0) return &builtins[b];
-    return NULL;
-}
-
-builtin_function *simt_builtin_find(const char *name) {
-    const struct builtin *builtin = find(name);
-    return builtin ? builtin->function : NULL;
-}
-
-bool simt_builtin_fits(const struct function *declared) {
-    const struct builtin *builtin = find(declared->name);
-    if (!builtin) return true;
-    uint32_t results = builtin->result > 0, p = 0;
-    if (declared->result_count != results || (results && declared->results[0]->nbytes != builtin->result)) return false;
-    for (; p < declared->parameter_count; p++)
-        if (p == PARAMETERS_MAX || declared->parameters[p]->nbytes != builtin->parameters[p]) return false;
-    return builtin->parameters[p] == 0;
-}
+const struct builtin simt_builtins[] = {{"vprintf", builtin_print, 4, {8, 8}, false},
+                                        {"__assertfail", builtin_assert, 0, {8, 8, 4, 8, 8}, false},
+                                        {"malloc", builtin_allocate, 8, {8}, true},
+                                        {"free", simt_builtin_free, 0, {8}, false},
+                                        {"cudaGraphSetConditional", builtin_condition, 0, {8, 4}, false},
+                                        {0}};

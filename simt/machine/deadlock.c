@@ -129,3 +129,14 @@ void simt_deadlock_say(struct warp *warp, struct path *path) {
     simt_record_finding_of_lanes(&event, SIMT_FINDING_BARRIER, path->waiting_lanes | UINT32_C(1) << lane, 0, "%s: %s",
                                  who, why);
 }
+
+void simt_parted_say(struct warp *warp, struct path *path) {
+    simt_event event = simt_event_of(warp, path, path->waiting_lanes);
+    struct groups groups = {.count = 0};
+    char who[TEXT_NBYTES];
+    for (uint32_t w = 0; w < warp->block->warp_count; w++) add_warp(&groups, &warp->block->warps[w]);
+    put_groups(who, sizeof who, &groups);
+    simt_record_finding_of_lanes(&event, SIMT_FINDING_BARRIER, path->waiting_lanes, 0,
+                                 "%s: the threads of a warp must come to one __syncthreads() together, so it belongs where their "
+                                 "ways meet again", who);
+}

@@ -31,11 +31,8 @@ static void check_aligned(struct block *block, uint32_t id) {
             if (!block->launch->image->codes[path->pc].barrier.is_aligned) continue;
             if (!first) first = path;
             if (first->pc == path->pc) continue;
-            simt_event event = simt_event_of(warp, path, path->waiting_lanes);
-            simt_record_finding(&event, SIMT_FINDING_BARRIER, (uint32_t)__builtin_ctz(path->waiting_lanes), 0,
-                                "lanes of one warp wait for barrier %u at two places: here and at line %u",
-                                id, block->launch->view.places[first->pc].line);
-            simt_stop(&event);
+            simt_parted_say(warp, path);
+            simt_launch_stop(block->launch);
             return;
         }
     }

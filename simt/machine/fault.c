@@ -74,25 +74,50 @@ static bool record(const simt_event *event, const simt_finding *finding, const s
 /* Whether one thread's element is meant, not a fragment or a copy. */
 static bool is_plain_access(const struct code *code) {
     static const char *const bases[] = {"ld", "st", "atom", "red"};
-    for (size_t b = 0; b < sizeof bases / sizeof *bases; b++)
+    for (size_t b = 0; code->instruction && b < sizeof bases / sizeof *bases; b++)
         if (!strcmp(code->instruction->base, bases[b])) return !simt_has(code->instruction, "async");
     return false;
 }
 
-/* Which element of which array the address in shared memory is; addresses of global memory are higher.  Returns `text`. */
+static const struct code *code_of(const simt_event *event) {
+    const struct launch *launch = event->block->machine;
+    return &launch->image->codes[event->pc];
+}
+
+static void put_element(const struct placed *array, uint64_t address, uint64_t nbytes, uint32_t size, char *text, size_t text_nbytes) {
+    char name[64];
+    simt_plain_name(array->variable->name, name, sizeof name);
+    const int64_t offset = (int64_t)(address - array->address);
+    const long long index = offset / size - (offset % size < 0), count = (long long)(nbytes / size);
+    if (count == 1 && !index) snprintf(text, text_nbytes, " (`%s`)", name);
+    else snprintf(text, text_nbytes, " (index %lld of `%s`, %lld elements of %u bytes)", index, name, count, size);
+}
+
+/* Bytes of an element: those that are accessed, or else what the alignment says. */
+static uint32_t element_of(const struct code *code, const struct variable *variable) {
+    const uint64_t size = is_plain_access(code) ? code->memory.vector.element_nbytes : variable->alignment;
+    return size && size <= sizeof(uint64_t) && variable->nbytes % size == 0 ? (uint32_t)size : 1;
+}
+
+/* Which element of which variable of the module the address in global memory is.  Returns `text`. */
+static const char *name_variable(const simt_event *event, uint64_t address, char *text, size_t nbytes) {
+    struct placed found;
+    *text = '\0';
+    if (!simt_global_variable(event->block->machine, address, &found)) return text;
+    put_element(&found, address, found.variable->nbytes, element_of(code_of(event), found.variable), text, nbytes);
+    return text;
+}
+
+/* Which element of which array the address in shared memory is, or of which variable.  Returns `text`. */
 static const char *name_element(const simt_event *event, uint64_t address, char *text, size_t nbytes) {
     const struct launch *launch = event->block->machine;
-    const struct code *code = &launch->image->codes[event->pc];
+    const struct code *code = code_of(event);
     struct placed array;
-    char name[64];
     *text = '\0';
-    if (!is_plain_access(code) || !simt_shared_array(launch, code->memory.array, address, &array)) return text;
-    const uint32_t size = code->memory.vector.element_nbytes;
+    if (!is_plain_access(code)) return text;
+    if (!simt_shared_array(launch, code->memory.array, address, &array)) return name_variable(event, address, text, nbytes);
     const uint64_t end = array.variable->nbytes ? array.address + array.variable->nbytes : launch->view.shared_nbytes;
-    simt_plain_name(array.variable->name, name, sizeof name);
-    const unsigned long long index = (address - array.address) / size, count = (end - array.address) / size;
-    if (count == 1) snprintf(text, nbytes, " (`%s`)", name);
-    else snprintf(text, nbytes, " (index %llu of `%s`, %llu elements of %u bytes)", index, name, count, size);
+    put_element(&array, address, end - array.address, code->memory.vector.element_nbytes, text, nbytes);
     return text;
 }
 
@@ -107,8 +132,11 @@ static struct meeting_note note_of(const simt_event *event, uint32_t lanes) {
 bool simt_record_finding(const simt_event *event, enum simt_finding_kind kind, uint32_t lane,
                          uint64_t address, const char *format, ...) {
     simt_finding finding = {.kind = kind, .address = address};
-    const struct meeting_note note = note_of(event, UINT32_C(1) << lane);
+    struct meeting_note note = note_of(event, UINT32_C(1) << lane);
+    char element[128];
     va_list arguments;
+    const bool is_access = kind == SIMT_FINDING_RUNAWAY || is_plain_access(code_of(event));
+    if (is_access) note.element = name_variable(event, address, element, sizeof element);
     fill_place(&finding, event, lane);
     va_start(arguments, format);
     bool is_new = record(event, &finding, &note, format, arguments);

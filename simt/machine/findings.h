@@ -17,7 +17,7 @@ struct meeting_note {
     bool other_is_later;
     uint32_t strength; /* a stronger one of a place takes the message over */
     const char *missing, *where;
-    const char *element; /* of shared memory: " (index 5 of `tile`, 32 elements of 4 bytes)"; "" */
+    const char *element; /* of a variable: " (index 5 of `tile`, 32 elements of 4 bytes)"; "" */
 };
 
 

@@ -464,6 +464,7 @@ static void launch_clear(struct launch *launch) {
     for (size_t o = 0; launch->launch_states && o < launch->all.count + 1; o++) free(launch->launch_states[o]);
     free(launch->launch_states);
     hooks_destroy(launch);
+    simt_prepared_clear(launch);
     simt_ranges_clear(&launch->loops.reads);
     simt_ranges_clear(&launch->loops.writes);
     free(launch->parameters);

@@ -34,6 +34,23 @@ bool simt_shared_array(const struct launch *launch, const struct variable *array
     return false;
 }
 
+static bool is_global(const struct variable *variable) {
+    return variable->space == SIMT_GLOBAL || variable->space == SIMT_CONSTANT;
+}
+
+bool simt_global_variable(const struct launch *launch, uint64_t address, struct placed *found) {
+    const struct image *image = launch->image;
+    const uint64_t reach = UINT64_C(1) << 31; /* half of what lies between two */
+    const struct allocation *allocation = simt_memory_find(&launch->machine->memory, address + reach);
+    for (size_t i = 0; allocation && i < image->placed_capacity; i++) {
+        const struct placed *placed = &image->placed[i];
+        if (!placed->variable || !is_global(placed->variable) || placed->address != allocation->address) continue;
+        *found = *placed;
+        return true;
+    }
+    return false;
+}
+
 uint64_t simt_variable_address(const struct image *image, const struct variable *variable) {
     return place_of(image, variable)->address;
 }
@@ -123,10 +140,6 @@ static void relocate(const struct image *image, const struct image *sibling, str
         if (relocation->nbytes <= 8 && relocation->offset + relocation->nbytes <= allocation->nbytes)
             memcpy(allocation->bytes + relocation->offset, &address, relocation->nbytes);
     }
-}
-
-static bool is_global(const struct variable *variable) {
-    return variable->space == SIMT_GLOBAL || variable->space == SIMT_CONSTANT;
 }
 
 /* Such a parameter of a function that is called lies in local memory (PTX ISA, "mov"). */

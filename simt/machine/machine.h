@@ -441,6 +441,8 @@ struct launch {
     simt_launch_view view;
     simt_report *report;
     struct allocation *workspace; /* that cooperative groups find by %envreg1 and 2: the grid's barrier */
+    struct prepared *prepared;    /* by the kernel, to be launched: device_runtime.c, */
+    uint32_t device_error;        /* and what its calls have failed with */
     unsigned char *parameters;    /* the kernel's */
     size_t parameters_nbytes;
     uint64_t block_count;
@@ -480,6 +482,8 @@ struct simt_machine {
     struct image *images;
     simt_notice_function *notice; /* NULL: nobody wants to know where a long launch is */
     void *notice_context;
+    simt_child_function *take_child; /* NULL: kernels must not launch */
+    void *child_context;
     struct allocation *workspace; /* of every launch: one at a time; NULL before the first */
 };
 
@@ -519,6 +523,8 @@ bool simt_lay_out(struct image *image, const struct image *sibling, struct memor
 uint64_t simt_variable_address(const struct image *image, const struct variable *variable);
 /* The variable of shared memory that has the address: `array`, unless that is NULL.  false: there is none. */
 bool simt_shared_array(const struct launch *launch, const struct variable *array, uint64_t address, struct placed *found);
+/* The module's variable of global or constant memory that has the address, or whose begin or end is the nearest. */
+bool simt_global_variable(const struct launch *launch, uint64_t address, struct placed *found);
 const struct layout *simt_layout(const struct image *image, const struct function *function);
 uint64_t simt_function_address(const struct function *function);
 const struct function *simt_function_at(const struct image *image, uint64_t address); /* NULL: none */
@@ -586,17 +592,19 @@ void simt_plain_name(const char *mangled, char *plain, size_t nbytes);
 /* access.c: the address operand of every lane, even of those that do not execute */
 void simt_addresses(const struct path *path, const struct address_code *address, uint64_t addresses[SIMT_LANES]);
 
-/* builtin.c: functions that the device runtime brings: vprintf, __assertfail, malloc, free */
+/* builtin_find.c: functions that the device runtime brings: vprintf, __assertfail, malloc, free, launches */
 typedef bool builtin_function(struct warp *warp, struct path *path, const struct code *code, uint32_t mask);
 builtin_function *simt_builtin_find(const char *name);
 bool simt_builtin_fits(const struct function *declared); /* its parameters match, or it is no builtin function */
 bool simt_builtin_allocates(const struct simt_module *module);
+void simt_prepared_clear(struct launch *launch); /* device_runtime.c */
 
 /* Bytes of lane's memory at a generic address, if all `nbytes` of it are there; else NULL. */
 unsigned char *simt_generic_bytes(const struct warp *warp, uint32_t lane, uint64_t address, size_t nbytes);
 
 /* deadlock.c */
 void simt_deadlock_say(struct warp *warp, struct path *path); /* who waits with the path, and for whom */
+void simt_parted_say(struct warp *warp, struct path *path); /* who waits at which of two barriers */
 
 /* warp.c */
 enum { POLLS_TURN = 64 }; /* polls of a warp after which others get their turn */

@@ -89,8 +89,8 @@ static bool overwrites(const struct races *races, const struct encounter *encoun
     return other->pc == encounter->event->pc && begins(opcode, "st") && !strstr(opcode, "async");
 }
 
-static const char *advice(const struct races_block *block, const struct encounter *encounter,
-                          const struct stamped *other, char *text, size_t nbytes) {
+static const char *advice(const struct races_block *block, const struct encounter *encounter, const struct stamped *other,
+                          enum first_of_pair first, char *text, size_t nbytes) {
     const bool is_wgmma = begins(block->races->view->places[encounter->event->pc].opcode, "wgmma");
     if (encounter->is_unfenced && is_wgmma)
         return "wgmma may miss it without fence.proxy.async, after the one and before the other";
@@ -107,6 +107,9 @@ static const char *advice(const struct races_block *block, const struct encounte
     if (other->block != block->index && overwrites(block->races, encounter, other))
         return "blocks overwrite each other's result: an element for each block, or an atomic such as atomicAdd()";
     if (other->block != block->index) return advice_on_blocks(block, encounter, other, text, nbytes);
+    if (first == FIRST_NEITHER && !encounter->is_update && !encounter->is_locked && overwrites(block->races, encounter, other))
+        return "threads overwrite each other's result: an element for each, or one thread that stores it, or an atomic such as "
+               "atomicAdd()";
     return NULL;
 }
 
@@ -127,6 +130,7 @@ uint32_t simt_races_strength(const struct races_block *block, const struct encou
 
 /* Which of the two comes first in the program's order: the one after which the other may follow with no barrier. */
 static enum first_of_pair order_pair(const simt_event *event, uint32_t low, uint32_t high, bool is_same) {
+    if (low == high && !simt_may_follow(event, low, high, is_same)) return FIRST_NEITHER;
     return low == high || simt_may_follow(event, low, high, is_same) || !simt_may_follow(event, high, low, is_same)
                ? FIRST_LOWER
                : FIRST_HIGHER;
@@ -134,7 +138,10 @@ static enum first_of_pair order_pair(const simt_event *event, uint32_t low, uint
 
 static void name_where(const struct races *races, uint32_t first, uint32_t second, char *text, size_t nbytes) {
     const simt_place *one = &races->view->places[first], *other = &races->view->places[second];
-    if (one->line == other->line && !strcmp(one->file, other->file))
+    const bool is_one_line = one->line == other->line && !strcmp(one->file, other->file);
+    if (is_one_line && !strcmp(verb_of(one), verb_of(other)))
+        snprintf(text, nbytes, " between the %ss of line %u", verb_of(one), one->line);
+    else if (is_one_line)
         snprintf(text, nbytes, " between the %s and the %s of line %u", verb_of(one), verb_of(other), one->line);
     else snprintf(text, nbytes, " between line %u and line %u", one->line, other->line);
 }
@@ -171,8 +178,8 @@ static struct racing_pair *add_pair(struct races *races, uint64_t pcs) {
     return &races->pairs[races->pair_count++];
 }
 
-/* Counts each pair of instructions once.  Returns whether the other comes later in the program's order. */
-static bool note_pair(struct races *races, const simt_event *event, uint32_t other_pc, bool is_same_warp) {
+/* Counts each pair of instructions once.  Returns which of them comes first in the program's order. */
+static enum first_of_pair note_pair(struct races *races, const simt_event *event, uint32_t other_pc, bool is_same_warp) {
     const bool is_lower = event->pc < other_pc;
     const uint32_t low = is_lower ? event->pc : other_pc, high = is_lower ? other_pc : event->pc;
     const uint64_t pcs = (uint64_t)low << 32 | high;
@@ -180,10 +187,15 @@ static bool note_pair(struct races *races, const simt_event *event, uint32_t oth
     for (size_t i = 0; i < races->pair_count && !pair; i++)
         if (races->pairs[i].pcs == pcs) pair = &races->pairs[i];
     if (!pair) pair = add_pair(races, pcs);
-    if (!pair) return false;
+    if (!pair) return FIRST_UNKNOWN;
     uint8_t *first = &pair->first[is_same_warp];
     if (*first == FIRST_UNKNOWN) *first = (uint8_t)order_pair(event, low, high, is_same_warp);
-    return is_lower == (*first == FIRST_LOWER) && event->pc != other_pc;
+    return (enum first_of_pair)*first;
+}
+
+/* Whether the other comes later in the program's order. */
+static bool is_later(const simt_event *event, uint32_t other_pc, enum first_of_pair first) {
+    return first != FIRST_UNKNOWN && (event->pc < other_pc) == (first == FIRST_LOWER) && event->pc != other_pc;
 }
 
 /* "byte 16", "byte 16 of block 1 of the cluster", "0x7000..." */
@@ -206,14 +218,15 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
                                 .lanes = encounter->lanes,
                                 .strength = simt_races_strength(block, encounter)};
     pthread_mutex_lock(&races->lock);
-    other.is_later = note_pair(races, encounter->event, stamped.pc, is_same_warp(block, encounter, &stamped));
+    const enum first_of_pair first = note_pair(races, encounter->event, stamped.pc, is_same_warp(block, encounter, &stamped));
     pthread_mutex_unlock(&races->lock);
+    other.is_later = is_later(encounter->event, stamped.pc, first);
 
     const uint32_t *grid = view->grid, *size = view->block, thread = stamped.thread;
     const uint64_t other_block = stamped.block;
     const simt_place *place = &view->places[stamped.pc], *own = &view->places[encounter->event->pc];
     char where[64], line[24], missing[96], blocks[256];
-    const char *said = advice(block, encounter, &stamped, blocks, sizeof blocks);
+    const char *said = advice(block, encounter, &stamped, first, blocks, sizeof blocks);
     const bool is_known = encounter->is_update || encounter->is_locked; /* what is missing, of two blocks as of one */
     name_place(races, encounter, where, sizeof where);
     snprintf(line, sizeof line, place->file ? ":%u" : "line %u", place->file ? place->line : place->ptx_line);

@@ -172,7 +172,7 @@ static struct operand parse_negation(struct parser *parser) {
     else if (operand.kind == OPERAND_REGISTER)
         operand.is_negated = !operand.is_negated;
     else
-        simt_parse_fail(parser, &token, "expected a predicate behind '!', found %s",
+        simt_parse_fail(parser, &token, "expected a predicate after '!', found %s",
                         simt_parse_quote(&token).text);
     return operand;
 }

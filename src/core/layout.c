@@ -52,7 +52,7 @@ static wf_error check_groups(wf_handle *handle, const wf_array *a, const wf_grou
     wf_error error = check_axis(handle, a, groups->axis);
     if (error) return error;
     if (groups->count < 0 || groups->count == INT64_MAX)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "%lld is no number of groups", (long long)groups->count);
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "invalid number of groups %lld", (long long)groups->count);
     return check_labels(handle, a, groups);
 }
 

@@ -5,7 +5,7 @@
 wf_error wf_accumulator_check_op(wf_handle *handle, const struct wf_accumulator *acc, wf_op op) {
     unsigned parts = wf_op_parts(op);
     bool needs_index = op == WF_ARGMIN || op == WF_ARGMAX;
-    if (!parts) return wf_fail(handle, WF_ERROR_ARGUMENT, "there is no op %d", (int)op);
+    if (!parts) return wf_fail(handle, WF_ERROR_ARGUMENT, "invalid op %d", (int)op);
     if (wf_op_result(op) == WF_RESULT_NONE)
         return wf_fail(handle, WF_ERROR_UNSUPPORTED, "%s has no single value; ask for its statistics one by one",
                        wf_op_name(op));

@@ -177,6 +177,11 @@ struct wf_quotient {
 typedef void wf_few_rows_function(const struct wf_panel *rows, size_t used, const struct wf_quotient *asked, void *results,
                                   bool *has_failed);
 
+/* What is divided (WF_PART_SUM, perhaps WF_PART_SQUARES) of each of at most WF_COLUMNS_MAX rows of floats; has_failed: of each,
+ * whether its result needs more.  Where the number of rows is no multiple of 8, more results are written. */
+typedef void wf_row_quotients_function(const struct wf_rows *rows, const struct wf_quotient *asked, void *results,
+                                       bool *has_failed);
+
 /* Grids onto which elements are split, so that what each level takes is an integer, in units of 2^exponent; a level
  * is 2^distance of the next one's units apart. */
 #define WF_GRID_LEVELS_MAX 4

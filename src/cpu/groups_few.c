@@ -175,13 +175,16 @@ struct counts {
     double count[WF_COLUMNS_MAX], divisor[WF_COLUMNS_MAX];
 };
 
-static void count_segments(struct counts *counts, const struct few *few, const struct wf_accumulator *empty) {
+static void set_counts(struct wf_quotient *asked, struct counts *counts, const struct few *few,
+                       const struct wf_accumulator *empty) {
     for (size_t c = 0; c < WF_COLUMNS_MAX; c++) {
         int64_t count = c < few->groups ? count_in(few, c) : 1, divisor = count;
         if (empty->parts & WF_PART_SQUARES) divisor *= count - empty->ddof;
         counts->count[c] = divisor > 0 ? (double)count : 1;
         counts->divisor[c] = divisor > 0 ? (double)divisor : 1;
     }
+    asked->counts = counts->count;
+    asked->divisors = counts->divisor;
 }
 
 /* Whether the worker's tile has few elements of each group, and what they come to has been written. */
@@ -191,14 +194,25 @@ static bool try_quotient(const struct worker *worker, const struct job *job, con
     struct counts counts;
     uint64_t found[WF_COLUMNS_MAX];
     if (!asked.parts || few->rows || few->panel) return false;
-    if (few->offset && asked.is_divided) {
-        count_segments(&counts, few, empty);
-        asked.counts = counts.count;
-        asked.divisors = counts.divisor;
-    }
+    if (few->offset && asked.is_divided) set_counts(&asked, &counts, few, empty);
     if (!wf_columns_find_few(worker->columns, job->cpu->tier, empty->type, &asked, found)) return false;
     write_found(few, found, wf_type_nbytes(job->grouped->result_type));
     return !few->offset || write_fills(few, job->grouped, asked.is_divided ? (enum wf_part)0 : (enum wf_part)asked.parts);
+}
+
+void wf_few_divide_rows(const struct job *job, const struct few *few, bool *has_failed) {
+    const struct wf_grouped *grouped = job->grouped;
+    struct wf_quotient asked = job->quotient;
+    struct counts counts;
+    uint64_t found[WF_COLUMNS_MAX];
+    if (few->offset) set_counts(&asked, &counts, few, grouped->empty);
+    job->cpu->tier->find_row_quotients[grouped->empty->type](few->rows, &asked, found, has_failed);
+    write_found(few, found, wf_type_nbytes(grouped->result_type));
+    for (size_t c = 0; few->offset && c < few->groups; c++) {
+        if (!is_without_value(grouped->empty, (enum wf_part)0, count_in(few, c))) continue;
+        has_failed[c] = !grouped->has_fill;
+        if (grouped->has_fill) write_value(&grouped->fill, few, c);
+    }
 }
 
 /* In a tile, products of integers of 4 bytes are faster added up as such, if that takes them. */

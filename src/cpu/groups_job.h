@@ -45,6 +45,7 @@ struct job {
     int counts_groups; /* the dimension that counts segments or keys; -1: none */
     struct dimension dimension[WF_NDIM_MAX + 1];
     bool uses_rows;     /* a group's elements lie side by side, and are so few that several groups share a window */
+    bool divides_rows;  /* by wf_row_quotients_function, as the quotient says */
     struct wf_quotient quotient; /* what few elements come to; its parts are 0 if they are not few, or it is another op */
     enum panel panel;   /* a tile's results are a panel's, or, where that fails, folded as follows: */
     int64_t columns;    /* so many results */
@@ -171,6 +172,9 @@ bool wf_job_try_small_sum(const struct job *job, const struct place *place);
 
 /* Writes results; false if the general path must find them. */
 bool wf_few_write(const struct worker *worker, const struct job *job, const struct few *few);
+
+/* Writes what rows come to that are divided; has_failed: of each, whether the general path must find it. */
+void wf_few_divide_rows(const struct job *job, const struct few *few, bool *has_failed);
 
 /* ---- tiles ---- */
 

@@ -1,6 +1,6 @@
 /* Reductions by groups: neighbours that do not lie side by side, as columns of a strided view, or that are few, as those
  * along a middle axis, are packed: a tile's elements are copied to rows of many groups, which are then reduced as those of
- * any array are. */
+ * any array are.  So are a group's own elements that lie apart, to one row a group. */
 #include "cpu/groups_job.h"
 
 enum {
@@ -46,18 +46,18 @@ static int64_t packed_results(const struct job *job, int64_t results, int thread
     return columns;
 }
 
-/* What a tile is when it has been packed: an array of so many columns. */
-static void plan_packed(struct job *packed, const struct job *job, int64_t columns) {
-    const int64_t nbytes = (int64_t)job->view.nbytes;
+/* What a tile is when it has been packed: an array of so many groups, which lie that far apart, and so do the elements of
+ * one. */
+static void plan_packed(struct job *packed, const struct job *job, int64_t groups, int64_t stride_bytes,
+                        int64_t element_stride_bytes) {
     *packed = *job;
     packed->packed = NULL;
     packed->ndim = 1;
-    packed->dimension[0] = (struct dimension){columns, {nbytes, nbytes}, job->inner.result_stride_bytes,
+    packed->dimension[0] = (struct dimension){groups, {stride_bytes, stride_bytes}, job->inner.result_stride_bytes,
                                               job->inner.number_stride};
     packed->view.ndim = 1;
     packed->view.shape[0] = job->view.count;
-    /* No power of two, which would take few sets of the cache. */
-    packed->view.stride_bytes[0][0] = packed->view.stride_bytes[1][0] = (columns * nbytes + 63) / 64 * 64 + 64;
+    packed->view.stride_bytes[0][0] = packed->view.stride_bytes[1][0] = element_stride_bytes;
     packed->data_offset[0] = packed->data_offset[1] = 0;
     packed->uses_columns = packed->must_be_whole = false;
     packed->panel = NO_PANEL;
@@ -69,10 +69,37 @@ static int64_t results_of_others(const struct job *job) {
     return job->grouped->layout->count / (job->dimension[job->ndim - 1].length * job->inner.length);
 }
 
+/* So many results along the last dimension a tile, each of them as many as job->inner has. */
+static void set_tiles(struct job *job, struct job *packed, int64_t tile) {
+    job->tile = tile;
+    job->tile_count = results_of_others(job) * ((job->dimension[job->ndim - 1].length + tile - 1) / tile);
+    job->tiles_at_once = 1;
+    job->packed = packed;
+}
+
+/* Groups whose elements lie apart, but nearer than their neighbours': as rows, where lanes go along those. */
+static void choose_packed_rows(struct job *job, struct job *packed, int threads) {
+    enum { ROWS_NBYTES = 1 << 15, LEAST_COUNT = 8 };
+    const struct dimension *last = &job->dimension[job->ndim - 1];
+    const int64_t nbytes = (int64_t)job->view.nbytes, count = job->view.count, row_nbytes = count * nbytes;
+    const int64_t stride = job->view.stride_bytes[0][0], apart = last->stride_bytes[0];
+    int64_t rows = ROWS_NBYTES / (row_nbytes + 1) + 1;
+    bool are_near = stride > nbytes && (apart > stride || apart < -stride);
+    if (job->counts_groups >= 0 || job->view.ndim != 1 || job->panel != NO_PANEL || !are_near) return;
+    if (count < LEAST_COUNT || count > WF_ROW_COUNT_MAX || last->length < 2) return;
+    while (rows > 1 && rows * threads > last->length) rows /= 2;
+    job->inner = (struct dimension){1, {0, 0}, last->result_stride_bytes, last->number_stride};
+    plan_packed(packed, job, rows, row_nbytes, nbytes);
+    if (packed->uses_rows) set_tiles(job, packed, rows);
+}
+
 void wf_job_choose_packing(struct job *job, struct job *packed, int threads) {
     struct dimension *last = &job->dimension[job->ndim - 1];
     int64_t results = last->length;
-    if (!is_worth_packing(job)) return;
+    if (!is_worth_packing(job)) {
+        choose_packed_rows(job, packed, threads);
+        return;
+    }
     int outer = last->length < WF_STRIP_COLUMNS ? find_outer(job) : -1;
     if (outer >= 0) results *= job->dimension[outer].length;
     int64_t columns = packed_results(job, results, threads);
@@ -83,11 +110,10 @@ void wf_job_choose_packing(struct job *job, struct job *packed, int threads) {
         *last = job->dimension[outer];
         job->dimension[outer] = (struct dimension){.length = 1};
     }
-    job->tile = columns / job->inner.length;
-    job->tile_count = results_of_others(job) * ((last->length + job->tile - 1) / job->tile);
-    job->tiles_at_once = 1;
-    plan_packed(packed, job, job->tile * job->inner.length);
-    job->packed = packed;
+    const int64_t tile = columns / job->inner.length, nbytes = (int64_t)job->view.nbytes;
+    /* No power of two, which would take few sets of the cache. */
+    plan_packed(packed, job, tile * job->inner.length, nbytes, (tile * job->inner.length * nbytes + 63) / 64 * 64 + 64);
+    set_tiles(job, packed, tile);
 }
 
 /* ---- a tile ---- */
@@ -142,10 +168,23 @@ static void pack_rows(unsigned char *to, const struct job *job, int o, const uns
                           job->inner.stride_bytes[o], width, nbytes);
 }
 
+/* Each group's elements side by side, one group after the other. */
+static void pack_each(unsigned char *to, const struct job *job, const struct wf_view *view, int o, size_t results) {
+    const size_t count = (size_t)view->count, row_nbytes = count * view->nbytes;
+    const int64_t stride_bytes = job->dimension[job->ndim - 1].stride_bytes[o];
+    for (size_t r = 0; r < results; r++)
+        copy_elements(to + r * row_nbytes, view->data[o] + (int64_t)r * stride_bytes, view->stride_bytes[o][0], count,
+                      view->nbytes);
+}
+
 static void pack(unsigned char *to, const struct job *job, const struct place *place, int o, size_t results) {
     const unsigned char *address[ROWS_AT_ONCE];
     int64_t first, pitch = job->packed->view.stride_bytes[0][0];
     struct wf_view view = wf_place_view_tile(job, place, &first);
+    if (job->packed->uses_rows) {
+        pack_each(to, job, &view, o, results);
+        return;
+    }
     for (first = 0; first < view.count; first += ROWS_AT_ONCE) {
         int64_t left = view.count - first;
         size_t rows = (size_t)(left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE);
@@ -155,7 +194,10 @@ static void pack(unsigned char *to, const struct job *job, const struct place *p
 }
 
 bool wf_job_pack(struct worker *worker, struct wf_pages *pages, const struct job *job, struct place *place, size_t results) {
-    const size_t nbytes = (size_t)(job->view.count * job->packed->view.stride_bytes[0][0]);
+    const struct job *packed = job->packed;
+    const struct dimension *groups = &packed->dimension[0];
+    const size_t nbytes = (size_t)(packed->uses_rows ? groups->length * groups->stride_bytes[0]
+                                                     : job->view.count * packed->view.stride_bytes[0][0]);
     *pages = wf_pages_take(&worker->kept, nbytes * (size_t)job->view.operands);
     if (!pages->at) return false;
     for (int o = 0; o < job->view.operands; o++) {

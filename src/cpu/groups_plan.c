@@ -156,6 +156,15 @@ static bool are_few_segments(const struct job *job, enum wf_part part) {
     return is_vector && part != WF_PART_DOT && wf_job_group_count(job) <= (part ? USUAL : WF_FEW_ROWS_MAX);
 }
 
+static void set_quotient(struct job *job, unsigned parts, bool is_divided) {
+    const struct wf_accumulator *empty = job->grouped->empty;
+    int64_t count = wf_job_group_count(job), divisor = 1;
+    if (is_divided) divisor = parts & WF_PART_SQUARES ? count * (count - empty->ddof) : count;
+    bool is_power = job->counts_groups < 0 && (divisor & (divisor - 1)) == 0;
+    job->quotient = (struct wf_quotient){.parts = parts, .count = (double)count, .divisor = (double)divisor,
+                                         .is_divided = is_divided, .is_power = is_power, .is_root = empty->op == WF_STD};
+}
+
 /* Sets what few elements, or a number of integers, come to, if they are added up or divided.  Segments have counts of their
  * own, which are set where they are in a tile. */
 static void choose_quotient(struct job *job) {
@@ -174,10 +183,7 @@ static void choose_quotient(struct job *job) {
     if (grouped->result_type != wf_op_result_type(empty->op, empty->type)) return;
     if (squares && (empty->ddof < 0 || (!is_segment && count <= empty->ddof))) return;
     if (part && !are_worth_pairs(empty->type, count, is_dot)) return;
-    int64_t divisor = part ? 1 : squares ? count * (count - empty->ddof) : count;
-    bool is_power = !is_segment && (divisor & (divisor - 1)) == 0;
-    job->quotient = (struct wf_quotient){.parts = parts, .count = (double)count, .divisor = (double)divisor,
-                                         .is_divided = !part, .is_power = is_power, .is_root = empty->op == WF_STD};
+    set_quotient(job, parts, !part);
 }
 
 /* Whether the groups' products are of so few bits, and so many of them, that they are best added up as integers. */
@@ -235,6 +241,28 @@ static bool are_rows_of_pairs(const struct job *job) {
            count >= (is_float ? LEAST : LEAST_INTEGERS) && count <= (is_float ? MOST_FLOATS : WF_ROW_DOTS_MAX);
 }
 
+/* Whether a group's elements lie side by side. */
+static bool are_rows(const struct job *job) {
+    const struct wf_view *view = &job->view;
+    bool is_vector = job->counts_groups < 0 || job->grouped->layout->ndim == 1;
+    return view->ndim == 1 && view->stride_bytes[0][0] == (int64_t)view->nbytes && !job->labels.positions.index && is_vector;
+}
+
+/* Whether means, variances or their roots of floats are found by lanes along each group. */
+static bool divides_rows(const struct job *job) {
+    enum { LEAST = 8 };
+    const struct wf_grouped *grouped = job->grouped;
+    const struct wf_accumulator *empty = grouped->empty;
+    const int64_t count = wf_job_group_count(job);
+    bool of_index, is_segment = job->counts_groups >= 0;
+    enum wf_part part;
+    unsigned parts = wf_job_short_parts(job, &part, &of_index);
+    if (!parts || part || !wf_type_is_float(empty->type) || !are_rows(job)) return false;
+    if (grouped->result_type != wf_op_result_type(empty->op, empty->type) || count > WF_ROW_COUNT_MAX) return false;
+    if (is_segment) return count > 0 && empty->ddof >= 0;
+    return count >= LEAST && (!(parts & WF_PART_SQUARES) || (empty->ddof >= 0 && count > empty->ddof));
+}
+
 /* Sets whether lanes go along each group's elements: where they lie side by side, and are more than vectors of neighbouring
  * groups serve better. */
 static void choose_rows(struct job *job) {
@@ -246,6 +274,12 @@ static void choose_rows(struct job *job) {
     bool by_registers = is_float && job->quotient.is_divided && !is_segment; /* which takes less than 128 bits */
     bool is_sum = wf_job_summed_part(job) && !by_registers;
     job->uses_rows = are_rows_of_pairs(job);
+    job->divides_rows = divides_rows(job);
+    if (job->divides_rows) {
+        job->uses_rows = true;
+        set_quotient(job, job->grouped->empty->parts, true);
+        return;
+    }
     int64_t least = is_minmax ? LEAST_NBYTES_OF_MINMAX : is_float ? LEAST_NBYTES : LEAST_INTEGERS * nbytes;
     if (!count || !(is_sum || is_minmax) || view->ndim != 1 || view->stride_bytes[0][0] != nbytes) return;
     if (job->labels.positions.index || (is_segment && job->grouped->layout->ndim > 1)) return;

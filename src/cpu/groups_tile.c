@@ -49,20 +49,31 @@ static bool try_short_segments(struct worker *worker, const struct job *job, con
     return wf_few_write(worker, job, &few);
 }
 
-/* Writes the sums, means or dot products of rows, the first of which is at that place; false if the general path must find them. */
-static bool try_rows(const struct worker *worker, const struct job *job, const struct place *place, size_t groups) {
+/* Rows from that place on, and where their results go. */
+struct row_results {
+    struct wf_rows rows;
+    struct few few;
+};
+
+static void find_rows(struct row_results *found, const struct job *job, const struct place *place, size_t groups) {
     bool is_segment = job->counts_groups >= 0;
     const struct dimension *along = &job->dimension[is_segment ? job->counts_groups : job->ndim - 1];
     const int64_t *offset = is_segment ? job->labels.offsets + place->group : NULL;
     const unsigned char *x = job->labels.elements[0] ? job->labels.elements[0] : place->data[0] + job->data_offset[0];
-    struct wf_rows rows = {x, groups, is_segment ? 0 : job->view.count, along->stride_bytes[0], offset};
-    struct few few = {.groups = groups, .count = rows.count, .offset = offset, .result = place->result,
-                      .result_stride_bytes = along->result_stride_bytes, .rows = &rows};
+    found->rows = (struct wf_rows){x, groups, is_segment ? 0 : job->view.count, along->stride_bytes[0], offset};
+    found->few = (struct few){.groups = groups, .count = found->rows.count, .offset = offset, .result = place->result,
+                              .result_stride_bytes = along->result_stride_bytes, .rows = &found->rows};
     if (job->view.operands > 1) {
-        few.y = place->data[1] + job->data_offset[1];
-        few.y_stride_bytes = along->stride_bytes[1];
+        found->few.y = place->data[1] + job->data_offset[1];
+        found->few.y_stride_bytes = along->stride_bytes[1];
     }
-    return wf_few_write(worker, job, &few);
+}
+
+/* Writes the sums, means or dot products of rows, the first of which is at that place; false if the general path must find them. */
+static bool try_rows(const struct worker *worker, const struct job *job, const struct place *place, size_t groups) {
+    struct row_results found;
+    find_rows(&found, job, place, groups);
+    return wf_few_write(worker, job, &found.few);
 }
 
 /* How many rows, at most limit, stay in the first-level cache; none if the first is too long. */
@@ -163,9 +174,23 @@ static void reduce_panel(struct job *job, struct worker *worker, struct place pl
     }
 }
 
+/* Writes what rows come to that are divided; by the general path those alone that need it. */
+static void divide_rows(struct job *job, struct worker *worker, struct place place, int64_t count, int along) {
+    bool has_failed[WF_COLUMNS_MAX];
+    struct row_results found;
+    find_rows(&found, job, &place, (size_t)count);
+    wf_few_divide_rows(job, &found.few, has_failed);
+    for (int64_t i = 0; i < count; i++, wf_place_move(&place, job, along, 1))
+        if (has_failed[i]) reduce_group(job, worker, &place);
+}
+
 /* Reduces rows that a window of their own may cover where one for all does not. */
 static void reduce_rows(struct job *job, struct worker *worker, struct place place, int64_t count) {
     int along = job->counts_groups >= 0 ? job->counts_groups : job->ndim - 1;
+    if (job->divides_rows) {
+        divide_rows(job, worker, place, count, along);
+        return;
+    }
     if (try_rows(worker, job, &place, (size_t)count)) return;
     for (int64_t i = 0; i < count; i++, wf_place_move(&place, job, along, 1))
         if (count == 1 || !try_rows(worker, job, &place, 1)) reduce_group(job, worker, &place);
@@ -229,7 +254,7 @@ static bool are_segments(const struct job *job) {
 static int64_t reduce_few_segments(struct job *job, struct worker *worker, int64_t tile, int64_t limit) {
     enum { ENOUGH = 16 };
     struct place place;
-    if (!job->quotient.parts || !are_segments(job) || !wf_job_has_columns(worker)) return 0;
+    if (!job->quotient.parts || job->divides_rows || !are_segments(job) || !wf_job_has_columns(worker)) return 0;
     wf_place_find(&place, job, tile);
     size_t groups = count_short_segments(job, &place, limit);
     if (groups < ENOUGH && (int64_t)groups < limit) return 0;

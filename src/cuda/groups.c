@@ -273,16 +273,14 @@ static wf_error find_kernel(wf_handle *handle, struct job *job) {
     memset(&key, 0, sizeof key);
     key.type = empty->type;
     key.parts = job->parts;
-    key.is_indexed = wf_accumulator_is_indexed(empty);
+    key.is_indexed = wf_accumulator_is_indexed(empty) && job->parts & (WF_PART_MIN | WF_PART_MAX); /* only extremes have any */
     key.walk = find_walk(job) + 1;
     key.is_short = job->plan.in_registers ? find_shortness(job) : ARE_LONG;
     key.alignment = job->alignment;
     key.block = 32;
     key.vectors = 1;
     key.resident = find_resident(job, &cuda->gpu);
-    if (job->keeps_slots) {
-        key.is_indexed = key.is_indexed && job->parts & (WF_PART_MIN | WF_PART_MAX); /* as sums of any op are gathered */
-    } else {
+    if (!job->keeps_slots) {
         key.finish_op = empty->op;
         key.finish_type = job->grouped->result_type;
     }

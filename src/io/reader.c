@@ -50,7 +50,7 @@ static const struct {
     {"BZh", "bzip2 data, which are not decoded: pipe the output of bzcat"},
     {"\xff\xfe", "UTF-16 text, which is not read: pipe the output of iconv -f UTF-16 -t UTF-8"},
     {"\xfe\xff", "UTF-16 text, which is not read: pipe the output of iconv -f UTF-16 -t UTF-8"},
-    {"PK\3\4", "a zip archive, of which only those with a name that ends in .npz are read"},
+    {"PK\3\4", "a zip archive; only those whose names end in .npz are read"},
 };
 
 /* Of a window that is no text. */
@@ -291,7 +291,7 @@ wf_type wf_reader_type(const wf_reader *reader) {
 wf_error wf_reader_shape(wf_handle *handle, const wf_reader *reader, int32_t *ndim, int64_t *shape,
                          int64_t *stride_bytes) {
     if (!handle || !reader || !ndim || !shape || !stride_bytes)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "wf_reader_shape needs a handle, a reader and where to write to");
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "wf_reader_shape needs a handle, a reader and memory for the result");
     if (reader->path_count != 1 || reader->format != &wf_reader_npy)
         return wf_fail(handle, WF_ERROR_UNSUPPORTED, "%s: only a single .npy file has a shape",
                        reader->format ? reader->source.name : reader->paths[0]);

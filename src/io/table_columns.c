@@ -175,7 +175,7 @@ static wf_error add_columns(wf_handle *handle, struct wf_table *table, const str
         error = add_column(handle, table, names, name, is_key);
         is_more = *text == ',';
         if (!error && *text && !is_more)
-            error = wf_fail(handle, WF_ERROR_ARGUMENT, "names of columns stand between commas: '%s' follows a quoted one",
+            error = wf_fail(handle, WF_ERROR_ARGUMENT, "column names are separated by commas: '%s' follows a quoted one",
                             text);
         text += is_more;
     }

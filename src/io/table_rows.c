@@ -93,7 +93,7 @@ static wf_error fail_decimal(const struct reading *r, const struct wf_field *fie
     if (error == WF_ERROR_FORMAT)
         return wf_text_fail(r->handle, r->text, &r->source, field->bytes, error, "%s is not a decimal number%s", quoted.text,
                             wf_text_is_missing(field) ? ": missing values can be skipped (--missing skip)" : "");
-    const char *why = error == WF_ERROR_RANGE ? "does not fit in 64 bits with" : "has more digits behind the point than";
+    const char *why = error == WF_ERROR_RANGE ? "does not fit in 64 bits with" : "has more digits after the point than";
     return wf_text_fail(r->handle, r->text, &r->source, field->bytes, WF_ERROR_RANGE, "%s %s %d decimal%s (--decimal)",
                         quoted.text, why, decimals, decimals == 1 ? "" : "s");
 }

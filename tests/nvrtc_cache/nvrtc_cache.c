@@ -1,6 +1,7 @@
 /* An NVRTC for the tests that keeps what the real one has compiled: what one test compiled, no other compiles again, in
  * whichever process, build or stage of CI.  Everything that decides the result is in an entry's key: the real library,
- * the texts, names and options, and the folder in which the compiler runs.
+ * the texts, names and options, and the folder in which the compiler runs.  Not the folder of a source with an absolute
+ * path, if nothing but names of lines can tell it: tests write sources to folders of their own.
  *
  * TESTS_NVRTC         the file of the real NVRTC; by default it is looked for as the library does
  * TESTS_NVRTC_CACHE   the folder of the entries; by default they lie beside this library
@@ -14,31 +15,36 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <stdbool.h>
+#include <spawn.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/getenv.h"
-#include "common/nvrtc.h"
 #include "cuda/cache.h"
+#include "program.h"
 
-enum { FINE = 0, OUT_OF_MEMORY = 1, INVALID_OPTION = 5, COMPILATION = 6, NAME_EXPRESSION_NOT_VALID = 10 };
-enum { EXPRESSIONS_MAX = 8, OPTIONS_MAX = 64 };
+enum { OPTIONS_MAX = 64 };
+
+/* The length of the folder in which this library lies, without a slash at its end; 0: it is not known. */
+static int own_folder(const char **path) {
+    Dl_info about;
+    if (!dladdr((void *)(uintptr_t)own_folder, &about)) return 0;
+    const char *slash = strrchr(*path = about.dli_fname, '/');
+    return slash ? (int)(slash - *path) : 0;
+}
 
 /* NULL: none; what is compiled is not kept. */
 static const char *cache_folder(void) {
     static _Thread_local char beside[PATH_MAX];
-    const char *chosen = getenv("TESTS_NVRTC_CACHE");
-    Dl_info about;
-    if (chosen || !dladdr((void *)(uintptr_t)cache_folder, &about)) return chosen;
-    const char *slash = strrchr(about.dli_fname, '/');
-    int length = slash ? (int)(slash - about.dli_fname) : 0;
-    return snprintf(beside, sizeof beside, "%.*s/nvrtc", length, about.dli_fname) < (int)sizeof beside ? beside : NULL;
+    const char *chosen = getenv("TESTS_NVRTC_CACHE"), *path;
+    int length = chosen ? 0 : own_folder(&path);
+    if (!length) return chosen;
+    return snprintf(beside, sizeof beside, "%.*s/nvrtc", length, path) < (int)sizeof beside ? beside : NULL;
 }
 
 /* For the real NVRTC's search and for the entries' folder, in place of the library's own variables. */
@@ -51,70 +57,40 @@ const char *wf_getenv(const char *name) {
 /* ---- the real one --------------------------------------------------------------------------------- */
 
 static struct {
-    pthread_once_t once;
-    bool is_there;
+    pthread_once_t opening, naming;
+    bool is_there, has_name;
     struct wf_nvrtc nvrtc;
-    char identity[PATH_MAX + 64]; /* of the file: another version lies elsewhere, or is a file of another time */
-} real = {.once = PTHREAD_ONCE_INIT};
+    char path[PATH_MAX], identity[PATH_MAX + 64]; /* another version lies elsewhere, or is a file of another time */
+} real = {.opening = PTHREAD_ONCE_INIT, .naming = PTHREAD_ONCE_INIT};
 
 static void open_real(void) {
-    Dl_info about;
-    struct stat status;
-    real.is_there = wf_nvrtc_open(&real.nvrtc) && dladdr(*(void **)&real.nvrtc.Version, &about) &&
-                    !stat(about.dli_fname, &status);
-    if (real.is_there)
-        snprintf(real.identity, sizeof real.identity, "%s %lld %lld", about.dli_fname, (long long)status.st_size,
-                 (long long)status.st_mtime);
+    real.is_there = wf_nvrtc_open(&real.nvrtc);
 }
 
 static const struct wf_nvrtc *open_nvrtc(void) {
-    pthread_once(&real.once, open_real);
+    pthread_once(&real.opening, open_real);
     return real.is_there ? &real.nvrtc : NULL;
 }
 
+/* Where the file is known it is not opened, which takes longer than to read what is kept. */
+static void name_real(void) {
+    Dl_info about;
+    struct stat status;
+    const char *path = getenv("TESTS_NVRTC");
+    if (!path || path[0] != '/')
+        path = open_nvrtc() && dladdr(*(void **)&real.nvrtc.Version, &about) ? about.dli_fname : NULL;
+    real.has_name = path && realpath(path, real.path) && !stat(real.path, &status);
+    if (real.has_name)
+        snprintf(real.identity, sizeof real.identity, "%s %lld %lld", real.path, (long long)status.st_size,
+                 (long long)status.st_mtime);
+}
+
+static bool find_nvrtc(void) {
+    pthread_once(&real.naming, name_real);
+    return real.has_name;
+}
+
 /* ---- what is compiled ----------------------------------------------------------------------------- */
-
-/* What compiling gives, one behind the other in an entry. */
-enum { LOG, PTX, CUBIN, LOWERED, RESULT_COUNT = LOWERED + EXPRESSIONS_MAX };
-
-struct _nvrtcProgram {
-    char *text, *name, **header_texts, **header_names;
-    int header_count, expression_count;
-    char *expressions[EXPRESSIONS_MAX];
-    struct wf_cuda_image results[RESULT_COUNT];
-};
-
-static void free_list(char **list, int count) {
-    for (int i = 0; list && i < count; i++) free(list[i]);
-    free(list);
-}
-
-/* NULL: no memory. */
-static char **copy_list(const char *const *list, int count) {
-    char **copy = calloc((size_t)count + 1, sizeof *copy);
-    bool is_whole = copy;
-    for (int i = 0; is_whole && i < count; i++) is_whole = (copy[i] = strdup(list[i]));
-    if (is_whole) return copy;
-    free_list(copy, count);
-    return NULL;
-}
-
-static void forget_results(wf_nvrtc_program program) {
-    for (int i = 0; i < RESULT_COUNT; i++) {
-        free(program->results[i].bytes);
-        program->results[i] = (struct wf_cuda_image){0};
-    }
-}
-
-static void free_program(wf_nvrtc_program program) {
-    forget_results(program);
-    for (int i = 0; i < program->expression_count; i++) free(program->expressions[i]);
-    free_list(program->header_texts, program->header_count);
-    free_list(program->header_names, program->header_count);
-    free(program->text);
-    free(program->name);
-    free(program);
-}
 
 /* Whether each of the text's #includes is one of the program's headers or, in angle brackets, the toolkit's: what lies
  * in other files may change, unseen by the key. */
@@ -169,7 +145,82 @@ static const char *quick_mode(wf_nvrtc_program program, int option_count, const 
     return is_full ? NULL : getenv("TESTS_NVRTC_QUICK");
 }
 
-static struct wf_cache_key key_of(wf_nvrtc_program program, int option_count, const char *const *options) {
+/* ---- where it lies ------------------------------------------------------------------------------- */
+
+/* What takes the place of a source's folder in a key and an entry: tests write a source to a new folder each time. */
+static const char place[] = "\1";
+
+/* The text, to be freed, with one word in the place of each occurrence of another; NULL: no memory. */
+static char *replaced(const char *text, const char *from, const char *to) {
+    size_t count = 0, from_length = strlen(from), to_length = strlen(to);
+    for (const char *at = text; (at = strstr(at, from)); at += from_length) count++;
+    char *copy = malloc(strlen(text) + count * to_length + 1), *end = copy;
+    for (const char *at; copy && (at = strstr(text, from)); text = at + from_length) {
+        end = mempcpy(end, text, (size_t)(at - text));
+        end = mempcpy(end, to, to_length);
+    }
+    if (copy) strcpy(end, text);
+    return copy;
+}
+
+/* Whether code may depend on where the text lies, other than in its lines' names. */
+static bool knows_its_place(const char *text, const char *folder) {
+    static const char *const words[] = {"FILE", "assert", "source_location", "has_include"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strstr(text, words[i])) return true;
+    for (const char *at = text; (at = strchr(at, '<'));) {
+        char path[PATH_MAX];
+        size_t length = strcspn(++at, ">\n");
+        if (at[length] == '>' && snprintf(path, sizeof path, "%s/%.*s", folder, (int)length, at) < (int)sizeof path &&
+            !access(path, F_OK))
+            return true; /* what is in angle brackets may be the folder's */
+    }
+    return false;
+}
+
+/* The folder of the source, an absolute path without a slash at its end, to be freed, if the program is the same in every
+ * folder but for its name; else, or where there is no memory, NULL. */
+static char *folder_of(wf_nvrtc_program program, int option_count, const char *const *options) {
+    static const char plain[] = "/-_.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const char *slash = strrchr(program->name, '/');
+    size_t length = slash ? (size_t)(slash - program->name) : 0;
+    if (program->name[0] != '/' || length < 2 || strspn(program->name, plain) < length) return NULL;
+    char *folder = strndup(program->name, length);
+    bool is_movable = folder && !knows_its_place(program->text, folder);
+    for (int i = 0; is_movable && i < program->header_count; i++)
+        is_movable = !knows_its_place(program->header_texts[i], folder) && !strstr(program->header_names[i], folder);
+    for (int i = 0; is_movable && i < option_count; i++)
+        is_movable = !strstr(options[i], folder) || (!strncmp(options[i], "-I", 2) && !strncmp(options[i] + 2, folder, length) &&
+                                                     !strcmp(options[i] + 2 + length, "/"));
+    if (is_movable) return folder;
+    free(folder);
+    return NULL;
+}
+
+/* The log and the PTX, from one place to another; machine code has sizes in front of names, and is left out. */
+static bool move(wf_nvrtc_program program, const char *from, const char *to) {
+    bool is_moved = true;
+    for (int i = LOG; i <= PTX; i++) {
+        struct wf_cuda_image *result = &program->results[i];
+        if (!result->nbytes) continue;
+        char *text = replaced(result->bytes, from, to);
+        free(result->bytes);
+        *result = (struct wf_cuda_image){text, text ? strlen(text) + 1 : 0};
+        is_moved = is_moved && text;
+    }
+    free(program->results[CUBIN].bytes);
+    program->results[CUBIN] = (struct wf_cuda_image){0};
+    return is_moved;
+}
+
+static void key_add_moved(struct wf_cache_key *key, const char *text, const char *folder) {
+    char *moved = folder ? replaced(text, folder, place) : NULL;
+    wf_cache_key_add(key, moved ? moved : text);
+    free(moved);
+}
+
+static struct wf_cache_key key_of(wf_nvrtc_program program, const char *source_folder, int option_count,
+                                  const char *const *options) {
     struct wf_cache_key key;
     char folder[PATH_MAX], counts[64];
     wf_cache_key_begin(&key, program->name);
@@ -177,14 +228,14 @@ static struct wf_cache_key key_of(wf_nvrtc_program program, int option_count, co
     wf_cache_key_add(&key, getcwd(folder, sizeof folder) ? folder : "");
     snprintf(counts, sizeof counts, "%d %d %d", program->header_count, program->expression_count, option_count);
     wf_cache_key_add(&key, counts);
-    wf_cache_key_add(&key, program->name);
+    key_add_moved(&key, program->name, source_folder);
     wf_cache_key_add(&key, program->text);
     for (int i = 0; i < program->header_count; i++) {
         wf_cache_key_add(&key, program->header_names[i]);
         wf_cache_key_add(&key, program->header_texts[i]);
     }
     for (int i = 0; i < program->expression_count; i++) wf_cache_key_add(&key, program->expressions[i]);
-    for (int i = 0; i < option_count; i++) wf_cache_key_add(&key, options[i]);
+    for (int i = 0; i < option_count; i++) key_add_moved(&key, options[i], source_folder);
     const char *mode = quick_mode(program, option_count, options);
     if (mode) wf_cache_key_add(&key, mode);
     return key;
@@ -192,116 +243,114 @@ static struct wf_cache_key key_of(wf_nvrtc_program program, int option_count, co
 
 /* ---- entries -------------------------------------------------------------------------------------- */
 
-/* An entry: what CompileProgram returned, the sizes of the results, the results. */
-struct entry {
-    int64_t returned;
-    uint64_t nbytes[RESULT_COUNT];
-};
-
-static bool read_entry(const struct wf_cache_key *key, wf_nvrtc_program program, int *returned) {
+static bool read_entry(const struct wf_cache_key *key, const char *folder, wf_nvrtc_program program, int *returned) {
     struct wf_cuda_image image;
     if (!wf_cache_read(key, 1, &image)) return false;
-    struct entry entry;
-    size_t at = sizeof entry;
-    bool is_read = image.nbytes >= at;
-    if (is_read) memcpy(&entry, image.bytes, at);
-    for (int i = 0; is_read && i < RESULT_COUNT; i++) {
-        size_t nbytes = entry.nbytes[i];
-        struct wf_cuda_image *result = &program->results[i];
-        is_read = nbytes <= image.nbytes - at && (!nbytes || (result->bytes = malloc(nbytes)));
-        if (!is_read || !nbytes) continue;
-        memcpy(result->bytes, image.bytes + at, result->nbytes = nbytes);
-        at += nbytes;
-    }
+    bool is_read = program_unpack(&image, program, returned) && (!folder || move(program, place, folder));
     free(image.bytes);
-    if (is_read)
-        *returned = (int)entry.returned;
-    else
-        forget_results(program);
+    if (!is_read) program_forget_results(program);
     return is_read;
 }
 
-static void write_entry(const struct wf_cache_key *key, wf_nvrtc_program program, int returned) {
-    struct entry entry = {.returned = returned};
-    struct wf_cuda_image image = {NULL, sizeof entry};
-    for (int i = 0; i < RESULT_COUNT; i++) image.nbytes += entry.nbytes[i] = program->results[i].nbytes;
-    image.bytes = malloc(image.nbytes);
-    if (!image.bytes) return;
-    memcpy(image.bytes, &entry, sizeof entry);
-    for (size_t i = 0, at = sizeof entry; i < RESULT_COUNT; at += entry.nbytes[i++])
-        if (entry.nbytes[i]) memcpy(image.bytes + at, program->results[i].bytes, entry.nbytes[i]);
-    wf_cache_write(key, 1, &image);
+/* What is given does not depend on who compiled it: the machine code is left out here, too. */
+static void keep(const struct wf_cache_key *key, const char *folder, wf_nvrtc_program program, int *returned) {
+    struct wf_cuda_image image;
+    if ((*returned != FINE && *returned != COMPILATION) || (folder && !move(program, folder, place))) return;
+    program_pack(program, *returned, &image);
+    if (image.bytes) wf_cache_write(key, 1, &image);
     free(image.bytes);
+    if (folder && !move(program, place, folder)) *returned = OUT_OF_MEMORY;
 }
 
-/* ---- compiling ------------------------------------------------------------------------------------ */
+/* ---- compiling in a process of its own ------------------------------------------------------------ */
 
-static bool fetch(struct wf_cuda_image *result, wf_nvrtc_program program, int (*size)(wf_nvrtc_program, size_t *),
-                  int (*get)(wf_nvrtc_program, char *)) {
-    if (size(program, &result->nbytes) || !result->nbytes) return !(result->nbytes = 0);
-    result->bytes = malloc(result->nbytes);
-    return result->bytes && !get(program, result->bytes);
+static FILE *memory_file(void) {
+    int file = memfd_create("nvrtc", MFD_CLOEXEC);
+    FILE *stream = file < 0 ? NULL : fdopen(file, "w+b");
+    if (file >= 0 && !stream) close(file);
+    return stream;
 }
 
-static bool fetch_results(wf_nvrtc_program program, wf_nvrtc_program compiled) {
-    const struct wf_nvrtc *nvrtc = &real.nvrtc;
-    struct wf_cuda_image *results = program->results;
-    bool is_fetched = fetch(&results[LOG], compiled, nvrtc->GetProgramLogSize, nvrtc->GetProgramLog) &&
-                      fetch(&results[PTX], compiled, nvrtc->GetPTXSize, nvrtc->GetPTX) &&
-                      fetch(&results[CUBIN], compiled, nvrtc->GetCUBINSize, nvrtc->GetCUBIN);
-    for (int i = 0; is_fetched && i < program->expression_count; i++) {
-        struct wf_cuda_image *result = &results[LOWERED + i];
-        const char *name;
-        if (nvrtc->GetLoweredName(compiled, program->expressions[i], &name)) continue;
-        is_fetched = (result->bytes = strdup(name));
-        if (is_fetched) result->nbytes = strlen(name) + 1;
+/* Without what is preloaded into this process: a sanitizer's allocator takes NVRTC three times as long. */
+static char **environment_without_preload(void) {
+    size_t count = 0, kept = 0;
+    while (environ[count]) count++;
+    char **copy = calloc(count + 1, sizeof *copy);
+    for (size_t i = 0; copy && i < count; i++)
+        if (strncmp(environ[i], "LD_PRELOAD=", strlen("LD_PRELOAD="))) copy[kept++] = environ[i];
+    return copy;
+}
+
+/* The program beside this library; false: it could not run, or failed. */
+static bool run_compiler(int request, int entry) {
+    char path[PATH_MAX];
+    const char *folder;
+    int length = own_folder(&folder), status = -1;
+    if (!length || snprintf(path, sizeof path, "%.*s/nvrtc_compiler", length, folder) >= (int)sizeof path) return false;
+    char *const arguments[] = {path, NULL}, **variables = environment_without_preload();
+    posix_spawn_file_actions_t actions;
+    pid_t child;
+    if (!variables || posix_spawn_file_actions_init(&actions)) {
+        free(variables);
+        return false;
     }
-    return is_fetched;
+    posix_spawn_file_actions_adddup2(&actions, request, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, entry, STDOUT_FILENO);
+    bool is_started = !posix_spawn(&child, path, &actions, NULL, arguments, variables);
+    posix_spawn_file_actions_destroy(&actions);
+    free(variables);
+    while (is_started && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    return is_started && status == 0;
 }
 
-static int compile(wf_nvrtc_program program, int option_count, const char *const *options) {
-    const struct wf_nvrtc *nvrtc = &real.nvrtc;
-    wf_nvrtc_program compiled = NULL;
-    int error = nvrtc->CreateProgram(&compiled, program->text, program->name, program->header_count,
-                                     (const char *const *)program->header_texts,
-                                     (const char *const *)program->header_names);
-    if (error) return error;
-    for (int i = 0; !error && i < program->expression_count; i++)
-        error = nvrtc->AddNameExpression(compiled, program->expressions[i]);
-    if (!error) error = nvrtc->CompileProgram(compiled, option_count, options);
-    if (!fetch_results(program, compiled)) error = OUT_OF_MEMORY;
-    nvrtc->DestroyProgram(&compiled);
-    return error;
+static bool read_results(FILE *file, wf_nvrtc_program program, int *returned) {
+    struct wf_cuda_image image = {NULL, 0};
+    if (fseek(file, 0, SEEK_END) || ftell(file) <= 0) return false;
+    image.nbytes = (size_t)ftell(file);
+    image.bytes = malloc(image.nbytes);
+    rewind(file);
+    bool is_read = image.bytes && fread(image.bytes, 1, image.nbytes, file) == image.nbytes &&
+                   program_unpack(&image, program, returned);
+    free(image.bytes);
+    return is_read;
+}
+
+/* false: it could not, and nothing is known of the program. */
+static bool compile_apart(wf_nvrtc_program program, int option_count, const char *const *options, int *returned) {
+    char folder[PATH_MAX];
+    FILE *asked = memory_file(), *given = memory_file();
+    struct request request = {*program, getcwd(folder, sizeof folder), (char **)options, option_count};
+    bool is_done = asked && given && request.folder && request_write(asked, &request) && !fseek(asked, 0, SEEK_SET) &&
+                   run_compiler(fileno(asked), fileno(given)) && read_results(given, program, returned);
+    if (asked) fclose(asked);
+    if (given) fclose(given);
+    return is_done;
 }
 
 /* An NVRTC of before 12.8 does not know the option. */
-static int compile_quickly(wf_nvrtc_program program, int option_count, const char *const *options, const char *mode) {
+static bool compile_quickly(wf_nvrtc_program program, int option_count, const char *const *options, const char *mode,
+                            int *returned) {
     const char *all[OPTIONS_MAX];
     char option[64];
     memcpy(all, options, (size_t)option_count * sizeof *all);
     snprintf(option, sizeof option, "--Ofast-compile=%s", mode);
     all[option_count] = option;
-    int returned = compile(program, option_count + 1, all);
-    return returned == INVALID_OPTION ? compile(program, option_count, options) : returned;
+    if (!compile_apart(program, option_count + 1, all, returned)) return false;
+    if (*returned != INVALID_OPTION) return true;
+    program_forget_results(program);
+    return compile_apart(program, option_count, options, returned);
 }
 
-static void compile_and_keep(wf_nvrtc_program program, int option_count, const char *const *options,
-                             const struct wf_cache_key *key) {
+/* Apart, so that this process is not copied: what NVRTC compiles after something with that option, in the same process, is
+ * other code than before (13.0).  Likewise in a process with a sanitizer, whose allocator NVRTC would have. */
+static bool compile(wf_nvrtc_program program, int option_count, const char *const *options, int *returned) {
     const char *mode = quick_mode(program, option_count, options);
-    int returned = mode ? compile_quickly(program, option_count, options, mode) : compile(program, option_count, options);
-    if (returned == FINE || returned == COMPILATION) write_entry(key, program, returned);
-}
-
-/* In a child, which leaves an entry: what NVRTC compiles after something with that option, in the same process, is other
- * code than before (13.0).  No other thread is within NVRTC, whose locks the child has, too. */
-static void compile_in_child(wf_nvrtc_program program, int option_count, const char *const *options,
-                             const struct wf_cache_key *key) {
-    pid_t child = fork();
-    if (!child) {
-        compile_and_keep(program, option_count, options, key);
-        _exit(0);
-    }
-    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
+    if (mode && compile_quickly(program, option_count, options, mode, returned)) return true;
+    if (!mode && dlsym(RTLD_DEFAULT, "__asan_init") && compile_apart(program, option_count, options, returned)) return true;
+    const struct wf_nvrtc *nvrtc = open_nvrtc();
+    program_forget_results(program);
+    *returned = nvrtc ? program_compile(nvrtc, program, option_count, options) : OUT_OF_MEMORY;
+    return !mode; /* optimized as usual, it is not what is to be kept */
 }
 
 /* ---- NVRTC's functions, as nvrtc.fn lists them ---------------------------------------------------- */
@@ -324,18 +373,18 @@ int nvrtcGetSupportedArchs(int *architectures) {
 
 int nvrtcCreateProgram(wf_nvrtc_program *program, const char *text, const char *name, int header_count,
                        const char *const *header_texts, const char *const *header_names) {
-    wf_nvrtc_program made = open_nvrtc() ? calloc(1, sizeof *made) : NULL;
+    wf_nvrtc_program made = find_nvrtc() ? calloc(1, sizeof *made) : NULL;
     if (!made) return OUT_OF_MEMORY;
     made->header_count = header_count;
     made->text = strdup(text);
     made->name = strdup(name ? name : "default_program");
-    made->header_texts = copy_list(header_texts, header_count);
-    made->header_names = copy_list(header_names, header_count);
+    made->header_texts = program_copy_list(header_texts, header_count);
+    made->header_names = program_copy_list(header_names, header_count);
     if (made->text && made->name && made->header_texts && made->header_names) {
         *program = made;
         return FINE;
     }
-    free_program(made);
+    program_free(made);
     return OUT_OF_MEMORY;
 }
 
@@ -348,18 +397,17 @@ int nvrtcAddNameExpression(wf_nvrtc_program program, const char *name) {
 
 int nvrtcCompileProgram(wf_nvrtc_program program, int option_count, const char *const *options) {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    forget_results(program);
-    bool is_kept = is_whole(program), is_quick = is_kept && quick_mode(program, option_count, options);
-    struct wf_cache_key key = key_of(program, option_count, options);
+    program_forget_results(program);
+    bool is_kept = is_whole(program);
+    char *folder = is_kept ? folder_of(program, option_count, options) : NULL;
+    struct wf_cache_key key = key_of(program, folder, option_count, options);
     int returned = FINE;
-    if (is_kept && read_entry(&key, program, &returned)) return returned;
-    pthread_mutex_lock(&mutex);
-    if (is_quick) compile_in_child(program, option_count, options, &key);
-    if (!is_quick || !read_entry(&key, program, &returned)) {
-        returned = compile(program, option_count, options);
-        if (is_kept && !is_quick && (returned == FINE || returned == COMPILATION)) write_entry(&key, program, returned);
+    if (!is_kept || !read_entry(&key, folder, program, &returned)) {
+        pthread_mutex_lock(&mutex);
+        if (compile(program, option_count, options, &returned) && is_kept) keep(&key, folder, program, &returned);
+        pthread_mutex_unlock(&mutex);
     }
-    pthread_mutex_unlock(&mutex);
+    free(folder);
     return returned;
 }
 
@@ -404,7 +452,7 @@ int nvrtcGetLoweredName(wf_nvrtc_program program, const char *name, const char *
 }
 
 int nvrtcDestroyProgram(wf_nvrtc_program *program) {
-    free_program(*program);
+    program_free(*program);
     *program = NULL;
     return FINE;
 }

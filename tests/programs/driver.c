@@ -44,7 +44,7 @@ int cuGraphAddKernelNode_v2(handle *, handle, const handle *, size_t, const void
 int cuGraphAddMemsetNode(handle *, handle, const handle *, size_t, const void *, handle);
 int cuGraphAddMemcpyNode(handle *, handle, const handle *, size_t, const void *, handle);
 int cuGraphExecKernelNodeSetParams_v2(handle, handle, const void *);
-int cuTexObjectCreate(void), cuGraphDebugDotPrint(void), cuOccupancyMaxPotentialBlockSize(int *, int *, handle, size_t (*)(int), size_t, int);
+int cuTexRefCreate(void), cuGraphDebugDotPrint(void), cuOccupancyMaxPotentialBlockSize(int *, int *, handle, size_t (*)(int), size_t, int);
 
 enum { INVALID_VALUE = 1, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, NO_BINARY = 209, INVALID_PTX = 218, INVALID_HANDLE = 400,
        NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, NOT_SUPPORTED = 801, INVALID_CLUSTER_SIZE = 912 };
@@ -243,7 +243,7 @@ static int names(void) {
     CHECK(cuGetProcAddress_v2("cuMemAlloc", &found, 13000, 0, NULL) == 0);
     CHECK(found == (void *)(uintptr_t)cuMemAlloc_v2);
     CHECK(cuGetProcAddress_v2("cuNothing", &found, 13000, 0, &status) == NOT_FOUND && !found && status == 1);
-    CHECK(cuGraphDebugDotPrint() == NOT_SUPPORTED && cuTexObjectCreate() == NOT_SUPPORTED);
+    CHECK(cuGraphDebugDotPrint() == NOT_SUPPORTED && cuTexRefCreate() == NOT_SUPPORTED);
     CHECK(cuCtxGetCurrent(&context) == 0 && context && cuCtxPopCurrent_v2(NULL) == 0);
     CHECK(cuCtxGetCurrent(&found) == 0 && !found && cuCtxSetCurrent(context) == 0);
     return 0;

@@ -21,11 +21,12 @@ INLINE vf64 mean_of(struct few_sums *sums, const struct lane_quotient *asked) {
     return round_to_odd(quotient, fused(-quotient, n, sum));
 }
 
-/* n*S2 is at least as large as S1^2, and what is added up of it loses less than 2^-91 of it, of at most 63 elements; S1 has
- * lost as little of the sum of magnitudes, whose square is at most n*S2.  That of one element is 0. */
+/* n*S2 is at least as large as S1^2, and what is added up of it loses less than N^2 * 2^-103 of it, where N is n and what lanes
+ * are added up by; S1 has lost as little of the sum of magnitudes, whose square is at most n*S2.  That of one element is 0. */
 INLINE vf64 variance_of(struct few_sums *sums, const struct lane_quotient *asked) {
     const vi64 is_one = (vi64)(asked->count == 1);
-    vf64 bound = asked->count * sums->square.high * 0x1p-90;
+    const vf64 additions = asked->count + 2 * LANES;
+    vf64 bound = asked->count * sums->square.high * (additions * additions * 0x1p-102);
     sums->lost = ~(vi64)(bound > 0x1p-900); /* what subnormal products lack is far below that */
     struct pair found = variance_of_pairs(sums->value, sums->square, asked, &bound);
     sums->lost = (sums->lost | ~(vi64)(found.high > 0)) & ~is_one;
@@ -60,11 +61,17 @@ INLINE bool is_few_scanned(enum few_asked asked) {
     return !IS_F64 && asked != FEW_PAIR;
 }
 
+/* The square of the first element. */
+INLINE void start_few_square(struct few_sums *sums) {
+    const vf64 x = sums->value.high;
+    sums->square = IS_F64 ? two_product(x, x) : (struct pair){x * x, {0}};
+}
+
 INLINE void add_few_square(struct few_sums *sums, vf64 x) {
     struct pair square = {x * x, {0}};
     if (IS_F64) square = two_product(x, x);
     struct pair sum = two_sum(sums->square.high, square.high);
-    sums->square = (struct pair){sum.high, sums->square.low + (sum.low + square.low)};
+    sums->square = (struct pair){sum.high, sums->square.low + (IS_F64 ? sum.low + square.low : sum.low)};
 }
 
 /* Adds the elements of one more row.  is_second: nothing has been lost before. */
@@ -85,8 +92,7 @@ INLINE void add_few(struct few_sums *sums, const unsigned char *x, enum few_aske
 
 INLINE void start_few(struct few_sums *sums, const unsigned char *x, enum few_asked asked) {
     *sums = (struct few_sums){.value = {value_of(widen(x), asked == FEW_MAGNITUDES), {0}}};
-    if (asked == FEW_VARIANCE) sums->square = IS_F64 ? two_product(sums->value.high, sums->value.high)
-                                                     : (struct pair){sums->value.high * sums->value.high, {0}};
+    if (asked == FEW_VARIANCE) start_few_square(sums);
 }
 
 INLINE vf64 few_result(struct few_sums *sums, const struct lane_quotient *quotient, enum few_asked asked) {

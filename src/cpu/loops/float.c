@@ -7,6 +7,7 @@
 #include "cpu/loops/looks.h"
 #include "cpu/loops/outliers.h"
 #include "cpu/loops/panel_sums.h"
+#include "cpu/loops/row_quotients.h"
 #include "cpu/loops/row_sums.h"
 #include "cpu/loops/special.h"
 #include "cpu/loops/sums.h"

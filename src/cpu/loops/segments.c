@@ -22,8 +22,6 @@ INLINE struct segment segment_at(const unsigned char *x, const int64_t *offset, 
     return (struct segment){from, offset[c + 1] - offset[c], offset[count] - offset[c], (vu64){0} + (uint64_t)filling};
 }
 
-#define SAME_LANE(lane, distance) (lane)
-
 /* LANES elements from the one at `first` on. */
 INLINE vf64 piece_of_segment(const struct segment *segment, int64_t first) {
     const vi64 place = {EACH_LANE(SAME_LANE, 0)};

@@ -17,6 +17,7 @@
     wf_row_minmax_function WF_LOOPS_NAME(find_row_minmax, NAME, TIER);                                       \
     wf_row_results_function WF_LOOPS_NAME(find_row_results, NAME, TIER);                                     \
     wf_row_totals_function WF_LOOPS_NAME(find_row_totals, NAME, TIER);                                       \
+    wf_row_quotients_function WF_LOOPS_NAME(find_row_quotients, NAME, TIER);                                 \
     wf_row_dots_function WF_LOOPS_NAME(find_row_dots, NAME, TIER);                                           \
     wf_column_dots_function WF_LOOPS_NAME(find_column_dots, NAME, TIER);                                     \
     wf_sum_panel_function WF_LOOPS_NAME(sum_panel, NAME, TIER);                                              \
@@ -57,6 +58,7 @@ const struct wf_tier TIER_STRUCT(TIER) = {
     OF_##kind(add_run, NAME)                                                                                 \
     EACH(find_row_results, NAME)                                                                             \
     EACH(find_row_totals, NAME)                                                                              \
+    OF_##kind(find_row_quotients, NAME)                                                                      \
     EACH(find_row_dots, NAME)                                                                                \
     INTEGER_##kind(find_column_dots, NAME)                                                                   \
     OF_##kind(sum_panel, NAME)                                                                               \

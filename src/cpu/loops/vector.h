@@ -60,6 +60,7 @@ INLINE vsword lower_bound(vsword a, vsword b) {
 
 /* The lanes whose numbers have no bit `distance` (1, 2 or 4), of a where they are, and of b in place of a's others;
  * right_lanes: the lanes with that bit, of a in place of b's others, and of b. */
+#define SAME_LANE(lane, distance) (lane)
 #define LEFT_LANE(lane, distance) ((lane) & (distance) ? LANES + (lane) - (distance) : (lane))
 #define RIGHT_LANE(lane, distance) ((lane) & (distance) ? LANES + (lane) : ((lane) + (distance)) % LANES)
 #if VECTOR_NBYTES == 16

@@ -1,0 +1,210 @@
+/* Means, variances and their roots of rows of floats, or of segments: lanes go along each row, and what the lanes have is added
+ * up for as many rows at a time as a vector has lanes.  Rounded and bounded as those of few_rows.h. */
+#ifndef WF_CPU_LOOPS_ROW_QUOTIENTS_H
+#define WF_CPU_LOOPS_ROW_QUOTIENTS_H
+
+#include "cpu/loops/few_rows.h"
+
+/* What is added up, as a constant.  are_f64: every sum of values is an f64, so that nothing is lost. */
+struct powers {
+    bool squares, are_f64;
+};
+
+/* LANES elements, of which so many are left in the row; behind these -0, which adds nothing.  end: what may be read. */
+INLINE vf64 load_left(const unsigned char *x, size_t left, const unsigned char *end) {
+    const vi64 place = {EACH_LANE(SAME_LANE, 0)};
+    unsigned char copy[LANES * sizeof(uword)];
+    if ((size_t)(end - x) < sizeof copy) x = memcpy(memset(copy, 0, sizeof copy), x, left * sizeof(uword));
+    vi64 is_used = place < (int64_t)left;
+    return (vf64)(((vi64)widen(x) & is_used) | ((vi64)-(vf64){0} & ~is_used));
+}
+
+INLINE void add_powers_of(struct few_sums *sums, vf64 x, struct powers powers) {
+    struct pair sum = {sums->value.high + x, {0}};
+    if (!powers.are_f64) sum = two_sum(sums->value.high, x);
+    sums->value.high = sum.high;
+    if (!powers.are_f64 && powers.squares) sums->value.low += sum.low;
+    if (!powers.are_f64 && !powers.squares) add_lost(sums, sum.low);
+    if (powers.squares) add_few_square(sums, x);
+}
+
+/* Field by field, as compilers would clear all of it by a slow instruction. */
+INLINE struct few_sums start_powers(vf64 x, struct powers powers) {
+    const vf64 none = {0};
+    struct few_sums sums;
+    sums.value.high = x;
+    sums.value.low = sums.square.high = sums.square.low = sums.bound = none;
+    sums.lost = (vi64)none;
+    if (powers.squares) start_few_square(&sums);
+    return sums;
+}
+
+INLINE struct few_sums powers_of_row(struct row row, const unsigned char *end, struct powers powers) {
+    const size_t nbytes = LANES * sizeof(uword);
+    const unsigned char *x = row.x;
+    struct few_sums sums = start_powers(row.count < LANES ? load_left(x, row.count, end) : widen(x), powers);
+    size_t i = LANES;
+    for (; i + LANES <= row.count; i += LANES) add_powers_of(&sums, widen(x += nbytes), powers);
+    if (i < row.count) add_powers_of(&sums, load_left(x + nbytes, row.count - i, end), powers);
+    return sums;
+}
+
+INLINE struct few_sums join_powers(const struct few_sums *a, const struct few_sums *b, struct powers powers) {
+    struct few_sums sums = *a;
+    struct pair value = {a->value.high + b->value.high, {0}};
+    if (!powers.are_f64) value = two_sum(a->value.high, b->value.high);
+    sums.value.high = value.high;
+    if (!powers.are_f64 && powers.squares) sums.value.low += b->value.low + value.low;
+    if (!powers.are_f64 && !powers.squares) {
+        sums.bound += b->bound;
+        add_lost(&sums, b->value.low);
+        add_lost(&sums, value.low);
+    }
+    if (!powers.squares) return sums;
+    struct pair square = two_sum(a->square.high, b->square.high);
+    sums.square = (struct pair){square.high, a->square.low + b->square.low + square.low};
+    return sums;
+}
+
+typedef vf64 lanes_function(vf64 a, vf64 b, int distance);
+
+/* Some lanes of both, of what is added up: what is not stays 0. */
+INLINE struct few_sums lanes_of_sums(const struct few_sums *a, const struct few_sums *b, int distance, struct powers powers,
+                                     lanes_function *lanes) {
+    struct few_sums sums = start_powers(lanes(a->value.high, b->value.high, distance), (struct powers){false, true});
+    if (!powers.are_f64) sums.value.low = lanes(a->value.low, b->value.low, distance);
+    if (!powers.are_f64 && !powers.squares) sums.bound = lanes(a->bound, b->bound, distance);
+    if (!powers.squares) return sums;
+    sums.square.high = lanes(a->square.high, b->square.high, distance);
+    sums.square.low = lanes(a->square.low, b->square.low, distance);
+    return sums;
+}
+
+/* Each row's lanes, added up in the lane of its number. */
+INLINE struct few_sums join_rows_of_powers(struct few_sums rows[LANES], struct powers powers) {
+    UNROLLED
+    for (int distance = 1; distance < LANES; distance *= 2) {
+        UNROLLED
+        for (int r = 0; r < LANES; r += 2 * distance) {
+            const struct few_sums *a = &rows[r], *b = &rows[r + distance];
+            struct few_sums left = lanes_of_sums(a, b, distance, powers, left_lanes);
+            struct few_sums right = lanes_of_sums(a, b, distance, powers, right_lanes);
+            rows[r] = join_powers(&left, &right, powers);
+        }
+    }
+    return rows[0];
+}
+
+/* The means of sums that may be inexact: a lane fails there unless all that it may be is rounded alike. */
+INLINE vf64 mean_within(struct few_sums *sums, const struct lane_quotient *asked) {
+    vf64 n = asked->divisor;
+    struct pair mean = quotient_of(two_sum(sums->value.high, sums->value.low), n);
+    vf64 width = sums->bound * (1 + 0x1p-40) / n + magnitude_of_f64(mean.high) * 0x1p-97;
+    sums->lost |= ~(vi64)(magnitude_of_f64(mean.high) >= 0x1p-900);
+    if (!IS_F64) {
+        width += magnitude_of_f64(mean.high) * 0x1p-51;
+        sums->lost |= differ(mean.high - width, mean.high + width);
+        return mean.high;
+    }
+    sums->lost |= ~(vi64)(mean.high + (mean.low - width) == mean.high + (mean.low + width));
+    return mean.high + mean.low;
+}
+
+INLINE bool any_lane_set(vi64 lanes) {
+    int64_t any = 0;
+    for (int lane = 0; lane < LANES; lane++) any |= lanes[lane];
+    return any;
+}
+
+INLINE vf64 row_quotient(struct few_sums *sums, const struct lane_quotient *asked, struct powers powers) {
+    if (powers.squares) return variance_of(sums, asked);
+    if (powers.are_f64) return mean_of(sums, asked);
+    if (!IS_F64 || any_lane_set((vi64)(sums->bound != 0))) return mean_within(sums, asked);
+    return mean_of_pair(&sums->lost, sums->value, asked->divisor, asked->is_power);
+}
+
+/* Results that no bound decides: of equal elements, and the root of two's variance, half of what they differ by. */
+static bool find_plainly(rounded *result, struct row row, double divisor, const struct wf_quotient *asked) {
+    unsigned char copy[LANES * sizeof(uword)] = {0};
+    storage stored[LANES];
+    bool squares = asked->parts & WF_PART_SQUARES, is_half = asked->is_root && row.count == 2 && divisor == 4;
+    if (row.count == 0) return false;
+    memcpy(copy, row.x, sizeof(uword));
+    if (is_half) memcpy(copy + sizeof(uword), row.x + sizeof(uword), sizeof(uword));
+    for (size_t i = 1; !is_half && i < row.count; i++)
+        if (bits_at(row.x, i) != bits_at(row.x, 0)) return false;
+    vf64 x = widen(copy), found = squares ? x - x : x;
+    if (is_half) found = magnitude_of_f64((x - swapped_lanes(x, 1)) * 0.5);
+    found = round_to_element(found);
+    store_elements(stored, found);
+    *result = stored[0];
+    return found[0] - found[0] == 0 && !(is_half && found[0] < 0x1p-900);
+}
+
+/* Of at most LANES rows from the first on. */
+INLINE void find_some_quotients(rounded *results, bool *has_failed, const struct wf_rows *rows, size_t first,
+                                const unsigned char *end, const struct wf_quotient *asked, struct powers powers) {
+    const size_t taken = rows->rows - first < LANES ? rows->rows - first : LANES;
+    const struct lane_quotient lanes = quotient_at(asked, first);
+    struct few_sums sums[LANES];
+    for (size_t r = 0; r < taken; r++) sums[r] = powers_of_row(row_at(rows, first + r), end, powers);
+    for (size_t r = taken; r < LANES; r++) sums[r] = start_powers((vf64){0}, powers);
+    struct few_sums all = join_rows_of_powers(sums, powers);
+    vf64 found = round_to_element(row_quotient(&all, &lanes, powers));
+    vi64 lost = all.lost | (vi64)(found - found);
+    store_elements(results + first, found);
+    for (size_t r = 0; r < taken; r++) {
+        has_failed[first + r] = lost[r];
+        if (lost[r]) has_failed[first + r] = !find_plainly(&results[first + r], row_at(rows, first + r), lanes.divisor[r], asked);
+    }
+}
+
+INLINE void find_quotients_of(rounded *results, bool *has_failed, const struct wf_rows *rows, const struct wf_quotient *asked,
+                              struct powers powers) {
+    const struct row one = row_at(rows, 0), last = row_at(rows, rows->rows - 1), far = last.x > one.x ? last : one;
+    const unsigned char *end = far.x + far.count * sizeof(uword);
+    for (size_t r = 0; r < rows->rows; r += LANES) find_some_quotients(results, has_failed, rows, r, end, asked, powers);
+}
+
+/* What is asked for is a constant in each. */
+APART void find_row_means(rounded *results, bool *has_failed, const struct wf_rows *rows, const struct wf_quotient *asked) {
+    find_quotients_of(results, has_failed, rows, asked, (struct powers){false, false});
+}
+
+APART void find_row_variances(rounded *results, bool *has_failed, const struct wf_rows *rows, const struct wf_quotient *asked) {
+    find_quotients_of(results, has_failed, rows, asked, (struct powers){true, false});
+}
+
+/* Of types shorter than f64 whose range is not too wide. */
+APART void find_near_row_means(rounded *results, bool *has_failed, const struct wf_rows *rows, const struct wf_quotient *asked) {
+    find_quotients_of(results, has_failed, rows, asked, (struct powers){false, true});
+}
+
+APART void find_near_row_variances(rounded *results, bool *has_failed, const struct wf_rows *rows,
+                                   const struct wf_quotient *asked) {
+    find_quotients_of(results, has_failed, rows, asked, (struct powers){true, true});
+}
+
+/* Whether every sum of as many elements as a row may have is an f64. */
+static bool are_row_sums_f64(const struct wf_rows *rows) {
+    const int sum_bits = 11;
+    if (IS_F64) return false;
+    struct magnitudes found = magnitudes_of_rows(rows);
+    struct range range = range_of(found);
+    return found.max < INFINITY_BITS && range.top - range.low <= 53 - sum_bits;
+}
+_Static_assert(WF_ROW_COUNT_MAX <= 1 << 11, "sums of rows have more bits");
+
+wf_row_quotients_function WF_LOOPS_NAME(find_row_quotients, TYPE, TIER);
+
+void WF_LOOPS_NAME(find_row_quotients, TYPE, TIER)(const struct wf_rows *rows, const struct wf_quotient *asked, void *results,
+                                                   bool *has_failed) {
+    const bool are_f64 = are_row_sums_f64(rows), squares = asked->parts & WF_PART_SQUARES;
+    if (are_f64)
+        (squares ? find_near_row_variances : find_near_row_means)(results, has_failed, rows, asked);
+    else
+        (squares ? find_row_variances : find_row_means)(results, has_failed, rows, asked);
+    forget_rounding();
+}
+
+#endif

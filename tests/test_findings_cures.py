@@ -1,0 +1,215 @@
+"""What is said of wrong kernels of every kind: each fault once, at its line, with its cure."""
+
+import re
+
+import pytest
+
+from finding_helpers import WRONG, line_of, nvrtc  # noqa: F401
+from inspect_helpers import inspected
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", WRONG)
+def test_a_finding_names_its_cure(name, write):
+    source, arguments, kind, said = WRONG[name]
+    finding, = inspected(write("wrong.cu", source), *arguments, status=3)["findings"]
+    lines = {marked: line_of(source, marked) for marked in re.findall(r"// (\w+)$", source, re.MULTILINE)}
+    assert (finding["kind"], finding["line"]) == (kind, lines["here"])
+    assert said.format(**lines) in finding["message"]
+
+
+STUDENTS = {
+    "off by one": ("""__global__ void add(const float *a, const float *b, float *c, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i <= n)
+        c[i] = a[i] + b[i];
+}
+""", "--block 128 --grid 8 --arg f32[1000]=iota --arg f32[1000]=iota --arg f32[1000] --arg i32:1000",
+        [("bounds", 5, "(index 1000 of `b`, float[1000])")]),
+    "a border": ("""__global__ void blur(const float *in, float *out, int w, int h)
+{
+    int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+    float s = 0;
+    for (int dy = -1; dy <= 1; dy++)
+        for (int dx = -1; dx <= 1; dx++)
+            s += in[(y + dy) * w + x + dx];
+    out[y * w + x] = s / 9;
+}
+""", "--block 16,16 --grid 2,2 --arg f32[1024]=iota --arg f32[1024] --arg i32:32 --arg i32:32",
+        [("bounds", 7, "(index -33 of `in`, float[1024])")]),
+    "tiles": ("""#define T 16
+__global__ void matmul(const float *a, const float *b, float *c, int n)
+{
+    __shared__ float as[T][T], bs[T][T];
+    int row = blockIdx.y * T + threadIdx.y, col = blockIdx.x * T + threadIdx.x;
+    float sum = 0;
+    for (int t = 0; t < n / T; t++) {
+        as[threadIdx.y][threadIdx.x] = a[row * n + t * T + threadIdx.x];
+        bs[threadIdx.y][threadIdx.x] = b[(t * T + threadIdx.y) * n + col];
+        __syncthreads();
+        for (int k = 0; k < T; k++)
+            sum += as[threadIdx.y][k] * bs[k][threadIdx.x];
+    }
+    c[row * n + col] = sum;
+}
+""", "--block 16,16 --grid 2,2 --arg f32[1024]=iota --arg f32[1024]=iota --arg f32[1024] --arg i32:32",
+        [("race", None, "no __syncthreads() between line 12 and line 8"), ("race", None, "no __syncthreads() between line 12 and line 9")]),
+    "a histogram": ("""__global__ void histo(const int *in, int *bins, int n)
+{
+    __shared__ int own[16];
+    if (threadIdx.x < 16) own[threadIdx.x] = 0;
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) atomicAdd(&own[in[i] & 15], 1);
+    __syncthreads();
+    if (threadIdx.x < 16) bins[threadIdx.x] += own[threadIdx.x];
+}
+""", "--block 128 --grid 4 --arg i32[512]=iota --arg i32[16]=zeros --arg i32:512",
+        [("race", 8, "no atomic operation such as atomicAdd() at line 8"), ("race", 6, "no __syncthreads() between line 4 and line 6")]),
+    "an early return": ("""__global__ void scale(const float *in, float *out, int n)
+{
+    __shared__ float s[128];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    s[threadIdx.x] = in[i];
+    __syncthreads();
+    out[i] = s[blockDim.x - 1 - threadIdx.x];
+}
+""", "--block 128 --grid 2 --arg f32[200]=iota --arg f32[200] --arg i32:200",
+        [("uninitialised", 8, "shared memory is undefined when a block begins")]),
+    "a barrier in a branch": ("""__global__ void sum(const int *in, int *out)
+{
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = in[t];
+    __syncthreads();
+    for (int k = 32; k > 0; k /= 2)
+        if (t < k) {
+            s[t] += s[t + k];
+            __syncthreads();
+        }
+    if (t == 0) *out = s[0];
+}
+""", "--block 64 --arg i32[64]=ones --arg i32[1]",
+        [("barrier", 10, "threads 0-15 wait at line 10; 16-31 skipped it at line 8; 32-63 have ended")]),
+    "a scan in place": ("""__global__ void scan(const int *in, int *out, int n)
+{
+    __shared__ int s[128];
+    int t = threadIdx.x;
+    s[t] = t < n ? in[t] : 0;
+    __syncthreads();
+    for (int d = 1; d < 128; d *= 2) {
+        if (t >= d) s[t] += s[t - d];
+        __syncthreads();
+    }
+    if (t < n) out[t] = s[t];
+}
+""", "--block 128 --arg i32[100]=ones --arg i32[100] --arg i32:100",
+        [("race", 8, "no __syncthreads() between the load and the store of line 8")]),
+    "a shuffle at the end": ("""__global__ void warpsum(const int *in, int *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        int v = in[i];
+        for (int d = 16; d > 0; d /= 2)
+            v += __shfl_down_sync(0xffffffff, v, d);
+        if (threadIdx.x % 32 == 0) atomicAdd(out, v);
+    }
+}
+""", "--block 64 --grid 2 --arg i32[100]=ones --arg i32[1]=zeros --arg i32:100",
+        [("shuffle", 7, "of the warp only lanes 0-3 are here: let all that the mask names come")]),
+    "a tree of fewer": ("""__global__ void maxi(const float *in, float *out, int n)
+{
+    __shared__ float s[128];
+    int t = threadIdx.x;
+    if (t < n) s[t] = in[t];
+    __syncthreads();
+    for (int k = 64; k > 0; k /= 2) {
+        if (t < k) s[t] = fmaxf(s[t], s[t + k]);
+        __syncthreads();
+    }
+    if (t == 0) *out = s[0];
+}
+""", "--block 128 --arg f32[100]=iota --arg f32[1] --arg i32:100",
+        [("uninitialised", 8, "at byte 400, which has not been written")]),
+    "a sum without atomics": ("""__global__ void dot(const float *a, const float *b, float *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) *out += a[i] * b[i];
+}
+""", "--block 128 --grid 2 --arg f32[256]=iota --arg f32[256]=ones --arg f32[1]=zeros --arg i32:256",
+        [("race", 4, "no atomic operation such as atomicAdd() at line 4")]),
+    "vectors at any address": ("""__global__ void copy4(const float *in, float *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float4 v = *(const float4 *)(in + i);
+    *(float4 *)(out + i) = v;
+}
+""", "--block 64 --arg f32[64]=iota --arg f32[64] --arg i32:64",
+        [("misaligned", None, "which is not a multiple of 16 (index 1 of `in`, float[64])")]),
+    "a step of 0": ("""__global__ void stride(const float *in, float *out, int n, int step)
+{
+    float s = 0;
+    for (int i = threadIdx.x; i < n; i += step) s += in[i];
+    out[threadIdx.x] = s;
+}
+""", "--block 32 --arg f32[64]=iota --arg f32[32] --arg i32:64 --arg i32:0",
+        [("runaway", 4, "lanes 0-31 of warp 0 are in a loop that never ends")]),
+    "a reversal in place": ("""__global__ void rev(int *a, int n)
+{
+    int i = threadIdx.x;
+    a[i] = a[n - 1 - i];
+}
+""", "--block 64 --arg i32[64]=iota --arg i32:64",
+        [("race", 4, "no __syncthreads() between the load and the store of line 4 (index 31 of `a`, int[64])")]),
+    "a barrier for the grid": ("""__device__ int count;
+__global__ void twostep(float *a, float *b, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    a[i] = i;
+    __syncthreads();
+    b[i] = a[(i + 1) % n];
+}
+""", "--block 64 --grid 4 --arg f32[256] --arg f32[256] --arg i32:256",
+        [("race", None, "a second launch")]),
+    "volatile": ("""__global__ void sum(const float *in, float *out)
+{
+    __shared__ volatile float s[64];
+    int t = threadIdx.x;
+    s[t] = in[t] + in[t + 64];
+    __syncthreads();
+    if (t < 32) {
+        s[t] += s[t + 32];
+        s[t] += s[t + 16];
+        s[t] += s[t + 8];
+        s[t] += s[t + 4];
+        s[t] += s[t + 2];
+        s[t] += s[t + 1];
+    }
+    if (t == 0) *out = s[0];
+}
+""", "--block 64 --arg f32[128]=ones --arg f32[1]",
+        [("race", None, "no __syncwarp() between line 8 and line 9; nor at the other accesses of lines 8 to 13, of which 10 pairs race")]),
+    "half a halo": ("""__global__ void stencil(const float *in, float *out, int n)
+{
+    __shared__ float s[66];
+    int i = blockIdx.x * 64 + threadIdx.x, t = threadIdx.x + 1;
+    s[t] = i < n ? in[i] : 0;
+    if (threadIdx.x == 0) s[0] = i > 0 ? in[i - 1] : 0;
+    __syncthreads();
+    if (i < n) out[i] = s[t - 1] + s[t] + s[t + 1];
+}
+""", "--block 64 --grid 2 --arg f32[128]=iota --arg f32[128] --arg i32:128",
+        [("uninitialised", 8, "at byte 260, which has not been written")]),
+}
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", STUDENTS)
+def test_what_students_write_is_told_once_with_its_line_and_cure(name, write):
+    source, arguments, told = STUDENTS[name]
+    findings = inspected(write("student.cu", source), *arguments.split(), status=3)["findings"]
+    assert len(findings) == len(told)
+    for kind, line, said in told:
+        assert any(finding["kind"] == kind and said in finding["message"] and (line is None or finding["line"] == line)
+                   for finding in findings), (kind, said)

@@ -1,0 +1,157 @@
+"""What findings call the places in memory that they speak of: arrays and elements, as the source has them."""
+
+import re
+
+import pytest
+
+from finding_helpers import line_of, nvrtc  # noqa: F401
+from inspect_helpers import inspected
+
+UNWRITTEN = """__global__ void f(float *out, int n) {
+    __shared__ double other[8];
+    __shared__ float tile[256];
+    extern __shared__ int more[];
+    other[threadIdx.x % 8] = 1;
+    if (threadIdx.x != 37) tile[threadIdx.x] = n;
+    __syncthreads();
+    out[threadIdx.x] = tile[threadIdx.x] + other[0]; // one
+    if (threadIdx.x < 4) out[threadIdx.x] += more[threadIdx.x + 2]; // dynamic
+}
+"""
+
+
+def test_unwritten_shared_memory_is_told_by_array_and_element(write):
+    findings = inspected(write("unwritten.cu", UNWRITTEN), "--block", 256, "--shared", 64, "--arg", "f32[256]", "--arg", "i32:4",
+                         status=3)["findings"]
+    findings.sort(key=lambda finding: finding["line"])
+    assert [(finding["kind"], finding["line"]) for finding in findings] == [
+        ("uninitialised", line_of(UNWRITTEN, name)) for name in ("one", "dynamic")]
+    assert [finding["message"].split(": ")[-1] for finding in findings] == [
+        f"shared memory is undefined when a block begins ({element})" for element in
+        ("index 37 of `tile`, float[256]", "index 2 of `more`, int[16]")]
+
+
+def test_a_race_in_shared_memory_is_told_by_array_and_element(write):
+    source = UNWRITTEN.replace("    __syncthreads();\n", "").replace("tile[threadIdx.x] + other", "tile[255 - threadIdx.x] + other")
+    findings = inspected(write("race.cu", source), "--block", 256, "--shared", 64, "--arg", "f32[256]", "--arg", "i32:4",
+                         status=3)["findings"]
+    race = next(finding for finding in findings if finding["kind"] == "race" and "`tile`" in finding["message"])
+    byte, index = re.search(r"at byte (\d+) \(index (\d+) of `tile`, float\[256\]\) races with the", race["message"]).groups()
+    assert (int(byte) - int(index) * 4) in (0, 64)  # `other` may lie before it
+
+
+# Kernels of which one element of `t` is out of bounds, or raced for; `t` as it is told.
+ARRAYS = {
+    "constants of all kinds": ("""#define DEEP 2
+constexpr int WIDE = 1 << 5;
+__global__ void f(const float *in, float *out) {
+    __shared__ float one[4], t[DEEP][2 * DEEP][WIDE];
+    int lane = threadIdx.x;
+    t[lane / 32 + 1][3][lane % 32] = in[lane];
+    out[lane] = t[0][3][lane % 32] + one[0];
+}""", "(`t[2][3][0]`, float[2][4][32])"),
+    "a template's extent": ("""template <int ROWS> __global__ void f(const float *in, float *out) {
+    __shared__ double t[ROWS][8];
+    t[threadIdx.x / 8][threadIdx.x % 8] = in[threadIdx.x];
+    out[threadIdx.x] = t[0][0];
+}
+template __global__ void f<4>(const float *, float *);""", "(`t[4][0]`, double[4][8])"),
+    "vectors": ("""__global__ void f(const float *in, float *out) {
+    __shared__ float4 t[60];
+    t[threadIdx.x].x = in[threadIdx.x];
+    out[threadIdx.x] = t[0].x;
+}""", "(index 60 of `t`, float4[60])"),
+    "extents that differ": ("""__global__ void f(const float *in, float *out) {
+    __shared__ float t[4][8];
+    t[threadIdx.x / 8][threadIdx.x % 8] = in[threadIdx.x];
+    out[threadIdx.x] = t[0][0];
+}
+__device__ void other() { __shared__ float t[8][4]; t[0][0] = 0; }""", "(index 32 of `t`, float[32])"),
+    "extents that are not known": ("""template <int N> __global__ void f(const float *in, float *out) {
+    __shared__ float t[N][N + 1];
+    t[threadIdx.x / 5][threadIdx.x % 5] = in[threadIdx.x];
+    out[threadIdx.x] = t[0][0];
+}
+template __global__ void f<4>(const float *, float *);""", "(index 20 of `t`, float[20])"),
+    "before the first": ("""__global__ void f(const float *in, float *out) {
+    __shared__ float t[4][8];
+    int i = threadIdx.x - 1;
+    t[0][i] = in[threadIdx.x];
+    out[threadIdx.x] = t[0][0];
+}""", "(index -1 of `t`, float[4][8])"),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_an_element_is_told_as_the_source_has_its_array(name, write):
+    source, element = ARRAYS[name]
+    findings = inspected(write("arrays.cu", source), "--block", 64, "--arg", "f32[64]=iota", "--arg", "f32[64]", status=3)["findings"]
+    assert [finding["message"].endswith(element) for finding in findings if finding["kind"] == "bounds"] == [True]
+
+
+CARVED = """struct both { float one[32], other[32]; };
+extern __shared__ float pool[];
+__global__ void f(float *out, int n, int which) {
+    __shared__ both fields;
+    __shared__ float a[32], b[32];
+    __shared__ alignas(16) unsigned char raw[256];
+    int t = threadIdx.x;
+    float *first = pool, *second = pool + n, *chosen = which ? a : b, *words = (float *)raw;
+    first[t] = fields.one[t] = fields.other[t] = a[t] = b[t] = t;
+    second[t] = first[t + 0 * n];
+    words[t] = words[t + 32] = 1;
+    __syncwarp();
+    if (t < 16) ((float4 *)raw)[t].x = 1;
+    __syncwarp();
+    chosen += t;
+    *chosen += 1;
+    for (int k = 0; k < 4; k++, chosen = chosen == a + t ? b + t : a + t) *chosen += words[t] + second[t];
+    __syncthreads();
+    out[t] = fields.one[31 - t] + fields.other[t] + chosen[0] + pool[n + t] + pool[t];
+}
+"""
+
+
+def test_arrays_that_a_kernel_carves_or_chooses_are_within_bounds(write):
+    for which in (0, 1):
+        report = inspected(write("carved.cu", CARVED), "--shared", 256, "--arg", "f32[32]", "--arg", "i32:32", "--arg", f"i32:{which}")
+        assert report["findings"] == []
+
+
+# Kernels that race for a variable of the module, or leave it; what it is called.
+VARIABLES = {
+    "one number": ("""__device__ unsigned total = 7;
+__global__ void f(int *out, int i) { total = total + threadIdx.x; }
+""", "race", r"\(`total`\) races with the"),
+    "an array": ("""__device__ float table[2][32];
+__device__ float first(const float *table) { return table[0]; }
+__global__ void f(int *out, int i) { table[1][threadIdx.x & 3] += first(table[0]); }
+""", "race", r"\(`table\[1\]\[\d\]`, float\[2\]\[32\]\) races with the"),
+    "of a namespace, private": ("""namespace shop { static __device__ float2 pairs[8]; }
+__global__ void f(int *out, int i) { shop::pairs[5].y += 1; }
+""", "race", r"\(index 5 of `pairs`, float2\[8\]\) races with the"),
+    "structs": ("""struct entry { int key, count; };
+__device__ entry entries[4];
+__global__ void f(int *out, int i) { entries[1].count += 1; }
+""", "race", r"\(index 3 of `entries`, 8 elements of 4 bytes\) races with the"),
+    "behind its end": ("""__device__ int other;
+__device__ double sums[60];
+__global__ void f(int *out, int i) { out[threadIdx.x] = sums[threadIdx.x] + other; }
+""", "bounds", r"byte 480 of an allocation of 480 \(index 60 of `sums`, double\[60\]\)$"),
+    "before its begin": ("""__device__ int other[4], lock;
+__global__ void f(int *out, int i) { out[threadIdx.x] = atomicAdd(&lock + i, other[0]); }
+""", "bounds", r"\(index -1 of `lock`, int\[1\]\)$"),
+    "constants": ("""__constant__ float weights[48];
+__global__ void f(int *out, int i) { out[threadIdx.x] = weights[threadIdx.x]; }
+""", "bounds", r"\(index 48 of `weights`, float\[48\]\)$"),
+    "a flag that nobody sets": ("""__device__ volatile int flags[4];
+__global__ void f(int *out, int i) { while (!flags[2]) ; }
+""", "runaway", r"it reads global memory at 0x[0-9a-f]+ \(index 2 of `flags`, int\[4\]\)$"),
+}
+
+
+@pytest.mark.parametrize("name", VARIABLES)
+def test_variables_of_the_module_are_told_by_name_and_index(name, write):
+    source, kind, said = VARIABLES[name]
+    finding, = inspected(write("variables.cu", source), "--block", 64, "--arg", "i32[64]", "--arg", "i32:-1", status=3)["findings"]
+    assert finding["kind"] == kind and re.search(said, finding["message"]), finding["message"]

@@ -1,0 +1,191 @@
+"""What is said of races: one fault is one finding, which names the strongest order that is missing."""
+
+import re
+
+import pytest
+
+from finding_helpers import TREE_BY_MODULO, line_of, nvrtc  # noqa: F401
+from inspect_helpers import inspected
+
+TREE = """__global__ void sum(const float *in, float *out) {
+    __shared__ float s[256];
+    int t = threadIdx.x;
+    s[t] = in[t]; // store
+    for (int k = 128; k > 0; k /= 2) {
+        if (t < k) s[t] += s[t + k]; // load
+        __syncthreads();
+    }
+    if (t == 0) out[0] = s[0];
+}
+"""
+MATMUL = """#define T 16
+__global__ void matmul(const float *a, const float *b, float *c, int n) {
+    __shared__ float as[T][T], bs[T][T];
+    int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * T + y, col = blockIdx.x * T + x;
+    float sum = 0;
+    for (int k = 0; k < n; k += T) {
+        as[y][x] = a[row * n + k + x]; // first
+        bs[y][x] = b[(k + y) * n + col]; // second
+        __syncthreads();
+        for (int i = 0; i < T; i++)
+            sum += as[y][i] * bs[i][x]; // use
+    }
+    c[row * n + col] = sum;
+}
+"""
+TAIL = """__global__ void tail(const int *in, int *out) {
+    __shared__ volatile int s[64];
+    int t = threadIdx.x;
+    s[t] = in[t];
+    __syncthreads();
+    if (t < 32) {
+        s[t] += s[t + 16]; // one
+        s[t] += s[t + 8]; // two
+    }
+    out[t] = s[t];
+}
+"""
+
+
+def test_a_read_before_the_barrier_is_the_race_that_it_is(write):
+    path, lines = write("tree.cu", TREE), (line_of(TREE, "store"), line_of(TREE, "load"))
+    for schedule in ("lockstep", "split", "random:2"):
+        report = inspected(path, "--block", 256, "--arg", "f32[256]=ones", "--arg", "f32[1]", "--schedule", schedule,
+                           status=3)
+        assert not report["stopped"]
+        race, = report["findings"]
+        assert (race["kind"], race["missing"]) == ("race", "__syncthreads()")
+        assert sorted((race["line"], race["other"]["line"])) == sorted(lines)
+        assert race["message"].endswith(": no __syncthreads() between line {} and line {}".format(*lines))
+    # Each of 128 reads what one of 128 others writes.
+    assert race["threads"] > 128 and report["counts"]["uninitialised_reads"] > 0
+
+
+def test_what_nothing_writes_stays_a_finding_beside_a_race(write):
+    source = TREE.replace("s[t] = in[t];", "if (t < 200) s[t] = in[t];")
+    report = inspected(write("tree.cu", source), "--block", 256, "--arg", "f32[256]=ones", "--arg", "f32[1]", status=3)
+    assert sorted(finding["kind"] for finding in report["findings"]) == ["race", "uninitialised"]
+
+
+def test_one_fault_is_one_finding_for_each_pair_of_lines(write):
+    report = inspected(write("matmul.cu", MATMUL), "--block", "16,16", "--grid", "2,2", "--arg", "f32[1024]=iota", "--arg",
+                       "f32[1024]=iota", "--arg", "f32[1024]", "--arg", "i32:32", status=3)
+    use = line_of(MATMUL, "use")
+    said = [finding["message"].split(": ")[-1] for finding in report["findings"]]
+    # Rows of the first tile are read within a warp only, and yet what is missing is the block's barrier.
+    assert sorted(said) == [f"no __syncthreads() between line {use} and line {line_of(MATMUL, name)}"
+                            for name in ("first", "second")]
+    assert max(finding["threads"] for finding in report["findings"]) == 256
+
+
+def test_lanes_of_a_last_warp_lack_syncwarp(write):
+    report = inspected(write("tail.cu", TAIL), "--block", 64, "--arg", "i32[64]=iota", "--arg", "i32[64]", status=3)
+    one, two = line_of(TAIL, "one"), line_of(TAIL, "two")
+    finding, = report["findings"]  # one fault: pairs that share lines are told as one
+    assert finding["message"].endswith(f"no __syncwarp() between the load and the store of line {one}; nor at the other accesses "
+                                       f"of lines {one} to {two}, of which 3 pairs race")
+    assert finding["missing"] == "__syncwarp()" and finding["threads"] == 32
+    assert (finding["pairs"], finding["from_line"], finding["to_line"]) == (3, one, two)
+
+
+def test_steps_that_race_with_themselves_are_one_fault_and_others_stay_apart(write):
+    """A barrier between the steps, none within them; further down lies another fault."""
+    steps = "".join(f"    s[t] += s[t + {step}];\n    __syncwarp(); // {step}\n" for step in (4, 2, 1))
+    source = ("__global__ void f(int *out) {\n    __shared__ int s[64];\n    int t = threadIdx.x;\n    s[t] = s[t + 32] = t;\n"
+              f"    __syncwarp();\n{steps}    out[t] = 0;\n\n    s[t] += s[t ^ 1]; // apart\n    __syncwarp();\n    out[t] = s[t];\n}}\n")
+    report = inspected(write("steps.cu", source), "--arg", "i32[32]", status=3)
+    one, apart = line_of(source, "4") - 1, line_of(source, "apart")
+    told = {(finding["line"], finding["to_line"], finding["pairs"]) for finding in report["findings"]}
+    assert told == {(one, one + 4, 3), (apart, apart, 1)}
+    assert all(finding["missing"] == "__syncwarp()" for finding in report["findings"])
+
+
+FENCES = {
+    "one that the reader lacks": ("""__global__ void f(int *data, int *flag, int *out) {
+    if (blockIdx.x == 1) {
+        *data = 42; // written
+        __threadfence();
+        atomicExch(flag, 1);
+    } else {
+        while (atomicAdd(flag, 0) == 0) { } // told
+        *out = *data; // here
+    }
+}
+""", "a __threadfence() between line {written} and the atomic that tells of it, and one between line {told}, which reads that, "
+    "and line {here} (index 0 of `data`, int[2])"),
+    "behind a barrier": ("""__global__ void f(int *data, int *flag, int *out) {
+    __shared__ int number;
+    data[blockIdx.x] = 42; // written
+    number = atomicAdd(flag, 1); // told
+    __syncthreads();
+    if (number) *out = data[0] + data[1]; // here
+}
+""", "a __threadfence() between line {written} and the atomic that tells of it, and one between line {told}, which reads that, "
+    "and line {here} (index"),
+    "a plain flag": ("""__global__ void f(int *data, int *flag, int *out) {
+    if (blockIdx.x == 0) *data = 42; // written
+    else *out = *data; // here
+}
+""", "behind line {written} a __threadfence() and an atomic that tells of it, before line {here} an atomic that reads that and a "
+    "__threadfence(); or a second launch"),
+    "a lock": ("""__global__ void f(int *data, int *flag, int *out) {
+    while (atomicCAS(flag, 0, 1) != 0) { }
+    *data += 1; // here
+    atomicExch(flag, 0);
+}
+""", "no __threadfence() between the atomic that takes the lock and line {here}, and before it is freed"),
+    "sums of blocks": ("""__global__ void f(int *data, int *flag, int *out) {
+    data[0] += blockIdx.x; // here
+}
+""", "no atomic operation such as atomicAdd() at line {here}, where threads read, change and write"),
+    "a neighbour's": ("""__global__ void f(int *data, int *flag, int *out) {
+    data[blockIdx.x] = 42; // here
+    __syncthreads();
+    if (data[(blockIdx.x + 1) % gridDim.x] == 7) out[0] = 1; // read
+}
+""", "behind line {here} a __threadfence() and an atomic that tells of it, before line {read} an atomic that reads that and a "),
+    "one result of all": ("""__global__ void f(int *data, int *flag, int *out) {
+    *out = blockIdx.x; // here
+}
+""", "blocks overwrite each other's result: an element for each block, or an atomic such as atomicAdd()"),
+}
+
+
+@pytest.mark.parametrize("schedule", ["lockstep", "split", "random:1"])
+@pytest.mark.parametrize("name", FENCES)
+def test_two_blocks_are_told_their_fences_once(name, schedule, write):
+    source, said = FENCES[name]
+    report = inspected(write("blocks.cu", source), "--grid", 2, "--block", 1, "--schedule", schedule, "--arg", "i32[2]=zeros",
+                       "--arg", "i32[1]=zeros", "--arg", "i32[1]", status=3)
+    finding, = report["findings"]
+    lines = {marked: line_of(source, marked) for marked in re.findall(r"// (\w+)$", source, re.MULTILINE)}
+    assert finding["kind"] == "race" and lines["here"] in (finding["line"], finding["other"]["line"])
+    assert said.format(**lines) in finding["message"]
+
+
+def test_a_read_before_the_barrier_is_one_race_in_a_grid_of_any_size(write):
+    """Of each block it is known what became of the words that it read too early."""
+    source = TREE_BY_MODULO.replace("    __syncthreads();\n    for", "    for").replace("int k = 1; k < 256; k *= 2", "int k = 128; k > 0; k /= 2")
+    source = source.replace("t % (2 * k) == 0", "t < k")
+    report = inspected(write("tree.cu", source), "--block", 256, "--grid", 70, "--arg", f"f32[{70 * 256}]=iota", "--arg", "f32[70]", status=3)
+    finding, = report["findings"]
+    assert finding["kind"] == "race" and "no __syncthreads() between line 4 and line 6" in finding["message"]
+    assert report["counts"]["uninitialised_reads"] > 4096
+
+
+def test_threads_that_store_one_result_are_told_so_and_rounds_lack_a_barrier(write):
+    source = """__global__ void f(int *out, int n) {
+    __shared__ int last, s[64];
+    last = threadIdx.x; // last
+    #pragma unroll 1
+    for (int i = 0; i < n; i++)
+        s[(threadIdx.x + i) & 63] = i; // round
+    __syncthreads();
+    out[threadIdx.x] = last + s[threadIdx.x];
+}
+"""
+    findings = inspected(write("stores.cu", source), "--block", 64, "--arg", "i32[64]", "--arg", "i32:4", status=3)["findings"]
+    said = {finding["line"]: finding["message"].split(": ", 1)[1] for finding in findings}
+    assert said == {line_of(source, "last"): "threads overwrite each other's result: an element for each, or one thread that stores it, "
+                                             "or an atomic such as atomicAdd()",
+                    line_of(source, "round"): f"no __syncthreads() between the stores of line {line_of(source, 'round')}"}

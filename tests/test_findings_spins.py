@@ -1,0 +1,396 @@
+"""Loops that never end are told as that, with whom they wait for; those that end are not."""
+
+import json
+import re
+
+import pytest
+
+from cli_helpers import run
+from finding_helpers import line_of, nvrtc  # noqa: F401
+from inspect_helpers import inspected
+
+SPINS = {
+    "each other": ("""__global__ void f(volatile int *flag, int *out) {
+    if (blockIdx.x == 0) {
+        while (*flag != 1) { } // here
+        *flag = 2;
+    } else {
+        while (*flag != 2) { } // other
+        *flag = 1;
+    }
+    out[threadIdx.x] = 1;
+}
+""", ["--grid", 2, "--block", 64], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "barrier": ("""__global__ void f(volatile int *flag, int *out) {
+    if (threadIdx.x < 32) while (*flag == 0) { } // here
+    __syncthreads(); // barrier
+    out[threadIdx.x] = *flag = 1;
+}
+""", ["--block", 64], "other threads of the block wait at the barrier of line {barrier}, which these must reach"),
+    "lanes": ("""__global__ void f(volatile int *flag, int *out) {
+    if (threadIdx.x < 16) while (*flag == 0) { } // here
+    __syncwarp(); // meeting
+    out[threadIdx.x] = *flag = 1;
+}
+""", ["--block", 32], "lanes 16-31 of its warp wait for these at line {meeting}: what changes it must come before that"),
+    "a lock that is kept": ("""__global__ void f(int *lock, int *out) {
+    while (atomicCAS(lock, 0, 1) != 0) { } // here
+    out[threadIdx.x] = 1;
+}
+""", ["--block", 64, "--grid", 2], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "a sleeper": ("""__global__ void f(volatile int *flag, int *out) {
+    for (unsigned ns = 8; *flag == 0; ns = ns < 256 ? 2 * ns : ns) // here
+        __nanosleep(ns);
+    out[threadIdx.x] = 1;
+}
+""", ["--block", 64], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "counts its polls": ("""__global__ void f(volatile int *flag, int *out) {
+    while (*flag == 0) // here
+        out[threadIdx.x] += 1;
+}
+""", ["--grid", 2, "--block", 32], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "counts in shared memory": ("""__global__ void f(volatile int *flag, int *out) {
+    __shared__ volatile int polls[32];
+    polls[threadIdx.x] = 0;
+    while (*flag == 0) // here
+        polls[threadIdx.x] = polls[threadIdx.x] + 1;
+    out[threadIdx.x] = polls[threadIdx.x];
+}
+""", ["--block", 32], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "counts by atomics": ("""__global__ void f(volatile int *flag, int *out) {
+    while (*flag == 0) { // here
+        atomicAdd(out, 1);
+        atomicMax(out + 1, out[2]);
+    }
+}
+""", ["--grid", 2, "--block", 64], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "leaves its rounds for a debugger": ("""__global__ void f(volatile int *flag, int *out) {
+    for (int round = 0; *flag == 0; round++) // here
+        if (threadIdx.x % 2 == 0) out[threadIdx.x] = round;
+}
+""", ["--block", 64], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "counts while others wait": ("""__global__ void f(volatile int *flag, int *out) {
+    if (threadIdx.x < 32) while (*flag == 0) out[1] = out[1] + 1; // here
+    __syncthreads(); // barrier
+    out[threadIdx.x] = *flag = 1;
+}
+""", ["--block", 64], "other threads of the block wait at the barrier of line {barrier}, which these must reach"),
+    "asks a function": ("""__device__ __noinline__ bool is_set(volatile int *flag) { return *flag != 0; } // other
+__global__ void f(volatile int *flag, int *out) {
+    while (!is_set(flag)) { } // here
+    out[threadIdx.x] = 1;
+}
+""", ["--grid", 2, "--block", 64], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "waits in a function": ("""__device__ __noinline__ void wait(int *flag) {
+    while (atomicCAS(flag, 1, 0) == 0) { } // other
+}
+__global__ void f(int *flag, int *out) {
+    wait(flag); // here
+    out[threadIdx.x] = 1;
+}
+""", ["--block", 64], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "of a whole block": ("""__global__ void f(volatile int *flag, int *out) {
+    while (!__syncthreads_or(*flag)) { } // here
+    out[threadIdx.x] = 1;
+}
+""", ["--grid", 2, "--block", 64], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "counted in a block": ("""__global__ void f(volatile int *flag, int *out) {
+    while (__syncthreads_count(*flag == 0) == 64) { } // here
+    out[threadIdx.x] = 1;
+}
+""", ["--block", 64], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "prints": ("""#include <cstdio>
+__global__ void f(volatile int *flag, int *out) {
+    for (int k = 0; *flag == 0; k++) printf("%d\\n", k); // here
+    out[threadIdx.x] = 1;
+}
+""", ["--block", 64], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "not volatile": ("""__global__ void f(const int *flag, int *out) {
+    while (*flag == 0) { } // here
+    out[threadIdx.x] = 1;
+}
+""", ["--block", 32], "(a flag that others set must be volatile or atomic, or it is read once)"),
+}
+
+
+def spin(name, write, *options):
+    """(instructions, message) of the loop that is told."""
+    source, arguments, said = SPINS[name]
+    report = inspected(write("spin.cu", source), *arguments, *options, "--arg", "i32[1]=zeros", "--arg", "i32[64]", status=3)
+    finding = report["findings"][-1]
+    lines = {marked: line_of(source, marked) for marked in re.findall(r"// (\w+)$", source, re.MULTILINE)}
+    assert finding["kind"] == "runaway" and finding["line"] in (lines["here"], lines["here"] + 1, lines.get("other"))
+    assert said.format(**lines) in finding["message"]
+    waits_for = "`lock`, int[1]" if "int *lock" in source else "`flag`, int[1]"
+    assert finding["message"].endswith(f"(index 0 of {waits_for})") or name == "not volatile"
+    return report["instructions"], finding["message"]
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", SPINS)
+def test_a_spin_is_told_long_before_the_limit_with_what_it_needs(name, threads, write):
+    """Half a second on one core; at the limit it would be four million instructions."""
+    instructions, message = spin(name, write, "--threads", threads)
+    assert "in a loop that never ends" in message and instructions < 2_000_000
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("schedule", ["split", "random:1", "random:2", "random:3"])
+@pytest.mark.parametrize("name", SPINS)
+def test_a_spin_is_told_under_every_schedule(name, schedule, write):
+    """Lanes that run apart are told together, and it never takes the whole limit."""
+    instructions, message = spin(name, write, "--schedule", schedule)
+    lanes = re.match(r"lanes? ([0-9, -]+) of warp \d+ (are|is) in a loop that never ends", message)[1].split(", ")
+    count = sum(int(ends[-1]) - int(ends[0]) + 1 for ends in (lane.split("-") for lane in lanes))
+    spinning = {"lanes": 16, "a lock that is kept": 31, "not volatile": 1}.get(name, 32)  # 1: told before the others come
+    spinning = 16 if name == "leaves its rounds for a debugger" else spinning
+    assert spinning <= count <= 32 and instructions < 4_000_000
+
+
+STEPS = {
+    "of a parameter": ("for (int k = 0; k < 100; k += step) out[k] = 1;", "0"),
+    "of a stride": ("for (int s = threadIdx.x; s >= 0; s /= 2) out[s] = 1;", "1"),
+    "of a float": ("for (float x = 1; x < 1e9f; x += step * 0.25f) out[0] = x;", "0"),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_step_of_0_is_no_matter_of_volatile(name, write):
+    loop, step = STEPS[name]
+    source = f"__global__ void f(float *out, int step) {{\n    {loop} // here\n}}\n"
+    findings = inspected(write("step.cu", source), "--block", 32, "--arg", "f32[100]", "--arg", f"i32:{step}", status=3)["findings"]
+    finding, = [finding for finding in findings if finding["kind"] == "runaway"]
+    assert finding["line"] == 2 and "volatile" not in finding["message"]
+    assert "a step of 0, say, or a condition that nothing in the loop changes" in finding["message"]
+
+
+def test_polls_of_a_loop_that_never_ends_are_no_matter_of_contention(write):
+    path = write("polls.cu", "__device__ int gate[4];\n__global__ void f(int *out) { while (!atomicAdd(&gate[2], 0)) ; *out = 1; }\n")
+    report = inspected(path, "--block", 64, "--arg", "i32[1]", status=3)
+    assert [finding["kind"] for finding in report["findings"]] == ["runaway"] and report["advice"] == []
+
+
+def test_a_flag_that_is_read_once_is_told_so(write):
+    source = "__global__ void f(const int *__restrict__ flag, int *out) {\n    while (*flag == 0) { }\n    out[0] = 1;\n}\n"
+    finding, = inspected(write("once.cu", source), "--block", 32, "--arg", "i32[1]=zeros", "--arg", "i32[1]", status=3)["findings"]
+    assert finding["message"].endswith("(a flag that others set must be volatile or atomic, or it is read once)")
+
+
+LOCK = """__global__ void f(int *lock, int *out) {
+    while (atomicCAS(lock, 0, 1) != 0) { }
+    __threadfence();
+    out[0] += 1;
+    __threadfence();
+    atomicExch(lock, 0);
+}
+"""
+
+
+def test_spins_that_end_are_no_findings(write):
+    for schedule in ("lockstep", "split", "random:3"):
+        report = inspected(write("lock.cu", LOCK), "--grid", 3, "--block", 64, "--schedule", schedule, "--print", 1, "--arg",
+                           "i32[1]=zeros", "--arg", "i32[1]=zeros")
+        assert report["findings"] == [] and report["values"][0]["elements"] == [192]
+
+
+# A flag of the whole block, which each round writes and reads between barriers.
+ROUNDS = """__global__ void f(volatile int *flag, int *out) {
+    __shared__ int go;
+    do {
+        if (threadIdx.x == 0) go = *flag;
+        out[threadIdx.x] += 1;
+        __syncthreads();
+    } while (go == 0 && out[0] >= 0);
+}
+"""
+
+
+@pytest.mark.parametrize("threads, schedule", [(1, "lockstep"), (2, "lockstep"), (1, "split"), (1, "random:1"), (1, "random:2")])
+@pytest.mark.parametrize("read", ["go = *flag;", "{ *flag = *flag & 3; go = *flag; }"], ids=["reads", "rewrites"])
+def test_rounds_of_a_block_that_never_end_are_told(read, threads, schedule, write):
+    source = ROUNDS.replace(" && out[0] >= 0", "").replace("go = *flag;", read)
+    report = inspected(write("rounds.cu", source), "--grid", 2, "--block", 64, "--threads", threads, "--schedule", schedule, "--arg", "i32[1]=zeros", "--arg", "i32[64]=zeros", status=3)
+    message = report["findings"][-1]["message"]
+    assert "in a loop that never ends" in message and "no thread is left to change it" in message
+    assert report["instructions"] < 2_000_000
+
+
+# What writes memory in each round of a loop, and ends: for the memory that it writes, or for others that count, too.
+POLLS_THAT_END = {
+    "counts to a timeout": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    while (*flag == 0 && out[threadIdx.x] < 4000)
+        out[threadIdx.x] = out[threadIdx.x] + 1;
+}
+""", 1, 32, [4000] * 2),
+    "counts by atomics to a timeout": ("""__global__ void f(volatile int *flag, int *out) {
+    while (*flag == 0 && atomicAdd(&out[threadIdx.x], 1) < 4000) { }
+}
+""", 1, 32, [4001] * 2),
+    "decides by what it stores": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    for (int k = 0; out[0] == 0; k++) out[0] = k >= 3000 ? k : 0;
+}
+""", 1, 1, [3000]),
+    "counts in a function": ("""__device__ __noinline__ bool is_late(int *count) { return ++*count > 3000; }
+__global__ void f(volatile int *flag, volatile int *out) {
+    int count = 0;
+    while (!is_late(&count)) { }
+    out[threadIdx.x] = count;
+}
+""", 1, 32, [3001] * 2),
+    "counts for a function": ("""__device__ __noinline__ bool is_late(volatile int *flag, int count) { return *flag || count == 3000; }
+__global__ void f(volatile int *flag, volatile int *out) {
+    int count = 0;
+    while (!is_late(flag, count)) count++;
+    out[threadIdx.x] = count;
+}
+""", 1, 32, [3000] * 2),
+    "a function that counts for all": ("""__device__ int count;
+__device__ __noinline__ int next(int step) { return count += step; }
+__global__ void f(volatile int *flag, volatile int *out) {
+    while (next(flag[0] + 1) < 6000) { }
+    out[0] = out[1] = count;
+}
+""", 1, 1, [6000] * 2),
+    "a function that others wait in": ("""__device__ __noinline__ int read(volatile int *flag) { return *flag; }
+__global__ void f(volatile int *flag, volatile int *out) {
+    if (blockIdx.x == 0) while (read(flag) == 0) { }
+    else for (int k = 0; k <= 30000; k++) if (k == 30000) *flag = 1;
+    out[blockIdx.x] = read(flag);
+}
+""", 2, 1, [1, 1]),
+    "rounds of a block to a count": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    int rounds = 0;
+    while (!__syncthreads_or(*flag || (threadIdx.x == 40 && rounds == 3000))) rounds++;
+    out[threadIdx.x] = rounds;
+}
+""", 1, 64, [3000] * 2),
+    "rounds of warps that seldom agree": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    const int period = threadIdx.x < 32 ? 63 : 64;
+    int phase = 1, turns = 0;
+    while (__syncthreads_or(*flag == 0 && phase != 0)) {
+        if (++phase == period) phase = 0;
+        if (phase == 0) out[threadIdx.x] = ++turns;
+    }
+}
+""", 1, 64, [64] * 2),
+    "the first answer stays, the second comes": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    int rounds = 0, more = threadIdx.x == 63 ? 2000 : 0;
+    while (!__syncthreads_or(more > 0 && --more == 0)) { }
+    while (!__syncthreads_and(++rounds == 3000)) { }
+    out[threadIdx.x] = rounds;
+}
+""", 1, 64, [3000] * 2),
+    "prints what it counts": ("""#include <cstdio>
+__global__ void f(volatile int *flag, volatile int *out) {
+    int count = 0;
+    while (*flag == 0 && count < 3000) count += printf("%d\\n", count);
+    out[threadIdx.x] = count;
+}
+""", 1, 2, [3000] * 2),
+    "rewrites a flag while others count": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    if (blockIdx.x == 0) while (*flag == 0 && out[0] == 0) out[0] = out[0] & 3;
+    else for (int k = 0; k <= 60000; k++) if (k == 60000) *flag = 1;
+    if (blockIdx.x == 1) out[1] = 7;
+}
+""", 2, 1, [0, 7]),
+    "backs off": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    __shared__ volatile int tries[32];
+    tries[threadIdx.x] = 1;
+    for (int rounds = 0; *flag == 0 && tries[threadIdx.x] < 1 << 12; rounds++) {
+        out[threadIdx.x] = rounds;
+        if (rounds % 512 == 511) tries[threadIdx.x] = tries[threadIdx.x] * 2;
+        __nanosleep(tries[threadIdx.x]);
+    }
+}
+""", 1, 32, [6143] * 2),
+    "who waits for the count": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    if (blockIdx.x == 0) {
+        while (out[0] < 4000) { }
+        *flag = 1;
+    } else {
+        while (*flag == 0) out[0] = out[0] + 1;
+        out[0] = 1;
+    }
+}
+""", 2, 1, [1]),
+    "who counts first": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    if (blockIdx.x == 1) {
+        while (out[0] < 4000) { }
+        *flag = 1;
+    } else {
+        while (*flag == 0) out[0] = out[0] + 1;
+        out[0] = 1;
+    }
+}
+""", 2, 1, [1]),
+    "warps that wait for each other": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    __shared__ volatile int turn[2];
+    const int warp = threadIdx.x / 32;
+    turn[warp] = 0;
+    __syncthreads();
+    while (turn[1 - warp] < 3000 && *flag == 0)
+        if (threadIdx.x % 32 == 0) turn[warp] = turn[warp] + 1;
+    if (threadIdx.x % 32 == 0) turn[warp] = 3000;
+    out[warp] = 7;
+}
+""", 1, 64, [7, 7]),
+    "another block works for long": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    if (blockIdx.x == 2) {
+        for (int k = 0; k < 60000; k++) out[2] = k;
+        *flag = 1;
+    } else while (*flag == 0) out[blockIdx.x] = out[blockIdx.x] % 1000 + 1;
+    out[blockIdx.x] = 5;
+}
+""", 3, 1, [5, 5, 5]),
+    "a lane of the warp works for long": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    if (threadIdx.x == 3) {
+        for (int k = 0; k < 20000; k++) out[4] = k;
+        *flag = 1;
+    } else while (*flag == 0) out[3] = threadIdx.x;
+    __syncwarp();
+    out[threadIdx.x] = 5;
+}
+""", 1, 32, [5, 5, 5]),
+    "the same again until others change it": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    __shared__ volatile int go;
+    do {
+        if (threadIdx.x == 0) go = *flag;
+        __syncthreads();
+        if (threadIdx.x == 32 && (out[1] = out[1] + 1) == 3000) *flag = 1;
+        __syncthreads();
+    } while (go == 0);
+    out[0] = 5;
+}
+""", 1, 64, [5]),
+    "rounds of a block that count": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    __shared__ volatile int rounds;
+    if (threadIdx.x == 0) rounds = 0;
+    do {
+        __syncthreads();
+        if (threadIdx.x == 0) rounds = rounds + 1;
+        __syncthreads();
+    } while (rounds < 2500 && *flag == 0);
+    out[0] = rounds;
+}
+""", 1, 64, [2500]),
+    "a log that wraps": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    __shared__ volatile int log[64];
+    int k = 0;
+    for (; log[63] < 100; k++) log[k % 64] = k / 64;
+    out[0] = k;
+}
+""", 1, 1, [6464]),
+}
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("threads, schedule", [(1, "lockstep"), (2, "lockstep"), (1, "split"), (1, "random:1")])
+@pytest.mark.parametrize("name", POLLS_THAT_END)
+def test_polls_that_write_and_end_are_not_accused(name, threads, schedule, write):
+    source, grid, block, expected = POLLS_THAT_END[name]
+    done = run("inspect", write("polls.cu", source), "--grid", grid, "--block", block, "--threads", threads, "--schedule", schedule,
+               "--arg", "i32[1]=zeros", "--arg", "i32[64]=zeros", "--print", "1:64", "--json", "--limit", 10**9)
+    report = json.loads(done.stdout)
+    assert "runaway" not in {finding["kind"] for finding in report["findings"]} and not report["stopped"]
+    assert report["values"][0]["elements"][:len(expected)] == expected

@@ -1,0 +1,217 @@
+"""The first line: a command to copy, types that fit, results; and the reports of hosts of code."""
+
+import json
+import shlex
+
+import pytest
+
+from cli_helpers import run
+from finding_helpers import TRANSPOSE, TRANSPOSED, WRONG, line_of, nvrtc  # noqa: F401
+from inspect_helpers import inspected
+from program_helpers import compiling, needs_nvcc  # noqa: F401
+
+
+def test_a_file_of_several_kernels_begins_with_a_line_to_copy(write):
+    path = write("two.cu", "__global__ void first(int *out) { *out = 1; }\n__global__ void second(int *out) { *out = 2; }\n")
+    done = run("inspect", path)
+    lines = [line.strip() for line in done.stderr.splitlines() if line.startswith(" ")]
+    assert (done.returncode, done.stdout) == (2, "")
+    assert lines == [f"warpfold inspect {path} --kernel '{name}' --grid 1 --block 32 --arg 'i32[32]' --print 0"
+                     for name in ("first", "second")]
+    assert all(run(*shlex.split(line)[1:]).returncode == 0 for line in lines)
+    assert lines[0] in run("inspect", path, "--kernel", "first").stderr
+
+
+def test_the_line_to_copy_can_be_run_as_it_is(write):
+    """With structs, bools and pointers to arrays, too."""
+    path = write("many.cu", "struct pair { int a; double b; };\n__global__ void many(pair p, const int (*rows)[4], bool is_on, float x,\n"
+                 "    const unsigned char *raw, int *out) { if (is_on) out[threadIdx.x] = p.a + rows[threadIdx.x / 8][threadIdx.x % 4] + raw[0]; }\n")
+    said = run("inspect", path).stderr
+    assert "many(pair p, const int *rows, bool is_on, float x, const unsigned char *raw, int *out) takes" in said
+    line = said.splitlines()[-1].strip()
+    assert line.startswith("warpfold inspect ") and f" --arg bytes:{32 * '0'} --arg 'i32[32]=iota' --arg bool:1 --arg f32:1 " in line
+    done = run(*shlex.split(line)[1:])
+    assert (done.returncode, done.stderr) == (0, "") and "no findings" in done.stdout
+
+
+PROGRAM = """__global__ void __launch_bounds__(256) scale(const float *__restrict__ in, float *out, // in: read
+                                              float factor, unsigned int n) {
+    unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = factor * in[i];
+}
+int main() {
+    const int n = 1 << 10, threads = 128;
+    float *in, *out; /* out = 5; */
+    cudaMalloc(&in, n * sizeof(float));
+    cudaMalloc((void **)&out, sizeof *out * n);
+    scale<<<(n + threads - 1) / threads, threads>>>(in, out, 2.0f, n);
+}
+"""
+
+
+def test_without_arguments_it_says_which_command_to_begin_with(write):
+    path = write("scale.cu", PROGRAM.split("int main")[0] + "#if 0\nint main" + PROGRAM.split("int main")[1] + "#endif\n")
+    done = run("inspect", path)
+    assert (done.returncode, done.stdout) == (2, "")
+    said, command = done.stderr.splitlines()
+    assert "scale(const float *in, float *out, float factor, unsigned int n)" in said
+    words = command.replace("'", "").split()
+    assert words == ["warpfold", "inspect", str(path), "--grid", "8", "--block", "128", "--arg", "f32[1024]=random:1", "--arg",
+                     "f32[1024]", "--arg", "f32:1", "--arg", "u32:1024", "--print", "1"]
+    report = inspected(*words[2:])
+    assert report["findings"] == report["advice"] == []
+    assert report["values"][0]["name"] == "out" and len(report["values"][0]["elements"]) == 8
+
+
+def test_extents_of_a_launch(write):
+    source = TRANSPOSE + """#if 0
+int main() {
+    int n = 64;
+    dim3 block(32, 32), grid(n / 32, n / 32);
+    transpose<<<grid, block, 16>>>(a, b, n);
+}
+#endif
+"""
+    assert "--grid 2,2 --block 32,32 --shared 16 --arg" in run("inspect", write("t.cu", source)).stderr
+
+
+@pytest.mark.parametrize("argument, wanted", [("f64[1000]=iota", "`const float *in`: give f32[N]=..."),
+                                              ("i32[1000]=iota", "`const float *in`: give f32[N]=..."),
+                                              ("f64:0", "`const float *in`: give f32[N]=...")])
+def test_arguments_of_another_type_are_refused(argument, wanted, write):
+    source, arguments, _, _ = WRONG["bounds"]
+    done = run("inspect", write("wrong.cu", source), "--arg", argument, "--arg", "f32[1024]")
+    assert done.returncode == 2 and f"argument 0 of f is {wanted}" in done.stderr
+
+
+def test_what_points_to_nothing_or_to_bytes_fits_any_pointer(write):
+    source = "__global__ void f(const float *in, char *out) { if (!in) out[threadIdx.x] = 1; }\n"
+    report = inspected(write("null.cu", source), "--arg", "u64:0", "--arg", "f64[4]", "--print", "1:1")
+    assert report["findings"] == [] and report["values"][0]["elements"] != [0]
+
+
+def test_results_are_printed(write):
+    source = "__global__ void f(int *a, double *b, signed char *c) { a[threadIdx.x] = -(int)threadIdx.x; b[threadIdx.x] = " \
+             "threadIdx.x / 8.; c[threadIdx.x] = -1; }\n"
+    words = ["--block", 4, "--arg", "int[4]", "--arg", "double[4]", "--arg", "i8[4]", "--print", "0:3", "--print", 1, "--print", 2]
+    done = run("inspect", write("print.cu", source), *words)
+    assert done.returncode == 0
+    for text in ("a, the first 3 of 4: 0 -1 -2\n", "b, the first 4 of 4: 0 0.125 0.25 0.375\n", "c, the first 4 of 4: -1 -1 -1 -1\n"):
+        assert text in done.stdout
+    assert [value["elements"] for value in inspected(write("print.cu", source), *words)["values"]] == \
+        [[0, -1, -2], [0, .125, .25, .375], [-1] * 4]
+    for wrong in ("3", "x", "0:", "0:-1", "0=4"):
+        assert run("inspect", write("print.cu", source), *words, "--print", wrong).returncode == 2
+
+
+def test_the_line_to_copy_has_vectors_and_zeros_for_what_is_updated(write):
+    path = write("updates.cu", "__global__ void f(const float4 *in, int *bins, float *total, int *lock, float *out) {\n"
+                 "    atomicAdd(&bins[threadIdx.x % 4], 1);\n    if (threadIdx.x == 0) *total += 1;\n"
+                 "    if (threadIdx.x == 0) lock[0]++;\n    out[threadIdx.x] = in[threadIdx.x].w;\n    out[threadIdx.x] += 1;\n}\n")
+    line = run("inspect", path).stderr.splitlines()[-1]
+    assert "--arg 'f32[128]=random:1' --arg 'i32[32]=zeros' --arg 'f32[32]=zeros' --arg 'i32[32]=zeros' --arg 'f32[32]' --print 1" in line
+    assert inspected(*shlex.split(line)[2:])["findings"] == []
+
+
+def test_the_line_to_copy_has_the_types_of_a_template_s_instance(write):
+    path = write("template.cu", "template <typename T, int N> __global__ void f(const T *in, T factor, T *out)\n"
+                 "{ out[threadIdx.x] = factor * in[threadIdx.x] + N; }\ntemplate __global__ void f<double, 3>(const double *, double, double *);\n")
+    for kernel in ([], ["--kernel", "f<unsigned int, 4>"]):
+        element = "u32" if kernel else "f64"
+        fill, one = ("iota", 32) if kernel else ("random:1", 1)
+        line = run("inspect", path, *kernel).stderr.splitlines()[-1]
+        assert f"--arg '{element}[32]={fill}' --arg {element}:{one} --arg '{element}[32]' --print 2" in line
+        assert inspected(*shlex.split(line)[2:])["findings"] == []
+    assert "give f64[N]" in run("inspect", path, "--arg", "f32[32]=iota", "--arg", "f64:1", "--arg", "f64[32]").stderr
+
+
+def test_sarif_and_annotations(write):
+    source, arguments, _, _ = WRONG["bounds"]
+    path = write("wrong.cu", source)
+    done = run("inspect", path, *arguments, "--sarif")
+    assert done.returncode == 3
+    result, = json.loads(done.stdout)["runs"][0]["results"]
+    assert (result["ruleId"], result["level"]) == ("bounds", "error")
+    assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == line_of(source, "here")
+    assert "(index 1000 of `in`, float[1000])" in result["message"]["text"]
+    done = run("inspect", path, *arguments, "--github")
+    assert done.returncode == 3 and done.stdout.count("\n") == 1
+    assert done.stdout.startswith(f"::error file={path},line={line_of(source, 'here')},title=bounds::f, block (3,0,0)")
+    path = write("100%: a,b.cu", TRANSPOSE)
+    done = run("inspect", path, *TRANSPOSED, "--github")
+    assert done.returncode == 0
+    assert f"::warning file={path.parent}/100%25%3A a%2Cb.cu,line={line_of(TRANSPOSE, 'turn')},title=bank-conflict::" in done.stdout
+    warning, = json.loads(run("inspect", path, *TRANSPOSED, "--sarif").stdout)["runs"][0]["results"]
+    assert (warning["ruleId"], warning["level"]) == ("bank-conflict", "warning")
+    assert run("inspect", path, *TRANSPOSED, "--sarif", "--json").returncode == 2
+
+
+# What sources of other people have: the command that is told of each, behind the path.
+OTHERS = {
+    "named types, and what main computes of a dim3": ("""typedef float real;
+using word = unsigned int;
+#define BLOCK 128
+template <typename T, int K> __global__ void scale(const T *__restrict__ in, T *__restrict__ out, real f, word n) {
+    word i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = in[i] * f * K;
+}
+int main() {
+    const int n = 4096;
+    real *a, *b;
+    cudaMalloc((void **)&a, n * sizeof(real));
+    cudaMalloc(&b, n * sizeof(real));
+    dim3 threads(BLOCK), blocks((n + threads.x - 1) / threads.x);
+    scale<real, 2><<<blocks, threads>>>(a, b, 2.0f, n);
+}
+""", "--grid 32 --block 128 --arg 'f32[4096]=random:1' --arg 'f32[4096]' --arg f32:1 --arg u32:4096 --print 1"),
+    "pointers that are const, and inputs that are not": ("""__global__ void add(float *const a, float *b, float *const c, const unsigned n) {
+    int i = blockIdx.x * 16 + threadIdx.x;
+    c[i] = a[i] + b[i] * n;
+}
+int main() {
+    dim3 block = dim3(16, 2);
+    const dim3 grid{4};
+    float *a, *b, *c;
+    cudaMalloc(&a, 64 * sizeof(float)); cudaMalloc(&b, 64 * sizeof(float)); cudaMalloc(&c, 64 * sizeof(float));
+    add<<<grid, block>>>(a, b, c, 7);
+}
+""", "--grid 4 --block 16,2 --arg 'f32[64]=random:1' --arg 'f32[64]=random:1' --arg 'f32[64]' --arg u32:7 --print 2"),
+    "structs": ("""typedef struct { double x; int id; char c[3]; float *next; } Node;
+struct Pair { int a; Node *n, *m; short s; float3 at; };
+__global__ void walk(const Node *nodes, Pair *pairs) { pairs[threadIdx.x].a = nodes[threadIdx.x].id; }
+int main() {
+    Node *d; Pair *p;
+    cudaMalloc(&d, 64 * sizeof(Node));
+    cudaMalloc(&p, 64 * sizeof(Pair));
+    walk<<<2, 32>>>(d, p);
+}
+""", "--grid 2 --block 32 --arg 'u8[1536]=zeros' --arg 'u8[2560]' --print 1"),
+    "a kernel in a header": ("""#include "kernel.cuh"
+int main() { int *x; cudaMalloc(&x, 256 * sizeof(int)); add_one<<<4, 64>>>(x); }
+""", "--grid 4 --block 64 --arg 'i32[256]=zeros' --print 0"),
+}
+
+
+@needs_nvcc
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_line_to_copy_of_sources_of_many_kinds(name, write, compiling):
+    source, command = OTHERS[name]
+    write("kernel.cuh", "__global__ void add_one(int *numbers) { numbers[blockIdx.x * blockDim.x + threadIdx.x] += 1; }\n")
+    path = write("other.cu", source)
+    line = run("inspect", path, env=compiling).stderr.splitlines()[-1].strip()
+    assert line == f"warpfold inspect {path} {command}"
+    done = run(*shlex.split(line)[1:], env=compiling)
+    assert (done.returncode, done.stderr) == (0, "") and "no findings" in done.stdout
+
+
+def test_types_with_names_of_their_own_are_checked(write):
+    path = write("named.cu", "typedef double real;\n__global__ void f(const real *in, real *out) { out[0] = in[0]; }\n")
+    done = run("inspect", path, "--arg", "f32[4]=iota", "--arg", "f64[4]")
+    assert done.returncode == 2 and "argument 0 of f is `const double *in`: give f64[N]=..." in done.stderr
+    assert inspected(path, "--arg", "f64[4]=iota", "--arg", "f64[4]")["findings"] == []
+
+
+def test_a_file_without_a_kernel_is_told_as_one(write):
+    path = write("none.cu", "__device__ int f() { return 1; }\n")
+    done = run("inspect", path)
+    assert (done.returncode, done.stderr) == (1, f"warpfold: {path} has no kernel (__global__)\n")
