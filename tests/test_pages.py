@@ -185,7 +185,32 @@ def test_stage_shows_every_step(rung, show, tmp_path):
         caption = page.locator(".caption").text_content()
         assert re.match(rf"{step['active_lanes']} of \d+ lanes? active ", caption)
         assert f"{step['divergent_warps'] or 'no'} warp" in caption
+        assert all_numbers(caption) == numbers_of_step(data, step), caption
         assert cells_that_lie(page) == where_cells_lie(data, step)
+
+
+def all_numbers(text):
+    return [float(number) for number in re.findall(r"\d+(?:\.\d+)?", text)]
+
+
+def numbers_of_step(data, step):
+    """Those of a step's sentence, in its order; what is zero is not told."""
+    told = [step["active_lanes"], step["warps"] * data["warp"], step["warps"]]
+    told += [step[name] for name in ("divergent_warps", "global_requests") if step[name]]
+    return told + ([step["shared_wavefronts"], float(numeral(step["bank_degree"]))] if step["shared_wavefronts"] else [])
+
+
+@pytest.mark.parametrize("rung, options", [("05", ["-n", 33]), ("00", ["-n", 1]), ("12", ["-n", 40]), ("14", ["-n", 300])])
+def test_what_stands_above_the_steps(rung, options, show, tmp_path):
+    """The settings, the sentence before the tree and that behind it."""
+    path, data = write_page(tmp_path, rung, *options)
+    page = show(path)
+    told = page.locator(".idea small").text_content()
+    assert told.startswith(f"{data['op']} of {data['n']} {data['type']} in a block of {data['block']} thread")
+    assert all_numbers(told.replace(data["type"], ""))[:4] == [data["n"], data["block"], data["warp"], data["banks"]]
+    assert all_numbers(page.locator(".caption").text_content()) == [data["n"], data["block"]]
+    page.keyboard.press("End")
+    assert page.locator(".caption").text_content() == f"The block's result is {data['result']}."
 
 
 def cells_that_lie(page):
@@ -781,6 +806,7 @@ def test_print_has_all_and_no_controls(show, tmp_path):
     page = show(write_page(tmp_path, "05", *PICTURE)[0])
     page.emulate_media(media="print")
     assert not page.locator(".player").first.is_visible() and not page.locator("#controls").is_visible()
+    assert page.locator("main button:not(.share):visible").count() == 0
     assert page.locator(".stage").is_visible() and page.locator(".tree").is_visible()
     assert page.locator(".listing").evaluate("node => node.scrollHeight <= node.clientHeight + 1")
     assert len(page.pdf(format="A4")) > 10000

@@ -173,6 +173,33 @@ def check_entry(page, entry, text):
     assert row[5] == " ".join(text[entry["ptx_line"] - 1].split())
     pointed = page.locator('.listing tr[aria-current="step"]')
     assert pointed.get_attribute("data-line") == str(entry["ptx_line"])
+    executing = bin(entry["mask"]).count("1")
+    assert f": {executing} lane{'' if executing == 1 else 's'} of {len(lanes_of(page))} execute" in page.locator(
+        "#stage svg:has([data-lane])").get_attribute("aria-label")
+    captions = page.locator("#stage figcaption").all_text_contents()
+    assert captions == ([memory_words(entry)] if entry.get("lanes") else [])
+
+
+def memory_words(entry):
+    """The sentence above the words that an access touches."""
+    lanes = [lane for lane in range(32) if entry["lanes"] >> lane & 1]
+    whole = lambda number: int(str(number), 0)
+    starts = entry.get("addresses") or [whole(entry["first"]) + whole(entry["stride"]) * (lane - lanes[0]) for lane in lanes]
+    words = {word for start in starts for word in range(whole(start) // 4, (whole(start) + entry["nbytes"] - 1) // 4 + 1)}
+    plural = lambda count, noun: f"{count} {noun}{'' if count == 1 else 's'}"
+    what = f"{entry['space']} memory: {plural(len(words), 'word')} for {plural(len(lanes), 'lane')}, by number"
+    if entry["space"] == "shared":
+        return f"{what}; words of one bank are served one after the other"
+    return f"{what}, in {plural(len({word // 32 for word in words}), 'line')} of 128 bytes"
+
+
+def test_the_replay_says_of_which_warps(show, race_page):
+    page = show(race_page)
+    own, other = sorted(page_data(page)["replays"], key=lambda replay: bool(replay.get("is_other")))
+    count = len(own["entries"])
+    assert page.get_by_text(f"The last {count} instruction{'' if count == 1 else 's'} of warp {own['warp']} in block "
+                            f"({','.join(map(str, own['block']))}), up to the finding. Among them, in the order in which they ran, "
+                            f"those of warp {other['warp']}, with which it races.").is_visible()
 
 
 def test_every_entry_of_the_replay(show, race_page):

@@ -237,6 +237,12 @@ def test_every_control_at_every_size(show, ladder, size, scheme):
     assert is_within_width(page)
 
 
+def test_print_is_as_wide_as_the_paper(show, ladder):
+    page = show(ladder[0], (720, 1000))  # A4 without its margins
+    page.emulate_media(media="print")
+    assert is_within_width(page) and page.locator(".chart svg").is_visible()
+
+
 def test_page_is_small(ladder):
     assert ladder[0].stat().st_size < 2_000_000
 

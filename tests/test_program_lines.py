@@ -94,6 +94,9 @@ def test_page_has_the_numbers_of_the_json(show, made):
             assert shown == (numeral(line[key]) if line[key] else ""), (heat, line)
     missed = [number for number, row in listing.items() if "missed" in (row.get_attribute("class") or "").split()]
     assert missed == report["coverage"][0]["not_executed"]
+    coverage, left = report["coverage"][0], len(missed)
+    assert page.get_by_text(f"{coverage['executed']} of {coverage['lines']} lines with code were executed; {left}, marked ○, "
+                            f"{'was' if left == 1 else 'were'} not.").is_visible()
     assert page.get_by_role("button", name="leak").is_visible() and "1 allocation" in page.get_by_role("button", name="leak").text_content()
 
 

@@ -108,10 +108,33 @@ def test_nothing_is_fetched_from_elsewhere(site):
 
 def test_pages_that_draw_have_their_text_without_scripts(site):
     folder, pages = site
-    noscript = re.search(r"<noscript>.*?<pre>(.*?)</pre></noscript>", (folder / "explain" / "05_interleaved_strided.html").read_text(),
+    noscript = re.search(r"<noscript>.*?<pre[^>]*>(.*?)</pre></div></noscript>", (folder / "explain" / "05_interleaved_strided.html").read_text(),
                          re.DOTALL)[1]
     assert html.unescape(noscript) == printed("explain", "05")
     assert "race at ladder/wrong/missing_loop_barrier.cu" in pages["wrong/missing_loop_barrier.html"].text
+
+
+def test_the_ladder_has_its_times_without_scripts(site):
+    folder, _ = site
+    plain = re.search(r"<noscript>(.*?)</noscript>", (folder / "ladder.html").read_text(), re.DOTALL)[1]
+    most = max(map(json.loads, (ROOT / "data" / "h200" / "ladder_times.jsonl").read_text().splitlines()), key=lambda run: run["n"])
+    shown = re.findall(r'<a href="explain/(\d\d)_(\w+)\.html">\1_\2</a></th><td>(.*?)</td><td>(.*?)</td><td>(.*?)</td>', plain)
+    assert [row[:2] for row in shown] == [(row["rung"], row["name"]) for row in most["rungs"]]
+    for (*_, each, gbps, share), row in zip(shown, most["rungs"]):
+        assert float(each) == pytest.approx(row["microseconds"] * 1e6 / most["n"], rel=1e-3)
+        assert (gbps, share) == (f"{row['gbps']:.1f}", f"{100 * row['share']:.1f}")
+    assert f"{most['n']:,} {most['type']} on {most['gpu']}" in plain
+
+
+@pytest.mark.parametrize("name", ["ladder.html", "explain/05_interleaved_strided.html", "wrong/missing_loop_barrier.html", "index.html"])
+def test_without_scripts_nothing_is_wider_than_the_screen(name, site, show):
+    folder, _ = site
+    for size in (PHONE, (820, 1180)):
+        page = show(folder / name, size, java_script_enabled=False)
+        assert page.locator("body").bounding_box()["width"] <= size[0]
+        for box in page.locator(".plain > *, header").all():
+            place = box.bounding_box()
+            assert place["width"] > 100 and place["x"] + place["width"] <= size[0]
 
 
 def test_the_page_of_the_exact_sum(site):
@@ -125,6 +148,8 @@ def test_a_wrong_kernel_page_says_what_is_wrong(site):
     _, pages = site
     assert "Wrong: No barrier in the loop" in pages["wrong/missing_loop_barrier.html"].text
     assert "Found: race." in pages["wrong/missing_loop_barrier.html"].text
+    titles = [re.search(r"<title>(.*?) - warpfold</title>", (site[0] / name).read_text())[1] for name in pages]
+    assert "Wrong: No barrier in the loop" in titles and len(set(titles) - {"The ladder"}) == len(titles) - titles.count("The ladder")
     assert "No observer objects, but the result is wrong." in pages["wrong/final_pass.html"].text
     assert "wrong result: " in pages["wrong/final_pass.html"].text  # without scripts, too
 
@@ -216,7 +241,7 @@ def test_texts_fit_the_screen(site, show):
             assert is_within_width(page), (name, width)
 
 
-@pytest.mark.parametrize("stem", ["05_interleaved_strided", "08_unrolled_last_warp", "12_warp_shuffle", "16_bulk_copy"])
+@pytest.mark.parametrize("stem", ["05_interleaved_strided", "08_unrolled_last_warp", "12_warp_shuffle", "16_bulk_copy", "17_exact"])
 def test_a_step_is_on_one_screen(stem, site, show):
     """The idea, the stage, the memory, the code and what drives them, at every step."""
     folder, _ = site

@@ -225,7 +225,8 @@ function makeFindingsPanel(data) {
 
 // Stage, memory and kernel on one screen: the kernel beside both, or, where the stage is wide, below it.
 function makeBench(model, parts) {
-    const isWide = !showsAll(model) || Math.max(model.data.block, cellsMost(model)) > STAGE_BESIDE;
+    const isWide = !showsAll(model) || Math.max(model.data.block, cellsMost(model)) > STAGE_BESIDE
+        || widthOfSteps(model) > STAGE.widthWhole;
     return element("div", {class: isWide ? "bench wide" : "bench"}, parts.stage.node, parts.memory.node, parts.source.node);
 }
 

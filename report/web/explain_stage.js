@@ -79,6 +79,12 @@ function layOut(model, frame, view, threads) {
     return {cells, threads, x, threadX, width, pitch, spread};
 }
 
+// Of the widest step, where all is shown.
+function widthOfSteps(model) {
+    const view = {all: true, symbols: false}, threads = stageThreads(model, view);
+    return Math.max(0, ...model.frames.filter(frame => frame.kind === "step").map(frame => layOut(model, frame, view, threads).width));
+}
+
 // ---- threads
 
 function drawThreads(model, index, layout) {
