@@ -91,16 +91,21 @@ def results_of(handle, value_nbytes, groups, values, keys):
 
 def check_large(pair, type_name):
     """Numbers of 1 to 2, of either sign, by so many keys that the L2 cache has no room for all, with records of 8 and of 16 bytes;
-    sorted ones among them; and by few, where an element of which the sample does not tell is larger than grids hold."""
+    sorted ones among them, and such with some out of place; and by few, where an element of which the sample does not tell is
+    larger than grids hold."""
     rng, log2 = random.Random(f"large {type_name}"), 22 if pair.gpu.is_real else 17
     nbytes, exponent = {"f32": 4, "f64": 8}[type_name], {"f32": 0x7f << 23, "f64": 0x3ff << 52}[type_name]
     count = (1 << log2) + 1000
     data = masked_words(rng, count, nbytes, (1 << (8 * nbytes - 1)) | (exponent & -exponent) - 1, exponent)
-    for groups, is_sorted, way in ((1 << log2, False, b" buckets of "), (1 << log2, True, b", short ones in the same pass"),
-                                   (256, False, b", laid out by a sample")):
-        keys = masked_words(rng, count, 4, groups - 1, 0)
-        if is_sorted:
-            keys = array("I", sorted(array("I", keys))).tobytes()
+    for groups, order, way in ((1 << log2, "random", b" buckets of "), (1 << log2, "sorted", b", short ones in the same pass"),
+                               (1 << log2, "mostly sorted", b", short ones in the same pass"),
+                               (256, "random", b", laid out by a sample")):
+        keys = array("I", masked_words(rng, count, 4, groups - 1, 0))
+        if order != "random":
+            keys = array("I", sorted(keys))
+        for i in rng.sample(range(count), count // 1000 if order == "mostly sorted" else 0):
+            keys[i] = rng.randrange(groups)
+        keys = keys.tobytes()
         expected = results_of(pair.host, nbytes, groups, wf.vector(data, type_name), wf.vector(keys, "u32"))
         there, labels = (pair.gpu.memory(data).vector(type_name, count), pair.gpu.memory(keys).vector("u32", count))
         assert results_of(pair.device, nbytes, groups, there, labels) == expected

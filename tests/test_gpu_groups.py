@@ -607,7 +607,7 @@ def test_tables_laid_out_by_a_sample(pair, type_name, kind):
     count = (4 << 20 if pair.gpu.is_real else 1 << 16) + 13
     array = put(tiled(Laid(type_name, (TABLE_COUNT,), rng, "plain", plain=True), count), UNSEEN_KINDS[kind])
     for order in UNSEEN_ORDERS if pair.gpu.is_real else rng.sample(UNSEEN_ORDERS, 1 + (type_name == "f32")):
-        groups = rng.choice((1, 7, 300))
+        groups = rng.choice((1, 7, 300, 6000))  # of which the last has a table in global memory
         keys = integer_vector(unseen_keys(rng, groups, order, count), "i64")
         simulated = (("sum" if type_name == "f32" else "norm1", "omit"),)
         for op, nan in (("sum", "propagate"), ("mean", "omit"), ("norm1", "error")) if pair.gpu.is_real else simulated:
@@ -790,6 +790,51 @@ def test_runs_of_sorted_keys(pair, type_name, kind):
     for op, nan in itertools.product(ops, ("propagate", "omit") if kind == "specials" else ("propagate",)):
         for fill in (None, wf.value_of_bits(wf.WF_U8, 1)) if pair.gpu.is_real else (None,):
             pair.check(op, library.wf_groups_keys(0, groups, byref(labels)), [array], kind, nan=nan, fill=fill)
+        assert b"short ones in the same pass" in library.wf_handle_plan(pair.device.pointer)
+
+
+STRAY_KINDS = ("few", "in runs", "many", "of one key", "falling", "blocks", "bad", "long")
+STRAYS_SIMULATED = (("f32", "few"), ("f32", "in runs"), ("f32", "of one key"), ("f32", "falling"), ("f64", "in runs"), ("f64", "blocks"))
+
+
+def mostly_sorted_keys(rng, groups, kind):
+    """Runs of a few equal keys, in which others lie: single ones, pairs, and such as make strays of their neighbours, too."""
+    keys = runs_of_keys(rng, groups, "long" if kind == "long" else "tiles")
+    anywhere = range(2, len(keys) - 2)
+    for i in rng.sample(anywhere, len(keys) // (6 if kind == "many" else 70)):
+        keys[i] = 7 if kind == "of one key" else rng.randrange(groups)
+    for i in rng.sample(anywhere, len(keys) // 200 if kind == "in runs" else 0):
+        keys[i - 2:i + 3] = rng.choice(("aXaaa", "aaXaa", "aXaXa", "aXXaa", "XaXaX", "aXaYa"))
+        names = {"a": keys[i - 3], "X": rng.randrange(groups), "Y": rng.randrange(groups)}
+        keys[i - 2:i + 3] = [names.get(key, key) for key in keys[i - 2:i + 3]]
+    if kind == "falling":
+        keys.reverse()
+    if kind == "blocks":
+        keys = keys[len(keys) // 2 + 77:] + keys[:len(keys) // 2 + 77]
+    if kind == "bad":
+        keys[len(keys) // 3] = groups
+    return [key if isinstance(key, int) else 5 for key in keys]
+
+
+@pytest.mark.slow
+@pytest.mark.sampled
+@pytest.mark.parametrize("kind", STRAY_KINDS)
+@pytest.mark.parametrize("type_name", ("f32", "f64", "bf16"))
+def test_mostly_sorted_keys(pair, type_name, kind):
+    """Few keys out of place; or too many, or too many of one key, or a run that is too long, so that tables take them all."""
+    if not pair.gpu.is_real and (type_name, kind) not in STRAYS_SIMULATED:
+        pytest.skip("no GPU: on the simulator fewer kinds of each type")
+    rng = random.Random(f"gpu strays {type_name} {kind}")
+    groups = 5 << 20 if pair.gpu.is_real else 70_000
+    keys = mostly_sorted_keys(rng, groups, kind)
+    labels = integer_vector(keys, "u32")
+    for values, nan in (("plain", "propagate"), ("special", "propagate"), ("special", "omit"), ("wild", "propagate")):
+        array = Laid(type_name, (len(keys),), rng, "wild" if values == "wild" else "plain", plain=values != "plain")
+        if values == "special":
+            special = (math.nan, math.inf, -0.0, -0.0, 0.0) if type_name != "bf16" else ()
+            array = put(array, {i: rng.choice(special) for i in rng.sample(range(len(keys)), len(keys) // 5) if special})
+        for op in ("sum", "norm1") if pair.gpu.is_real else rng.sample(("sum", "sum", "norm1"), 1):
+            pair.check(op, library.wf_groups_keys(0, groups, byref(labels)), [array], kind, values, nan=nan, flags=int(kind == "bad"))
         assert b"short ones in the same pass" in library.wf_handle_plan(pair.device.pointer)
 
 

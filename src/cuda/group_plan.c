@@ -101,7 +101,8 @@ static int describe_first(const struct wf_cuda_group_plan *plan, char *text, siz
     if (tables->copies)
         return snprintf(text, capacity, "tables in shared memory, %d cop%s each%s", tables->copies,
                         tables->copies == 1 ? "y" : "ies", tables->is_sampled ? ", laid out by a sample" : "");
-    int at = snprintf(text, capacity, "a table in global memory, %d groups of it kept in each block", tables->kept);
+    int at = snprintf(text, capacity, "a table in global memory%s, %d groups of it kept in each block",
+                      tables->is_sampled ? ", laid out by a sample" : "", tables->kept);
     if (at >= (int)capacity) return at;
     if (tables->buckets)
         at += snprintf(text + at, capacity - (size_t)at, ", or by %d buckets of %d keys", tables->buckets, 1 << tables->bucket_log2);

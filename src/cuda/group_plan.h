@@ -26,6 +26,7 @@ struct wf_cuda_table_plan {
     bool is_sampled; /* grids are laid by a sample, and by all elements if that does not do */
     bool tries_segments; /* if keys are sorted, that is what they are taken for */
     bool tries_runs;     /* the same, whose results are made while their beginnings are looked for: see kernels/table_runs.cuh */
+    bool tries_strays;   /* the same of keys that mostly rise, or fall: see kernels/table_strays.cuh */
     int passes; /* over the elements, each for a range of keys whose words stay in the L2 cache */
 };
 

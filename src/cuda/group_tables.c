@@ -11,6 +11,7 @@ enum {
     KEPT_MAX = 1 << 13,
     PASSES_MAX = 8,            /* more take longer than they save */
     SAMPLING_MAX = 16,         /* blocks */
+    STRAYS_EVERY = 8,          /* at most one run in so many elements is listed, in the room for records */
     WALK_TABLE = 4,            /* no walk of kernels/groups.cu, ... */
     HAS_RUNS = 4               /* ... nor an IS_SHORT */
 };
@@ -162,38 +163,45 @@ static bool are_runs_short(int64_t count, int64_t groups) {
     return count / groups <= ELEMENTS_MAX;
 }
 
+/* Strays are taken out of runs, which must not matter to what is made of these. */
+static bool is_sum_of_floats(const struct wf_accumulator *empty) {
+    return wf_type_is_float(empty->type) && (empty->op == WF_SUM || empty->op == WF_NORM1);
+}
+
 struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty, wf_type result_type, int64_t count,
                                               int64_t groups, const struct wf_gpu *gpu) {
     struct wf_cuda_table_plan plan = {.copies = count_copies(empty, groups, find_room(gpu)), .passes = 1};
-    plan.is_sampled = plan.copies && suffices_sample(empty, count, gpu);
+    if (!plan.copies) plan.passes = count_passes(empty, groups, gpu);
+    plan.is_sampled = plan.passes == 1 && suffices_sample(empty, count, gpu);
     if (plan.copies) return plan;
     plan.kept = count_kept(empty, find_room(gpu));
-    plan.passes = count_passes(empty, groups, gpu);
     plan.tries_segments = plan.passes > 1;
     plan.tries_runs = plan.tries_segments && are_runs_short(count, groups) &&
                       wf_cuda_group_fits_registers(empty->op, empty->type, result_type);
     if (plan.passes > 1) choose_buckets(&plan, empty, groups, gpu);
+    plan.tries_strays = plan.tries_runs && plan.buckets && is_sum_of_floats(empty);
     return plan;
 }
 
 /* Where parts of the scratch memory begin, where they end, and how much has to be 0 at first. */
 struct places {
-    size_t flags, words, cleared, begins, nexts, records, offsets, end;
+    size_t begins, flags, words, cleared, nexts, records, offsets, end;
 };
 
 static size_t align(size_t nbytes) {
     return (nbytes + 15) / 16 * 16;
 }
 
+/* Where there are buckets, kernels clear words and flags if these are needed. */
 static struct places find_places(const struct wf_accumulator *empty, int64_t count, int64_t groups,
                                  const struct wf_cuda_table_plan *plan) {
-    struct places places = {.flags = sizeof(struct wf_table_findings)};
+    struct places places = {.begins = align(sizeof(struct wf_table_findings))};
     size_t of_buckets = plan->buckets ? align(((size_t)plan->buckets + 1) * 4) : 0;
-    places.begins = align(places.flags + (size_t)groups * 4);
-    places.words = places.begins + of_buckets;
+    places.flags = places.begins + of_buckets;
+    places.words = align(places.flags + (size_t)groups * 4);
     places.nexts = align(places.words + (size_t)words_nbytes(empty, groups));
     places.records = places.nexts + of_buckets;
-    places.cleared = plan->buckets ? places.words : places.nexts; /* words otherwise by kernels */
+    places.cleared = plan->buckets ? places.flags : places.nexts;
     places.offsets = places.records + (plan->buckets ? (size_t)count * (size_t)record_nbytes(empty) : 0);
     places.end = places.offsets + (plan->tries_segments ? align(((size_t)groups + 1) * 4) : 0);
     return places;
@@ -270,6 +278,7 @@ static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task 
                                    .bucket_nexts = task->scratch + places->nexts,
                                    .tile = task->plan.tile,
                                    .records = task->scratch + places->records,
+                                   .runs = task->plan.tries_strays ? (int)(count / STRAYS_EVERY) : 0,
                                    .key_nbytes = (int)wf_type_nbytes(task->keys->type),
                                    .key_is_signed = wf_type_table[task->keys->type].kind == WF_KIND_SIGNED,
                                    .skips_bad_keys = task->skips_bad_keys,
@@ -322,6 +331,19 @@ static wf_error launch_again(wf_handle *handle, const struct wf_accumulator *emp
     return error;
 }
 
+/* What keys that are sorted, or mostly, allow. */
+static wf_error launch_runs(wf_handle *handle, const struct wf_cuda_table_task *task, wf_cuda_function function,
+                            struct wf_table_arguments *r) {
+    int64_t warps = WF_TABLE_ORDER_BLOCK / 32, block = WF_TABLE_ORDER_BLOCK, grid = r->blocks * (WF_TABLE_BLOCK / block);
+    int64_t of_tiles = warps * WF_TABLE_RUN_NBYTES((int64_t)wf_type_nbytes(task->empty->type));
+    wf_error error = task->plan.tries_runs ? launch(handle, function, r, WF_TABLE_RUNS, grid, block, of_tiles) : WF_OK;
+    if (!error) error = launch(handle, function, r, WF_TABLE_OFFSETS, grid, block, 0);
+    if (error || !r->runs) return error;
+    error = launch(handle, function, r, WF_TABLE_STRAYS, grid, block, of_tiles);
+    if (!error) error = launch(handle, function, r, WF_TABLE_LINK, r->blocks, WF_TABLE_BLOCK, 0);
+    return error ? error : launch(handle, function, r, WF_TABLE_MEND, r->blocks, WF_TABLE_BLOCK, 0);
+}
+
 static wf_error launch_samples(wf_handle *handle, struct wf_cuda_table_task *task, const struct places *places) {
     const struct wf_cuda *cuda = handle->device_state;
     wf_cuda_function function;
@@ -332,9 +354,7 @@ static wf_error launch_samples(wf_handle *handle, struct wf_cuda_table_task *tas
     int sampling = r.blocks < SAMPLING_MAX ? r.blocks : SAMPLING_MAX;
     wf_error error = find_kernel(handle, task, &function);
     if (!error) error = launch(handle, function, &r, WF_TABLE_SAMPLE, sampling, WF_TABLE_BLOCK, 0);
-    int64_t of_warp = task->plan.tries_runs ? WF_TABLE_RUN_NBYTES((int64_t)wf_type_nbytes(task->empty->type)) : 0;
-    int64_t block = WF_TABLE_ORDER_BLOCK, grid = r.blocks * (WF_TABLE_BLOCK / block);
-    return error ? error : launch(handle, function, &r, WF_TABLE_OFFSETS, grid, block, of_warp * (block / 32));
+    return error ? error : launch_runs(handle, task, function, &r);
 }
 
 static struct places places_of(const struct wf_cuda_table_task *task) {

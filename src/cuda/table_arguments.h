@@ -6,7 +6,11 @@
 
 enum wf_table_stage {
     WF_TABLE_SAMPLE, /* whether neighbours have keys far apart */
-    WF_TABLE_OFFSETS, /* where each key's elements begin, if keys are sorted; and the results of short runs of equal ones */
+    WF_TABLE_RUNS,    /* the results of short runs of equal keys, if they are sorted */
+    WF_TABLE_OFFSETS, /* where each key's elements begin, if keys are sorted and have no results yet */
+    WF_TABLE_STRAYS, /* the results of runs of keys that mostly rise, or fall; what belongs to the key of another run is listed */
+    WF_TABLE_LINK,   /* listed runs, to others of their keys */
+    WF_TABLE_MEND,   /* the results of keys of which any is listed, and of those without elements */
     WF_TABLE_LOOK,   /* the largest exponent of what is summed; where there are buckets, how many elements each has */
     WF_TABLE_SCAN,   /* where each bucket begins; one block */
     WF_TABLE_PLACE,  /* every element, with its key, to its bucket */
@@ -18,13 +22,15 @@ enum wf_table_stage {
 
 enum {
     WF_TABLE_BLOCK = 512,
-    WF_TABLE_ORDER_BLOCK = 128, /* of WF_TABLE_OFFSETS, so that its shared memory is little everywhere */
+    WF_TABLE_ORDER_BLOCK = 128, /* of WF_TABLE_RUNS and those behind it, so that its shared memory is little everywhere */
     WF_TABLE_TERMS_MAX = 3, /* words among which a sum's bits are divided */
     WF_TABLE_SQUARE_TERMS = 4, /* those of a sum of squares, whose exponents are twice as far apart, ... */
     WF_TABLE_F64_SQUARE_TERMS = 5, /* ... of f64, which are two f64 each, ... */
     WF_TABLE_INTEGER_SQUARE_TERMS = 2, /* ... and of squares of 64 bits */
     WF_TABLE_RUN_TILE = 256, /* elements of which a warp has the runs of equal keys that begin there, ... */
     WF_TABLE_RUN_MAX = 32,   /* ... and those behind them, of the last one */
+    WF_TABLE_STRAYS_SEEN = 32, /* keys that a sample keeps, to find whether those of strays are few */
+    WF_TABLE_RUNS_CHUNK = 64,  /* of the list of runs, which a warp takes at a time */
     WF_TABLE_COPIES_MAX = 32 /* of a table in shared memory, so that lanes with equal keys do not wait for each other */
 };
 
@@ -39,10 +45,23 @@ struct wf_table_findings {
     unsigned int has_negative_zero;
     unsigned int failed;            /* tables do not hold it all: the keys are to be sorted */
     unsigned int far, near;         /* pairs of neighbours, of a sample, by their keys */
+    unsigned int falls, rises;      /* of these pairs */
+    unsigned int falls_alike, rises_alike; /* keys of them that others of them have, too */
+    unsigned int runs;              /* in the list of those whose key has others */
+    unsigned int abandoned;         /* there are too many of these, or they are too long, or their sum is not found so */
+    unsigned int seen_falling[WF_TABLE_STRAYS_SEEN], seen_rising[WF_TABLE_STRAYS_SEEN]; /* keys of pairs, and 1 */
     unsigned int unsorted;          /* some key is less than the one before it, or of no group */
     unsigned int left;              /* not all results of sorted keys are made of runs: they are as segments' */
     unsigned int missed;            /* grids laid by a sample do not hold it all: what was added to them does not count */
     unsigned int high_of_all;       /* the largest exponent field, if `high` is a sample's and `missed` */
+};
+
+/* Elements of one key side by side, or one alone, where the key has others, too. */
+struct wf_table_run {
+    unsigned int begin;
+    unsigned int before; /* another run of the key: WF_TABLE_LISTED and its number in the list, or 1 and where it begins, or 0 */
+    int key;
+    unsigned int length; /* with strays in between; 0: there is no such run */
 };
 
 /* Addresses are of device memory. */
@@ -70,6 +89,7 @@ struct wf_table_arguments {
     unsigned long long bucket_begins; /* u32 for each bucket, and one more: elements, then where they begin */
     unsigned long long bucket_nexts;  /* u32 for each bucket: where the next elements go */
     unsigned long long records;       /* for each element its bits and its key: see kernels/table_buckets.cuh */
+    int runs; /* room for listed ones, instead of records; 0: none are */
     int passes; /* over the elements, each of a range of keys; all in the first one where neighbours have near ones */
     int pass;
     int key_nbytes, key_is_signed, skips_bad_keys;
@@ -77,6 +97,7 @@ struct wf_table_arguments {
     int stage;
 };
 
+#define WF_TABLE_LISTED 0x80000000u
 #define WF_TABLE_NAN 0x100
 #define WF_TABLE_WRITTEN 0x400 /* of sums: the result has been written */
 #define WF_TABLE_SEEN 0x200 /* of extremes: the group has elements, even if its word is 0 */

@@ -29,12 +29,6 @@ typedef struct {
     i64 upper, lower, count;
 } frequent;
 
-// A power of two, or the next one that is a normal number.
-static __device__ __forceinline__ double power_of_2(int exponent)
-{
-    return __hiloint2double((min(max(exponent, -1022), 1023) + 1023) << 20, 0);
-}
-
 static __device__ __forceinline__ void place_direct(const struct wf_table_arguments *r, int upper, direct_words *direct)
 {
     int unit = LOW_EXPONENT + find_base(r), upper_unit = unit + upper * r->term_bits;
@@ -74,8 +68,6 @@ static __device__ __noinline__ void add_element_apart(const struct wf_table_argu
     const grids placed = place_grids(r);
     pending sum;
     clear_pending(&sum, key);
-    bool is_beyond = r->is_sampled && fabs(widen(bits)) >= power_of_2(LOW_EXPONENT + find_top(r));
-    if (is_beyond && !is_either_special(bits, bits)) note_missed(r);
     add_value(r, &placed, bits, &sum);
     put_words(r, words, &sum);
 }

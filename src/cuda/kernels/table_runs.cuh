@@ -88,11 +88,10 @@ static __device__ __forceinline__ bool write_nothing(const struct wf_table_argum
     return true;
 }
 
-// The offsets of a run's key and of those before it that have no element, and what the latter come to.  By all lanes.
-static __device__ __forceinline__ bool fill_gap(const struct wf_table_arguments *r, int before, int key, u32 position)
+// What keys between a run's and the one before it, which have no element, come to.  By all lanes.
+static __device__ __forceinline__ bool fill_gap(const struct wf_table_arguments *r, int before, int key)
 {
     bool are_written = true;
-    fill_offsets(r, before, key, position);
     for (u32 gaps = __ballot_sync(ALL_LANES, key - before > 1); gaps; gaps &= gaps - 1) {
         int lane = __ffs((int)gaps) - 1, end = __shfl_sync(ALL_LANES, key, lane);
         for (int i = __shfl_sync(ALL_LANES, before, lane) + 1 + (int)lane_number(); i < end; i += 32)
@@ -178,23 +177,44 @@ static __device__ __forceinline__ bool narrow_wide(const wide_sum *sum, double_s
 }
 
 // With NaNs and infinities, and of numbers far apart.
-static __device__ __noinline__ bool careful_result(const struct wf_table_arguments *r, const unit *elements, int given, u64 *bits)
+typedef struct {
+    wide_sum sum;
+    short_specials found;
+    int given;
+} careful_sum;
+
+static __device__ __forceinline__ void clear_careful(careful_sum *sum)
 {
-    wide_sum sum = {-0.0, 0, 0, true};
-    short_specials found = {0, false, false};
+    const careful_sum nothing = {{-0.0, 0, 0, true}, {0, false, false}, 0};
+    *sum = nothing;
+}
+
+static __device__ __forceinline__ void add_careful(careful_sum *sum, unit element)
+{
+    sum->given++;
+    if ((element & MAGNITUDE) < INFINITY_BITS)
+        add_wide(&sum->sum, short_term(element));
+    else
+        note_special(element, &sum->found);
+}
+
+static __device__ __forceinline__ bool finish_careful(const struct wf_table_arguments *r, const careful_sum *sum, u64 *bits)
+{
     double_sum total;
-    for (int k = 0; k < given; k++) {
-        if ((elements[k] & MAGNITUDE) < INFINITY_BITS)
-            add_wide(&sum, short_term(elements[k]));
-        else
-            note_special(elements[k], &found);
-    }
-    int settled = settle_specials(&r->groups, &found, given, bits);
+    int settled = settle_specials(&r->groups, &sum->found, sum->given, bits);
     if (settled != SPECIALS_PASS) return settled == SPECIALS_DECIDE;
-    if (!narrow_wide(&sum, &total)) return false;
-    if (FINISH_OP == WF_MEAN && !divide_short(total, given - found.nans, &total)) return false;
+    if (!narrow_wide(&sum->sum, &total)) return false;
+    if (FINISH_OP == WF_MEAN && !divide_short(total, sum->given - sum->found.nans, &total)) return false;
     *bits = rounded_bits(total);
     return true;
+}
+
+static __device__ __noinline__ bool careful_result(const struct wf_table_arguments *r, const unit *elements, int given, u64 *bits)
+{
+    careful_sum sum;
+    clear_careful(&sum);
+    for (int k = 0; k < given; k++) add_careful(&sum, elements[k]);
+    return finish_careful(r, &sum, bits);
 }
 
 #endif
@@ -227,14 +247,14 @@ static __device__ __noinline__ bool write_rare(const struct wf_table_arguments *
 // The tile's runs, of which the last one ends with the bound behind it; before: the key before them.
 static __device__ __forceinline__ bool write_runs(const struct wf_table_arguments *r, const run_tile *tile, i64 first, int before, int runs)
 {
-    bool are_written = true, is_left = load_global_u32(&findings_of(r)->left); // then nothing else counts, but offsets
+    bool are_written = true;
     for (int i = (int)lane_number(); i - (int)lane_number() < runs; i += 32) {
         int at = min(i, runs - 1), key = tile->keys[at], begin = tile->begins[at], count = tile->begins[at + 1] - begin;
         int previous = i > at ? key : i ? tile->keys[i - 1] : before;
         const unit *elements = tile->elements + begin;
         u64 bits, address = address_of_key(r, key);
-        are_written = fill_gap(r, previous, key, (u32)first + (u32)begin) && are_written;
-        if (i > at || key == r->table_count || is_left) continue;
+        are_written = fill_gap(r, previous, key) && are_written;
+        if (i > at || key == r->table_count) continue;
         if (count > 0 && run_result(r, elements, count, first + begin, &bits))
             store_unit(address, bits);
         else
@@ -266,43 +286,41 @@ static __device__ __forceinline__ int load_tile(const struct wf_table_arguments 
     return __all_sync(ALL_LANES, rises) ? runs : -1;
 }
 
-// The offsets of a tile and the results of its runs; gives whether no key falls.
+// The results of a tile's runs; false if that is of no use any more, as a key falls or some result is left.
 static __device__ __forceinline__ bool reduce_tile(const struct wf_table_arguments *r, i64 first)
 {
     run_tile *tile = tile_of_warp();
+    bool is_left = load_global_u32(&findings_of(r)->left);
     int before = key_before(r, first), last, runs = load_tile(r, tile, first, before, &last);
-    if (runs <= 0) return runs == 0;
+    if (runs < 0 && lane_number() == 0) atomicOr(&findings_of(r)->unsorted, 1);
+    if (__any_sync(ALL_LANES, is_left) || runs < 0) return false;
+    if (runs == 0) return true;
     int end = find_end(r, tile, first, last);
     if (lane_number() == 0) tile->begins[runs] = (unsigned short)end;
     __syncwarp();
     bool are_written = write_runs(r, tile, first, before, runs);
     __syncwarp();
     if (!are_written) store_global_u32(&findings_of(r)->left, 1);
-    return true;
+    return __all_sync(ALL_LANES, are_written);
 }
 
-// Where each group's elements begin, and what they come to, while keys do not fall.
+// What each group's elements come to, while keys do not fall.
 static __device__ __forceinline__ void reduce_runs(const struct wf_table_arguments *r)
 {
     const i64 of_block = WF_TABLE_ORDER_BLOCK / 32 * RUN_TILE;
-    for (i64 first = blockIdx.x * of_block + warp_number() * RUN_TILE; first <= r->count; first += gridDim.x * of_block) {
-        if (reduce_tile(r, first)) continue;
-        if (lane_number() == 0) atomicOr(&findings_of(r)->unsorted, 1);
-        return;
-    }
+    i64 first = blockIdx.x * of_block + warp_number() * RUN_TILE;
+    if (__any_sync(ALL_LANES, load_global_u32(&findings_of(r)->left))) return;
+    while (first <= r->count && reduce_tile(r, first)) first += gridDim.x * of_block;
 }
 
 #endif
 
-static __device__ __forceinline__ void take_sorted(const struct wf_table_arguments *r)
+// Offsets, if keys may be sorted and have no results yet; or what comes next if they are mostly sorted.
+static __device__ __forceinline__ void open_order(const struct wf_table_arguments *r)
 {
-#if HAS_RUNS
-    if (load_global_u32(&findings_of(r)->left) == 0) {
-        reduce_runs(r);
-        return;
-    }
-#endif
-    find_offsets(r);
+    const struct wf_table_findings *findings = findings_of(r);
+    if (are_mostly_sorted(r) && findings->unsorted) clear_flags(r);
+    if (!HAS_RUNS || findings->left) find_offsets(r);
 }
 
 #endif

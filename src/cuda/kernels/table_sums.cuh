@@ -78,6 +78,7 @@ static __device__ __forceinline__ void clear_words(const struct wf_table_argumen
 
 static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
 {
+    if (r->buckets) clear_flags(r);
     if (has_buckets(r))
         count_buckets(r);
     else if (r->buckets || r->is_again)

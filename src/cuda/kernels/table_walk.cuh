@@ -103,17 +103,45 @@ static __device__ __forceinline__ bool is_in_long_run(const struct wf_table_argu
     return first[0] == last[0];
 }
 
+// Whether one of two keys is what others have come with.
+static __device__ __forceinline__ u32 note_seen(u32 *seen, const i64 keys[2])
+{
+    u32 alike = 0;
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+        u32 kept = (u32)keys[k] + 1;
+        alike += atomicExch(&seen[kept % WF_TABLE_STRAYS_SEEN], kept) == kept;
+    }
+    return alike;
+}
+
+// How many neighbours' keys fall or rise; where few do, those that do not go with the others are strays, mostly.
+static __device__ __forceinline__ void sample_order(const struct wf_table_arguments *r, const i64 keys[2])
+{
+    struct wf_table_findings *findings = findings_of(r);
+    bool falls = keys[1] < keys[0], rises = keys[1] > keys[0];
+    u32 falling = __ballot_sync(ALL_LANES, falls), rising = __ballot_sync(ALL_LANES, rises);
+    u32 falls_alike = falls ? note_seen(findings->seen_falling, keys) : 0;
+    u32 rises_alike = rises ? note_seen(findings->seen_rising, keys) : 0;
+    if (falls_alike) atomicAdd(&findings->falls_alike, falls_alike);
+    if (rises_alike) atomicAdd(&findings->rises_alike, rises_alike);
+    if (lane_number()) return;
+    if (falling) atomicOr(&findings->unsorted, 1);
+    atomicAdd(&findings->falls, (u32)__popc(falling));
+    atomicAdd(&findings->rises, (u32)__popc(rising));
+}
+
 // Each thread compares the keys of two neighbours somewhere.
 static __device__ __forceinline__ void sample_keys(const struct wf_table_arguments *r)
 {
     i64 threads = (i64)gridDim.x * WF_TABLE_BLOCK, thread = (i64)blockIdx.x * WF_TABLE_BLOCK + threadIdx.x;
     u64 bits[EACH];
     load_key_bits(r, min(thread * r->count / threads, (i64)r->count - 2), 2, bits);
-    i64 difference = key_of_bits(r, bits[1]) - key_of_bits(r, bits[0]), near = r->table_count >> 8;
+    i64 keys[2] = {key_of_bits(r, bits[0]), key_of_bits(r, bits[1])}, difference = keys[1] - keys[0], near = r->table_count >> 8;
     u32 far = (u32)__popc(__ballot_sync(ALL_LANES, difference > near || difference < -near));
-    bool descends = __any_sync(ALL_LANES, difference < 0), has_long_run = __any_sync(ALL_LANES, is_in_long_run(r, thread, threads));
+    bool has_long_run = __any_sync(ALL_LANES, is_in_long_run(r, thread, threads));
+    sample_order(r, keys);
     if (lane_number()) return;
-    if (descends) atomicOr(&findings_of(r)->unsorted, 1);
     if (has_long_run) findings_of(r)->left = 1;
     atomicAdd(&findings_of(r)->far, far);
     atomicAdd(&findings_of(r)->near, 32 - far);
@@ -228,10 +256,33 @@ static __device__ __forceinline__ void find_offsets(const struct wf_table_argume
     if (!is_sorted && lane_number() == 0) atomicOr(&findings_of(r)->unsorted, 1);
 }
 
-// Whether segments have been reduced, so that nothing is left to do.
 static __device__ __forceinline__ bool are_segments(const struct wf_table_arguments *r)
 {
     return r->offsets && findings_of(r)->unsorted == 0;
+}
+
+// ---- keys that are mostly sorted
+
+// Whether so few of a sample's pairs do not go with the others, and not mostly with the same keys.
+static __device__ __forceinline__ bool are_strays_few(const struct wf_table_arguments *r, u32 strays, u32 alike)
+{
+    const u32 every = WIDTH == 64 ? 48 : 512; // more cost more than tables do, of which those of f64 cost more
+    return strays * every <= findings_of(r)->near + findings_of(r)->far && 4 * alike <= strays;
+}
+
+// Whether keys mostly rise, or fall, in short runs.
+static __device__ __forceinline__ bool are_mostly_sorted(const struct wf_table_arguments *r)
+{
+    const struct wf_table_findings *findings = findings_of(r);
+    bool mostly_rise = are_strays_few(r, findings->falls, findings->falls_alike);
+    bool mostly_fall = are_strays_few(r, findings->rises, findings->rises_alike);
+    return r->runs && findings->left == 0 && (mostly_rise || mostly_fall);
+}
+
+// Whether there are results, so that nothing is left to do for tables.
+static __device__ __forceinline__ bool is_settled(const struct wf_table_arguments *r)
+{
+    return are_segments(r) || (are_mostly_sorted(r) && load_global_u32(&findings_of(r)->abandoned) == 0);
 }
 
 // ---- elements
@@ -277,6 +328,12 @@ static __device__ __forceinline__ void find_piece(const struct wf_table_argument
     i64 rounds = ((r->count + of_warp - 1) / of_warp + warps - 1) / warps;
     *begin = ((i64)blockIdx.x * (WF_TABLE_BLOCK / 32) + warp_number()) * rounds * of_warp;
     *end = min(*begin + rounds * of_warp, (i64)r->count);
+}
+
+static __device__ __forceinline__ void clear_flags(const struct wf_table_arguments *r)
+{
+    i64 step = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < r->table_count; i += step) ((u32 *)r->flags)[i] = 0;
 }
 
 static __device__ __forceinline__ group_place place_of_key(const struct wf_table_arguments *r, i64 number)

@@ -122,10 +122,17 @@ typedef struct {
     double anchor[LARGER(SQUARE_TERMS, WF_TABLE_TERMS_MAX)];
 } grid;
 
-// Of values, and of their squares.
+// Of values, and of their squares; and what magnitudes are beyond those of values, where a sample has laid them.
 typedef struct {
     grid values, squares;
+    double limit;
 } grids;
+
+// A power of two, or the next one that is a normal number.
+static __device__ __forceinline__ double power_of_2(int exponent)
+{
+    return __hiloint2double((min(max(exponent, -1022), 1023) + 1023) << 20, 0);
+}
 
 // Of the word whose unit has the exponent.
 static __device__ __forceinline__ double anchor_of(int unit_exponent)
@@ -152,6 +159,7 @@ static __device__ __forceinline__ grid place_grid(const struct wf_table_argument
 static __device__ __forceinline__ grids place_grids(const struct wf_table_arguments *r)
 {
     grids placed;
+    placed.limit = power_of_2(LOW_EXPONENT + find_top(r));
     if (HAS_VALUE_SUM) placed.values = place_grid(r, WF_TABLE_TERMS_MAX, LOW_EXPONENT + find_base(r));
     if (HAS_SQUARES) placed.squares = place_grid(r, SQUARE_TERMS, 2 * LOW_EXPONENT + find_base_of_squares(r));
     return placed;
@@ -224,6 +232,7 @@ static __device__ __forceinline__ bool add_square(const grid *grid, double value
 // Whether grids hold it.
 static __device__ __forceinline__ bool add_to_grids(const grids *grids, double value, pending *sum)
 {
+    if (HAS_VALUE_SUM && !HAS_SQUARES && fabs(value) >= grids->limit) return false;
     double rest = HAS_VALUE_SUM ? add_float(&grids->values, WF_TABLE_TERMS_MAX, HAS_SUM ? value : fabs(value), sum->word) : 0;
     return (!HAS_SQUARES || add_square(&grids->squares, value, sum->word + SQUARES_AT)) && rest == 0;
 }

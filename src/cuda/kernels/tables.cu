@@ -11,15 +11,24 @@
 #include "kernels/table_sums.cuh"
 #endif
 #include "kernels/table_runs.cuh"
+#include "kernels/table_strays.cuh"
 
 extern "C" __global__ void __launch_bounds__(WF_TABLE_BLOCK, 2) tables(const __grid_constant__ struct wf_table_arguments task)
 {
-    bool is_of_tables = task.stage != WF_TABLE_SAMPLE && task.stage != WF_TABLE_OFFSETS && task.stage != WF_TABLE_STATUS;
-    if (is_of_tables && are_segments(&task)) return;
+    bool is_of_tables = task.stage >= WF_TABLE_LOOK && task.stage != WF_TABLE_STATUS;
+    if (is_of_tables && is_settled(&task)) return;
     if (task.is_again && (!findings_of(&task)->missed || findings_of(&task)->failed)) return;
     switch (task.stage) {
     case WF_TABLE_SAMPLE: sample_keys(&task); break;
-    case WF_TABLE_OFFSETS: take_sorted(&task); break;
+#if HAS_RUNS
+    case WF_TABLE_RUNS: reduce_runs(&task); break;
+#endif
+    case WF_TABLE_OFFSETS: open_order(&task); break;
+#if HAS_STRAYS
+    case WF_TABLE_STRAYS:
+    case WF_TABLE_LINK:
+    case WF_TABLE_MEND: take_mostly_sorted(&task); break;
+#endif
 #if !HAS_EXTREMES
     case WF_TABLE_LOOK: look(&task); break;
     case WF_TABLE_SCAN: scan_buckets(&task); break;
