@@ -255,13 +255,13 @@ static int suggest_each(struct inspection *inspection) {
     const size_t count = simt_module_kernel_count(kernel->module);
     bool is_any = false;
     for (size_t i = 0; i < count; i++) {
-        kernel_choose(kernel, i, NULL);
+        kernel_choose(kernel, inspection->path, i, NULL);
         if (!kernel->has_source) continue;
         int status = arguments_suggest(inspection->path, kernel, kernel->name);
         if (status != STATUS_USAGE) return status;
         is_any = true;
     }
-    kernel_choose(kernel, 0, NULL);
+    kernel_choose(kernel, inspection->path, 0, NULL);
     if (!is_any) say("to begin with: warpfold inspect %s --kernel '%s'", inspection->path, kernel->name);
     return STATUS_USAGE;
 }

@@ -266,18 +266,37 @@ static void put_extent(FILE *stream, const char *option, const uint64_t extent[3
     if (extent[2] > 1) fprintf(stream, ",%" PRIu64, extent[2]);
 }
 
-/* 'f32[1024]=random:1', or zeros where main() clears it or the kernel updates it, or an output without a fill, or a scalar, or so many bytes of 0. */
+/* What a buffer holds before: zeros where main() clears it or the kernel updates it, nothing where it is an output. */
+static const char *fill_of(const struct kernel_parameter *parameter, const char *element) {
+    if (parameter->is_cleared || parameter->use == KERNEL_UPDATES) return "=zeros";
+    if (!parameter->is_const && parameter->use == KERNEL_STORES) return "";
+    if (!element) return "=zeros"; /* of structs */
+    return strchr("fb", element[0]) && strcmp(element, "bool") ? "=random:1" : "=iota";
+}
+
+/* 'f32[1024]=random:1', or a scalar, or so many bytes of 0.  A vector is so many of its elements, a struct so many bytes. */
 static void put_argument(FILE *stream, const struct kernel_parameter *parameter, size_t nbytes, uint64_t threads) {
     unsigned lanes = 1;
     const char *element = parameter->element;
     if (!element && parameter->is_pointer) element = kernel_vector_element(parameter->type, &lanes);
-    const bool is_bool = element && !strcmp(element, "bool"), is_float = element && strchr("fb", element[0]) && !is_bool;
-    const uint64_t count = (parameter->has_count ? parameter->count : threads) * lanes;
+    if (!element && parameter->nbytes) lanes = (unsigned)parameter->nbytes;
+    const bool is_one = element && (element[0] == 'f' || element[0] == 'b'); /* of numbers and bools alike */
+    const uint64_t count = parameter->has_count ? parameter->count : threads;
     if (!element && !parameter->is_pointer) fprintf(stream, " --arg bytes:%0*d", (int)(2 * nbytes), 0);
-    else if (!parameter->is_pointer) fprintf(stream, " --arg %s:%" PRIu64, element, is_float || is_bool ? 1 : count);
+    else if (!parameter->is_pointer) fprintf(stream, " --arg %s:%" PRIu64, element, is_one ? 1 : count);
     else
-        fprintf(stream, " --arg '%s[%" PRIu64 "]%s'", element ? element : "u8", count,
-                parameter->is_cleared || parameter->is_updated ? "=zeros" : !parameter->is_const ? "" : is_float ? "=random:1" : "=iota");
+        fprintf(stream, " --arg '%s[%" PRIu64 "]%s'", element ? element : "u8", count * lanes, fill_of(parameter, element));
+}
+
+/* The first buffer that the kernel stores to, or else the first that it may; `count`: there is none. */
+static size_t first_output(const struct kernel_source *source) {
+    size_t first = source->count;
+    for (size_t i = source->count; i-- > 0;) {
+        const struct kernel_parameter *parameter = &source->parameters[i];
+        const bool is_better = parameter->use != KERNEL_READS || first == source->count || source->parameters[first].use == KERNEL_READS;
+        if (parameter->is_pointer && !parameter->is_const && is_better) first = i;
+    }
+    return first;
 }
 
 static void put_signature(FILE *stream, const char *name, const struct kernel_source *source) {
@@ -310,11 +329,8 @@ int arguments_suggest(const char *path, const struct kernel *kernel, const char 
         if (source->shared) fprintf(page.stream, " --shared %" PRIu64, source->shared);
         for (size_t i = 0; i < source->count; i++)
             put_argument(page.stream, &source->parameters[i], simt_module_parameter_nbytes(kernel->module, kernel->index, i), threads);
-        for (size_t i = 0; i < source->count; i++)
-            if (source->parameters[i].is_pointer && !source->parameters[i].is_const) {
-                fprintf(page.stream, " --print %zu", i);
-                break;
-            }
+        const size_t output = first_output(source);
+        if (output < source->count) fprintf(page.stream, " --print %zu", output);
         fputc('\n', page.stream);
     }
     bool is_whole = page_end(&page);

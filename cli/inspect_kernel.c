@@ -55,8 +55,36 @@ static bool find_own(const struct kernel *kernel, const char *text, size_t *inde
     return count == 1;
 }
 
-static void read_source(struct kernel *kernel) {
-    kernel->has_source = kernel->text && kernel_source_read(kernel->text, kernel->name, &kernel->source) &&
+/* Writes the headers that the text includes from its own folder. */
+static void put_headers(FILE *stream, const char *path, const char *text) {
+    static const char include[] = "#include \"";
+    const char *slash = strrchr(path, '/');
+    const int folder = slash ? (int)(slash + 1 - path) : 0;
+    for (const char *at = text; (at = strstr(at, include));) {
+        char name[1024];
+        size_t nbytes;
+        at += strlen(include);
+        const int length = snprintf(name, sizeof name, "%.*s%.*s", folder, path, (int)strcspn(at, "\"\n"), at);
+        char *header = (size_t)length < sizeof name ? file_read(name, &nbytes) : NULL;
+        if (header) fprintf(stream, "%s\n", header);
+        free(header);
+    }
+}
+
+/* A kernel that a header defines is launched by the file itself. */
+static bool read_with_headers(struct kernel *kernel, const char *path) {
+    struct page joined;
+    page_open(&joined);
+    if (joined.stream) put_headers(joined.stream, path, kernel->text);
+    if (joined.stream) fputs(kernel->text, joined.stream);
+    const bool is_read = page_end(&joined) && kernel_source_read(joined.text, kernel->name, &kernel->source);
+    page_clear(&joined);
+    return is_read;
+}
+
+static void read_source(struct kernel *kernel, const char *path) {
+    kernel->has_source = kernel->text && (kernel_source_read(kernel->text, kernel->name, &kernel->source) ||
+                                          read_with_headers(kernel, path)) &&
                          kernel->source.count == simt_module_parameter_count(kernel->module, kernel->index);
 }
 
@@ -68,7 +96,19 @@ static void name_kernel(struct kernel *kernel, const char *wanted) {
                       sizeof kernel->name);
 }
 
+static bool has_kernel(const char *path) {
+    size_t nbytes;
+    char *text = file_read(path, &nbytes);
+    const bool has = text && (strstr(text, "__global__") || strstr(text, "#include"));
+    free(text);
+    return has;
+}
+
 static void say_choice(const char *path, const char *wanted, size_t fitting, const char *kernels) {
+    if (!kernels[0] && !has_kernel(path)) {
+        say("%s has no kernel (__global__)", path);
+        return;
+    }
     if (wanted)
         say("%s: --kernel '%s' matches %s", path, wanted, fitting ? "several kernels" : "no kernel");
     else
@@ -172,14 +212,14 @@ int kernel_load(struct kernel *kernel, const char *path, const char *wanted) {
     if (status && status != STATUS_USAGE) return status;
     size_t nbytes;
     kernel->text = is_ptx ? NULL : file_read(path, &nbytes);
-    kernel_choose(kernel, kernel->index, wanted);
+    kernel_choose(kernel, path, kernel->index, wanted);
     return status;
 }
 
-void kernel_choose(struct kernel *kernel, size_t index, const char *wanted) {
+void kernel_choose(struct kernel *kernel, const char *path, size_t index, const char *wanted) {
     kernel->index = index;
     name_kernel(kernel, wanted);
-    read_source(kernel);
+    read_source(kernel, path);
 }
 
 void kernel_clear(struct kernel *kernel) {

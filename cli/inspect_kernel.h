@@ -22,7 +22,7 @@ struct kernel {
 /* Compiles or reads the file.  `wanted`: NULL where it has one kernel only.  Says what is wrong and returns a
  * status, STATUS_USAGE if it has several: then one of the module can be chosen.  kernel_clear in any case. */
 int kernel_load(struct kernel *kernel, const char *path, const char *wanted);
-void kernel_choose(struct kernel *kernel, size_t index, const char *wanted);
+void kernel_choose(struct kernel *kernel, const char *path, size_t index, const char *wanted);
 void kernel_clear(struct kernel *kernel);
 
 #endif

@@ -120,8 +120,20 @@ static bool advise_sectors(const struct advice_subject *subject, const struct li
     return true;
 }
 
+/* Of what comes after a stop nothing is known. */
+static bool is_stopped_by(const simt_report *report, bool by_runaway_alone) {
+    for (size_t i = 0; i < simt_report_finding_count(report); i++) {
+        const enum simt_finding_kind kind = simt_report_finding(report, i)->kind;
+        if (kind == SIMT_FINDING_RUNAWAY) return true;
+        if (by_runaway_alone) continue;
+        if (kind != SIMT_FINDING_RACE && kind != SIMT_FINDING_UNINITIALISED && kind != SIMT_FINDING_SHUFFLE) return true;
+    }
+    return false;
+}
+
+/* Not of a loop that never ends: its atomics are polls. */
 static bool advise_atomics(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
-    (void)subject;
+    if (is_stopped_by(subject->report, true)) return false;
     const uint64_t count = costs->line->atomics, by_warp = costs->possible->atomics_least;
     const uint64_t by_block = costs->cures->atomics_by_block;
     if (!by_warp || !is_excess(count, by_warp, ADVICE_ATOMICS_PERCENT, ADVICE_ATOMICS_EXCESS)) return false;
@@ -170,17 +182,8 @@ static bool advise_divergence(const struct advice_subject *subject, const struct
     return true;
 }
 
-/* Then what comes after a barrier has not happened. */
-static bool is_stopped(const simt_report *report) {
-    for (size_t i = 0; i < simt_report_finding_count(report); i++) {
-        const enum simt_finding_kind kind = simt_report_finding(report, i)->kind;
-        if (kind != SIMT_FINDING_RACE && kind != SIMT_FINDING_UNINITIALISED && kind != SIMT_FINDING_SHUFFLE) return true;
-    }
-    return false;
-}
-
 static bool advise_barriers(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
-    if (!costs->line->barriers || is_stopped(subject->report)) return false;
+    if (!costs->line->barriers || is_stopped_by(subject->report, false)) return false;
     if (costs->possible->idle_barriers < costs->line->barriers) return false;
     *advice = (struct advice){.kind = BARRIER, .unit = "barriers", .count = costs->line->barriers, .least = 0};
     snprintf(advice->message, ADVICE_TEXT,

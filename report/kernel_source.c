@@ -15,6 +15,12 @@ static const char *skip_blanks(const char *text) {
     return text;
 }
 
+/* Behind a word and blanks. */
+static const char *skip_word(const char *text) {
+    while (is_word(*text)) text++;
+    return skip_blanks(text);
+}
+
 /* The text with blanks in place of comments; NULL: no memory. */
 static char *without_comments(const char *text) {
     char *copy = strdup(text);
@@ -80,22 +86,37 @@ struct expression {
 
 static uint64_t evaluate(const char *text, const char *at, const char *end, size_t element_nbytes, int depth,
                          bool *is_known);
+static bool read_extent(const char *text, const char *at, const char *end, uint64_t extent[3], int depth);
 
-/* The number that a name stands for, where the text gives it one: `name = 5;` or `#define name 5`. */
+/* The number that a name stands for, where the text gives it one: `name = 5;` or `#define name 5`.  Each definition that gives
+ * none counts as several levels, so that names which stand for one another are not followed without end. */
 static uint64_t value_of(struct expression *of, const char *name, size_t length) {
-    for (const char *at = of->text; (at = find_word(at, name, length)); at += length) {
+    enum { FAILED_DEPTH = 4 };
+    int depth = of->depth + 1;
+    for (const char *at = of->text; depth <= EXPRESSION_DEPTH_MAX && (at = find_word(at, name, length)); at += length) {
         const char *behind = skip_blanks(at + length), *before = at;
         while (before > of->text && isspace((unsigned char)before[-1])) before--;
         bool is_macro = before - of->text >= 7 && !strncmp(before - 7, "#define", 7);
-        const char *end = behind + strcspn(behind, is_macro ? "\n" : ";,\n");
+        const char *end = behind + strcspn(behind, is_macro ? "\n" : ";,\n"), *again = find_word(behind, name, length);
         if (!is_macro && (behind[0] != '=' || behind[1] == '=')) continue;
-        bool is_known = of->depth < EXPRESSION_DEPTH_MAX;
-        uint64_t value =
-            is_known ? evaluate(of->text, behind + !is_macro, end, of->element_nbytes, of->depth + 1, &is_known) : 0;
+        if (again && again < end) continue; /* n = n / 2 */
+        bool is_known;
+        uint64_t value = evaluate(of->text, behind + !is_macro, end, of->element_nbytes, depth, &is_known);
         if (is_known) return value;
+        depth += FAILED_DEPTH;
     }
     of->is_known = false;
     return 0;
+}
+
+/* What the member x, y or z of a dim3 of that name is. */
+static uint64_t member_of(struct expression *of, const char *name, const char *name_end) {
+    uint64_t extent[3];
+    const char which = name_end[1];
+    of->at = name_end + 2;
+    of->is_known &= which >= 'x' && which <= 'z' && !is_word(*of->at) && of->depth < EXPRESSION_DEPTH_MAX &&
+                    read_extent(of->text, name, name_end, extent, of->depth + 1);
+    return of->is_known ? extent[which - 'x'] : 0;
 }
 
 static uint64_t primary(struct expression *of) {
@@ -122,6 +143,7 @@ static uint64_t primary(struct expression *of) {
         if (!of->at) of->at = of->end;
         return of->element_nbytes;
     }
+    if (length && of->at + 1 < of->end && *of->at == '.') return member_of(of, name, of->at);
     if (length) return value_of(of, name, length);
     const char *behind = *of->at == '(' ? behind_bracket(of->at) : NULL;
     if (!behind || behind > of->end || of->depth >= EXPRESSION_DEPTH_MAX) return of->is_known = false;
@@ -230,16 +252,104 @@ static void read_parameter(const char *at, const char *end, struct kernel_parame
     while (name_end > at && !is_word(name_end[-1])) name_end--;
     for (name = name_end; name > at && is_word(name[-1]);) name--;
     append(parameter->name, name, (size_t)(name_end - name));
+    bool is_behind = false; /* the star: what is const there is the pointer */
     while (at < name) {
         size_t length = 0;
         while (at + length < name && is_word(at[length])) length++;
-        parameter->is_pointer |= *at == '*';
-        if (length && is_qualifier(at, length)) parameter->is_const |= !strncmp(at, "const", 5);
+        is_behind |= *at == '*';
+        if (length && is_qualifier(at, length)) parameter->is_const |= !is_behind && !strncmp(at, "const", 5);
         else if (length) append(parameter->type, at, length);
         else if (!isspace((unsigned char)*at) && *at != '*' && *at != '(') append(parameter->type, at, 1);
         at += length ? length : 1;
     }
+    parameter->is_pointer |= is_behind;
     parameter->element = kernel_type_element(parameter->type);
+}
+
+/* The type of which `typedef float real;`, `using real = float;` or `#define real float` makes a name; false: none does. */
+static bool read_alias(const char *text, const char *name, struct kernel_parameter *alias) {
+    static const char *const words[] = {"typedef", "using", "define"};
+    char type[2 * KERNEL_WORD];
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+        for (const char *at = text; (at = find_word(at, words[w], strlen(words[w])));) {
+            at += strlen(words[w]);
+            const char *end = at + strcspn(at, w == 2 ? "\n" : ";"), *behind = skip_blanks(at);
+            const size_t length = strlen(name);
+            const bool is_first = !strncmp(behind, name, length) && !is_word(behind[length]);
+            if (w == 0) read_parameter(at, end, alias);
+            if (w == 0 && !strcmp(alias->name, name)) return true;
+            if (w == 0 || !is_first) continue;
+            behind = skip_blanks(behind + length);
+            behind += w == 1 && *behind == '=';
+            if (behind >= end || end - behind > KERNEL_WORD) continue;
+            snprintf(type, sizeof type, "%.*s %s", (int)(end - behind), behind, name);
+            read_parameter(type, type + strlen(type), alias);
+            return true;
+        }
+    return false;
+}
+
+/* The type behind names that the text gives to types. */
+static void resolve(const char *text, struct kernel_parameter *parameter) {
+    enum { ALIASES_MAX = 4 };
+    unsigned count;
+    for (int i = 0; i < ALIASES_MAX && !parameter->element && !kernel_vector_element(parameter->type, &count); i++) {
+        struct kernel_parameter alias;
+        if (!parameter->type[0] || !read_alias(text, parameter->type, &alias)) return;
+        snprintf(parameter->type, KERNEL_WORD, "%s", alias.type);
+        parameter->element = alias.element;
+        parameter->is_pointer |= alias.is_pointer;
+        parameter->is_const |= alias.is_const;
+    }
+}
+
+/* "float" and "float4": 4 and 16; 0: neither. */
+static size_t type_nbytes(const char *type) {
+    unsigned count = 1;
+    const char *element = kernel_type_element(type);
+    if (!element) element = kernel_vector_element(type, &count);
+    return element ? count * element_nbytes(element) : 0;
+}
+
+/* Bytes of the members from `at` on, and padding; 0: not known. */
+static size_t members_nbytes(const char *text, const char *at, const char *end) {
+    size_t nbytes = 0, alignment = 1;
+    for (const char *stop; at < end && *skip_blanks(at) != '}'; at = stop + 1) {
+        size_t size = 0;
+        stop = at + strcspn(at, ";}");
+        for (const char *item = at; item < stop; item = item_end(item, stop) + 1) {
+            struct kernel_parameter member;
+            const char *item_stop = item_end(item, stop), *bracket = memchr(item, '[', (size_t)(item_stop - item));
+            const char *close = bracket ? behind_bracket(bracket) : NULL;
+            bool is_known = true;
+            read_parameter(item, item_stop, &member);
+            if (item == at) resolve(text, &member);
+            if (item == at) size = memchr(item, '*', (size_t)(item_stop - item)) ? sizeof(uint64_t) : type_nbytes(member.type);
+            if (!size || memchr(item, '(', (size_t)(item_stop - item)) || (bracket && (!close || close > item_stop))) return 0;
+            const uint64_t count = close ? evaluate(text, bracket + 1, close - 1, 4, 0, &is_known) : 1;
+            const size_t own = size % 3 ? size > 16 ? 16 : size : size / 3; /* float3 is aligned as a float */
+            if (!is_known || own & (own - 1) || (close && *skip_blanks(close) == '[')) return 0;
+            if (own > alignment) alignment = own;
+            nbytes = (nbytes + own - 1) / own * own + count * size;
+        }
+    }
+    return (nbytes + alignment - 1) / alignment * alignment;
+}
+
+/* Bytes of `struct name { ... };` or `typedef struct { ... } name;`; 0: not known. */
+static size_t struct_nbytes(const char *text, const char *name) {
+    static const char word[] = "struct";
+    const size_t length = strlen(name);
+    for (const char *at = text; length && (at = find_word(at, word, strlen(word)));) {
+        at += strlen(word);
+        const char *tag = skip_blanks(at), *open = skip_word(tag), *behind = *open == '{' ? behind_bracket(open) : NULL;
+        if (!behind) continue;
+        const char *declared = skip_blanks(behind);
+        const bool is_it = (!strncmp(tag, name, length) && !is_word(tag[length])) ||
+                           (!strncmp(declared, name, length) && !is_word(declared[length]));
+        if (is_it) return members_nbytes(text, open + 1, behind - 1);
+    }
+    return 0;
 }
 
 /* ---- the kernel ---------------------------------------------------------------------------------- */
@@ -269,37 +379,45 @@ static const char *find_parameters(const char *text, const char *name, size_t le
     return NULL;
 }
 
+static bool is_open(char c) { return c == '(' || c == '{'; }
+
+/* Where the bracket of `dim3 a(1), name(2);` or `dim3 name = dim3(2);` opens; NULL: no such name is a dim3. */
+static const char *find_dim3(const char *text, const char *name, size_t length) {
+    static const char dim3[] = "dim3";
+    for (const char *found = text; (found = find_word(found, name, length)); found += length) {
+        const char *behind = skip_blanks(found + length), *begin = found; /* of the statement */
+        while (begin > text && !strchr(";{}", begin[-1])) begin--;
+        begin = skip_blanks(begin);
+        if (!strncmp(begin, "const ", 6)) begin = skip_blanks(begin + 6);
+        if (strncmp(begin, dim3, 4)) continue;
+        if (*behind == '=') behind = skip_blanks(behind + 1);
+        if (!strncmp(behind, dim3, 4)) behind = skip_blanks(behind + 4);
+        if (is_open(*behind)) return behind;
+    }
+    return NULL;
+}
+
 /* dim3(a, b), a name that is one, or a number. */
 static bool read_extent(const char *text, const char *at, const char *end, uint64_t extent[3], int depth) {
-    static const char dim3[] = "dim3";
     at = skip_blanks(at);
     const char *word = at;
     while (at < end && is_word(*at)) at++;
-    size_t length = (size_t)(at - word);
+    const size_t length = (size_t)(at - word);
     const char *open = skip_blanks(at);
-    bool is_dim3 = length == 4 && !strncmp(word, dim3, 4);
-    for (const char *found = text; !is_dim3 && length && skip_blanks(at) >= end && depth == 0 &&
-                                   (found = find_word(found, word, length));
-         found += length) {
-        const char *behind = skip_blanks(found + length), *begin = found; /* of the statement: dim3 a(1), b(2); */
-        while (begin > text && !strchr(";{}", begin[-1])) begin--;
-        if (*behind != '(' || strncmp(skip_blanks(begin), dim3, 4)) continue;
-        open = behind;
-        is_dim3 = true;
-        break;
-    }
-    bool is_known = true;
+    bool is_dim3 = length == 4 && !strncmp(word, "dim3", 4), is_known = depth < EXPRESSION_DEPTH_MAX;
+    const char *declared = !is_dim3 && length && skip_blanks(at) >= end ? find_dim3(text, word, length) : NULL;
+    if (declared) open = declared;
     for (int d = 0; d < 3; d++) extent[d] = 1;
-    if (!is_dim3) {
-        extent[0] = evaluate(text, word, end, 4, 0, &is_known);
+    if (!is_dim3 && !declared) {
+        if (is_known) extent[0] = evaluate(text, word, end, 4, depth, &is_known);
         return is_known;
     }
-    const char *last = *open == '(' ? behind_bracket(open) : NULL;
+    const char *last = is_open(*open) ? behind_bracket(open) : NULL;
     if (!last) return false;
     const char *item = open + 1;
     for (int d = 0; d < 3 && item < last - 1 && is_known; d++) {
         const char *stop = item_end(item, last - 1);
-        extent[d] = evaluate(text, item, stop, 4, 0, &is_known);
+        extent[d] = evaluate(text, item, stop, 4, depth, &is_known);
         item = stop + 1;
     }
     return is_known;
@@ -325,7 +443,7 @@ static const char *find_second(const char *text, const char *function, const cha
 
 /* The elements that cudaMalloc gives the pointer of that name, and whether cudaMemset makes them zeros. */
 static void read_allocation(const char *text, const char *name, size_t length, struct kernel_parameter *parameter) {
-    const size_t nbytes = element_nbytes(parameter->element);
+    const size_t nbytes = parameter->nbytes ? parameter->nbytes : 1;
     const char *end, *begin = find_second(text, "cudaMalloc", name, length, &end);
     if (begin) parameter->count = evaluate(text, begin, end, nbytes, 0, &parameter->has_count) / nbytes;
     begin = find_second(text, "cudaMemset", name, length, &end);
@@ -349,15 +467,25 @@ static void read_launch_arguments(const char *text, const char *open, struct ker
     }
 }
 
-/* name<<<grid, block, shared>>>(arguments) */
-static void read_launch(const char *text, const char *name, size_t length, struct kernel_source *source) {
+/* Whether the texts are the same but for blanks: "<float, 64>" and "<float,64>". */
+static bool is_same_but_blanks(const char *one, const char *one_end, const char *other) {
+    for (;; one++, other++) {
+        while (one < one_end && isspace((unsigned char)*one)) one++;
+        other = skip_blanks(other);
+        if (one == one_end || *one != *other) return one == one_end && !*other;
+    }
+}
+
+/* name<<<grid, block, shared>>>(arguments), of an instance with such arguments of its template; NULL: of any. */
+static bool read_launch(const char *text, const char *name, size_t length, const char *instance, struct kernel_source *source) {
     for (const char *at = text; (at = find_word(at, name, length)); at += length) {
         const char *open = strstr(at, "<<<");
         if (!open || memchr(at, ';', (size_t)(open - at)) || memchr(at, '(', (size_t)(open - at))) continue;
+        if (instance && !is_same_but_blanks(at + length, open, instance)) continue;
         const char *close = strstr(open, ">>>"), *grid = open + 3;
-        if (!close) return;
+        if (!close) return false;
         const char *grid_end = item_end(grid, close), *block = grid_end + 1;
-        if (block >= close) return;
+        if (block >= close) return false;
         const char *block_end = item_end(block, close);
         source->has_launch = read_extent(text, grid, grid_end, source->grid, 0) &&
                              read_extent(text, block, block_end, source->block, 0);
@@ -368,13 +496,14 @@ static void read_launch(const char *text, const char *name, size_t length, struc
             source->shared = is_known ? nbytes : 0;
         }
         read_launch_arguments(text, skip_blanks(close + 3), source);
-        return;
+        return true;
     }
+    return false;
 }
 
-/* Whether the first use of the pointer's elements in the kernel's body changes what is there: atomicAdd(&bins[i], 1), bins[i] += 1,
- * *total += 1, bins[i]++. */
-static bool is_updated(const char *body, const char *end, const char *name) {
+/* What the first use of the pointer's elements in the kernel's body does to them: atomicAdd(&bins[i], 1), bins[i] += 1,
+ * *total += 1 or bins[i]++ change what is there; out[i] = 1 does not ask for it. */
+static enum kernel_use first_use(const char *body, const char *end, const char *name) {
     static const char *const updates[] = {"+=", "-=", "|=", "&=", "^=", "++", "--"};
     const size_t length = strlen(name);
     for (const char *at = body; (at = find_word(at, name, length)) && at < end; at += length) {
@@ -382,20 +511,23 @@ static bool is_updated(const char *body, const char *end, const char *name) {
         while (before > body && strchr("&( ", before[-1])) before--;
         const char *word = before;
         while (word > body && is_word(word[-1])) word--;
-        if (before > word && !strncmp(word, "atomic", 6)) return true;
+        if (before > word && !strncmp(word, "atomic", 6)) return KERNEL_UPDATES;
         if (*behind != '[' && before[-1] != '*') continue;
         while (*behind == '[' && behind_bracket(behind)) behind = skip_blanks(behind_bracket(behind));
         for (size_t i = 0; i < sizeof updates / sizeof *updates; i++)
-            if (!strncmp(behind, updates[i], 2)) return true;
-        return false;
+            if (!strncmp(behind, updates[i], 2)) return KERNEL_UPDATES;
+        if (*behind == '.') behind = skip_word(behind + 1);
+        const char *again = find_word(behind, name, length);
+        const bool is_stored = behind[0] == '=' && behind[1] != '=';
+        return is_stored && !(again && again < behind + strcspn(behind, ";")) ? KERNEL_STORES : KERNEL_READS;
     }
-    return false;
+    return KERNEL_STORES;
 }
 
-static void read_updates(const char *behind, struct kernel_source *source) {
+static void read_uses(const char *behind, struct kernel_source *source) {
     const char *body = skip_blanks(behind), *end = *body == '{' ? behind_bracket(body) : NULL;
     for (size_t i = 0; end && i < source->count; i++)
-        if (source->parameters[i].is_pointer) source->parameters[i].is_updated = is_updated(body, end, source->parameters[i].name);
+        if (source->parameters[i].is_pointer) source->parameters[i].use = first_use(body, end, source->parameters[i].name);
 }
 
 /* Where the parameters of the template begin whose function has its own at `open`; NULL: it is none. */
@@ -461,8 +593,15 @@ bool kernel_source_read(const char *text, const char *name, struct kernel_source
             item = end + 1;
         }
         bind_types(plain, open, instance, source);
-        read_updates(behind, source);
-        read_launch(plain, name, length, source);
+        for (size_t i = 0; i < source->count; i++) {
+            struct kernel_parameter *parameter = &source->parameters[i];
+            resolve(plain, parameter);
+            parameter->nbytes = type_nbytes(parameter->type);
+            if (!parameter->nbytes) parameter->nbytes = struct_nbytes(plain, parameter->type);
+        }
+        read_uses(behind, source);
+        const char *of_template = strchr(instance, '<');
+        if (!of_template || !read_launch(plain, name, length, of_template, source)) read_launch(plain, name, length, NULL, source);
     }
     free(plain);
     return behind != NULL;
@@ -470,35 +609,61 @@ bool kernel_source_read(const char *text, const char *name, struct kernel_source
 
 /* ---- shared memory ------------------------------------------------------------------------------- */
 
-/* "float" and "float4": 4 and 16; 0: neither. */
-static size_t type_nbytes(const char *type) {
-    unsigned count = 1;
-    const char *element = kernel_type_element(type);
-    if (!element) element = kernel_vector_element(type, &count);
-    return element ? count * element_nbytes(element) : 0;
-}
-
 /* Elements that move the next row by a bank: one, or as many as fill a word. */
 static size_t padding_of(size_t element_nbytes) { return element_nbytes < 4 ? 4 / element_nbytes : 1; }
+
+/* How many of the last extents of "q[32][4][8]" make rows of so many elements: of 8 one, of 32 two.  0: none do, or all.
+ * *open: the bracket of the first of them. */
+static size_t extents_of_row(const char *text, const char *at, const char *end, uint64_t elements, const char **open) {
+    enum { EXTENTS_MAX = 4 };
+    const char *brackets[EXTENTS_MAX];
+    size_t rank = 0;
+    for (const char *next = at; (next = memchr(next, '[', (size_t)(end - next))) && rank < EXTENTS_MAX; rank++) {
+        brackets[rank] = next;
+        next = behind_bracket(next);
+        if (!next || next > end) return 0;
+    }
+    uint64_t product = 1;
+    for (size_t count = 1; count < rank; count++) {
+        bool is_known;
+        *open = brackets[rank - count];
+        product *= evaluate(text, *open + 1, behind_bracket(*open) - 1, 4, 0, &is_known);
+        if (!is_known) return 0;
+        if (product == elements) return count;
+    }
+    return 0;
+}
+
+/* "[33]" for "[32]", "[N + 1]" for "[N]", "[4 * 8 + 1]" for "[4][8]" */
+static void put_padded(const char *open, size_t count, uint64_t elements, size_t padding, char *text, size_t nbytes) {
+    if (count == 1 && isdigit((unsigned char)open[1])) {
+        snprintf(text, nbytes, "[%" PRIu64 "]", elements + padding);
+        return;
+    }
+    size_t length = 0;
+    for (size_t i = 0; i < count && length < nbytes; i++) {
+        const char *close = behind_bracket(open) - 1;
+        const bool is_sum = count > 1 && memchr(open, '+', (size_t)(close - open));
+        length += (size_t)snprintf(text + length, nbytes - length, is_sum ? "%s(%.*s)" : "%s%.*s", i ? " * " : "[",
+                                   (int)(close - open - 1), open + 1);
+        open = skip_blanks(close + 1);
+    }
+    if (length < nbytes) snprintf(text + length, nbytes - length, " + %zu]", padding);
+}
 
 /* A declaration of one array, "tile[32][32]" for rows of 32; false: it has no rows of that many bytes. */
 static bool read_rows(const char *text, const char *at, const char *end, const char *type, uint64_t nbytes,
                       struct kernel_rows *rows) {
-    const char *first = memchr(at, '[', (size_t)(end - at)), *last = first;
-    for (const char *next = first; next && next < end; next++)
-        if (*next == '[') last = next;
-    const char *close = last && last != first ? behind_bracket(last) : NULL, *word = first;
+    const char *first = memchr(at, '[', (size_t)(end - at)), *open, *word = first, *close = first;
     rows->element_nbytes = type_nbytes(type);
-    if (!close || close > end || !rows->element_nbytes) return false;
-    bool is_known;
-    const uint64_t count = evaluate(text, last + 1, close - 1, 4, 0, &is_known);
+    if (!first || !rows->element_nbytes || nbytes % rows->element_nbytes) return false;
+    const size_t count = extents_of_row(text, at, end, nbytes / rows->element_nbytes, &open);
     while (word > at && is_word(word[-1])) word--;
-    if (!is_known || count * rows->element_nbytes != nbytes || close - word >= KERNEL_WORD / 2) return false;
-    const size_t padding = padding_of(rows->element_nbytes);
+    for (const char *next = first; next && next < end; next = memchr(close, '[', (size_t)(end - close))) close = behind_bracket(next);
+    if (!count || close - word >= KERNEL_WORD / 2) return false;
+    const int before = snprintf(rows->padded, KERNEL_WORD, "%.*s", (int)(open - word), word);
     snprintf(rows->name, KERNEL_WORD, "%.*s", (int)(close - word), word);
-    snprintf(rows->padded, KERNEL_WORD, "%.*s[%.*s + %zu]", (int)(last - word), word, (int)(close - last - 2), last + 1, padding);
-    if (isdigit((unsigned char)last[1]))
-        snprintf(rows->padded, KERNEL_WORD, "%.*s[%llu]", (int)(last - word), word, (unsigned long long)count + padding);
+    put_padded(open, count, nbytes / rows->element_nbytes, padding_of(rows->element_nbytes), rows->padded + before, KERNEL_WORD - (size_t)before);
     return true;
 }
 
@@ -533,6 +698,7 @@ bool kernel_source_rows(const char *text, uint32_t line, uint64_t nbytes, struct
             struct kernel_rows read;
             stop = item_end(item, end);
             read_parameter(item, stop, &array);
+            if (item == at) resolve(plain, &array);
             if (item == at) snprintf(type, sizeof type, "%s", array.type);
             const bool is_here = is_named(here, array.name, strlen(array.name));
             if (is_here && !names_any) is_found = false;
@@ -584,6 +750,7 @@ static bool read_shared(const char *text, const char *at, const char *end, const
         struct kernel_parameter declared;
         const char *stop = item_end(item, end);
         read_parameter(item, stop, &declared);
+        if (item == at) resolve(text, &declared);
         if (item == at) snprintf(array->type, sizeof array->type, "%s", declared.type);
         if (strlen(declared.name) != length || strncmp(declared.name, name, length)) continue;
         const size_t size = type_nbytes(array->type);

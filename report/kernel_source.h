@@ -9,15 +9,20 @@
 
 enum { KERNEL_PARAMETERS_MAX = 32, KERNEL_WORD = 64, KERNEL_MESSAGE = 768 };
 
+/* What the kernel does first with the elements of a pointer: stores them, reads them, or changes them by an atomic operation
+ * or an assignment like +=. */
+enum kernel_use { KERNEL_STORES, KERNEL_READS, KERNEL_UPDATES };
+
 struct kernel_parameter {
     char type[KERNEL_WORD]; /* of what it is or points to, without const: "float" */
     char name[KERNEL_WORD];
     const char *element; /* warpfold's name of that type, "f32"; NULL: it is none of them.  Static */
     bool is_pointer, is_const;
+    size_t nbytes;      /* of that type, be it a vector or a struct; 0: not known */
     uint64_t count;     /* a buffer's elements by its cudaMalloc, or the scalar that is passed; */
     bool has_count;     /* if the text tells */
     bool is_cleared;    /* by a cudaMemset to 0 */
-    bool is_updated;    /* by an atomic operation or an assignment like +=, before the kernel writes it otherwise */
+    enum kernel_use use;
 };
 
 struct kernel_source {

@@ -303,12 +303,14 @@ typedef struct simt_line {
     X(atomics_least)                                                                                               \
     X(idle_barriers)
 
+#define SIMT_STRIDE_VARIES UINT64_MAX
 typedef struct simt_line_least {
 #define SIMT_LINE_FIELD(name) uint64_t name;
     SIMT_LINE_LEASTS(SIMT_LINE_FIELD)
 #undef SIMT_LINE_FIELD
     uint64_t shared_wavefronts_padded[SIMT_PADDINGS]; /* wavefronts with each padding */
-    uint64_t lane_stride; /* bytes between the global accesses of neighbouring lanes; 0: it varies */
+    uint64_t lane_stride; /* bytes between the global accesses of neighbouring lanes, in accesses with more sectors than
+                             consecutive elements need at any address; 0: there are none; SIMT_STRIDE_VARIES: it varies */
 } simt_line_least;
 
 /* What the usual cures would achieve at a line: divergent branches, if the threads of a block were numbered so

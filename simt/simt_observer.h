@@ -218,8 +218,9 @@ void simt_line_add_rows(simt_line_rows *sum, const simt_line_rows *rows);
 void simt_report_add_cures(simt_report *report, const simt_line *instruction, const simt_line_cures *cures,
                            const simt_line_rows *rows);
 void simt_line_add(simt_line *sum, const simt_line *line); /* adds every count */
-/* Adds the cost at best of `line`, which has already been added to the sum. */
-void simt_line_add_least(const simt_line *sum, simt_line_least *to, const simt_line *line, const simt_line_least *least);
+/* Adds the cost at best of a line or instruction. */
+void simt_line_add_least(simt_line_least *to, const simt_line_least *least);
+void simt_stride_join(uint64_t *to, uint64_t stride); /* the common stride of the accesses of one line */
 
 /* Adds a replay to the report, which then owns its entries and frees them.  To be called in launch_end.  false:
  * out of memory, which the report has recorded; the caller still owns the entries. */

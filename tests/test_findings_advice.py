@@ -168,6 +168,39 @@ def test_scattered_accesses_are_cured_by_how_far_lanes_are_apart(index, cure, wr
     assert cure in advice["cure"] and advice["cure"].endswith("; then 16")
 
 
+def test_the_distance_is_that_of_the_accesses_that_are_scattered(write):
+    """On the same line lies a store to neighbours; and an offset of one element is no distance."""
+    source = """struct point { float x, y, z, w; };
+__global__ void f(const point *in, float *out) { out[threadIdx.x + 1] = in[threadIdx.x].x + in[threadIdx.x].w; }
+"""
+    advice, = inspected(write("points.cu", source), "--block", 128, "--arg", "u8[2048]=zeros", "--arg", "f32[129]")["advice"]
+    assert advice["kind"] == "uncoalesced" and ", each 16 bytes from the next lane's: " in advice["message"]
+    assert "an array for each member of a struct" in advice["cure"]
+
+
+PLANES = """#define DEEP 4
+__global__ void f(float *out) {
+    __shared__ float q[32]%s;
+    int t = threadIdx.x;
+    for (int i = 0; i < 32; i++) q[t]%s = i; // here
+    __syncthreads();
+    out[t] = q[0]%s;
+}
+"""
+
+
+@pytest.mark.parametrize("extents, row", [("[DEEP][8]", "[DEEP * 8 + 1]"), ("[2 * 2][2][4]", "[2 * 2 * 2 * 4 + 1]"), ("[2 * 16]", "[33]"),
+                                          ("[DEEP * 8]", "[DEEP * 8 + 1]")])
+def test_planes_are_padded_as_rows(extents, row, write):
+    index = {1: "[i]", 2: "[i / 8][i % 8]", 3: "[i / 8][i / 4 % 2][i % 4]"}[extents.count("[")]
+    source = PLANES % (extents, index, index.replace("i", "t"))
+    advice, = (one for one in inspected(write("planes.cu", source), "--arg", "f32[32]")["advice"] if one["kind"] == "bank-conflict")
+    assert (advice["line"], advice["count"]) == (line_of(source, "here"), 1024)
+    assert advice["cure"] == f"pad the row: `q[32]{row}` for `q[32]{extents}`; then 32"
+    padded = inspected(write("padded.cu", PLANES % (row, "[i]", "[t]")), "--arg", "f32[32]")
+    assert [line["shared_wavefronts"] for line in padded["lines"] if line["line"] == advice["line"]] == [32]
+
+
 @pytest.mark.parametrize("kind", SLOW)
 def test_advice(kind, write):
     source, arguments, count, least, said = SLOW[kind]

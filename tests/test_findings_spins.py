@@ -165,6 +165,12 @@ def test_a_step_of_0_is_no_matter_of_volatile(name, write):
     assert "a step of 0, say, or a condition that nothing in the loop changes" in finding["message"]
 
 
+def test_polls_of_a_loop_that_never_ends_are_no_matter_of_contention(write):
+    path = write("polls.cu", "__device__ int gate[4];\n__global__ void f(int *out) { while (!atomicAdd(&gate[2], 0)) ; *out = 1; }\n")
+    report = inspected(path, "--block", 64, "--arg", "i32[1]", status=3)
+    assert [finding["kind"] for finding in report["findings"]] == ["runaway"] and report["advice"] == []
+
+
 def test_a_flag_that_is_read_once_is_told_so(write):
     source = "__global__ void f(const int *__restrict__ flag, int *out) {\n    while (*flag == 0) { }\n    out[0] = 1;\n}\n"
     finding, = inspected(write("once.cu", source), "--block", 32, "--arg", "i32[1]=zeros", "--arg", "i32[1]", status=3)["findings"]

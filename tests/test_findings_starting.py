@@ -8,6 +8,7 @@ import pytest
 from cli_helpers import run
 from finding_helpers import TRANSPOSE, TRANSPOSED, WRONG, line_of, nvrtc  # noqa: F401
 from inspect_helpers import inspected
+from program_helpers import compiling, needs_nvcc  # noqa: F401
 
 
 def test_a_file_of_several_kernels_begins_with_a_line_to_copy(write):
@@ -143,3 +144,98 @@ def test_sarif_and_annotations(write):
     warning, = json.loads(run("inspect", path, *TRANSPOSED, "--sarif").stdout)["runs"][0]["results"]
     assert (warning["ruleId"], warning["level"]) == ("bank-conflict", "warning")
     assert run("inspect", path, *TRANSPOSED, "--sarif", "--json").returncode == 2
+
+
+# What sources of other people have: the command that is told of each, behind the path.
+OTHERS = {
+    "named types, and what main computes of a dim3": ("""typedef float real;
+using word = unsigned int;
+#define BLOCK 128
+template <typename T, int K> __global__ void scale(const T *__restrict__ in, T *__restrict__ out, real f, word n) {
+    word i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = in[i] * f * K;
+}
+int main() {
+    const int n = 4096;
+    real *a, *b;
+    cudaMalloc((void **)&a, n * sizeof(real));
+    cudaMalloc(&b, n * sizeof(real));
+    dim3 threads(BLOCK), blocks((n + threads.x - 1) / threads.x);
+    scale<real, 2><<<blocks, threads>>>(a, b, 2.0f, n);
+}
+""", "--grid 32 --block 128 --arg 'f32[4096]=random:1' --arg 'f32[4096]' --arg f32:1 --arg u32:4096 --print 1"),
+    "pointers that are const, and inputs that are not": ("""__global__ void add(float *const a, float *b, float *const c, const unsigned n) {
+    int i = blockIdx.x * 16 + threadIdx.x;
+    c[i] = a[i] + b[i] * n;
+}
+int main() {
+    dim3 block = dim3(16, 2);
+    const dim3 grid{4};
+    float *a, *b, *c;
+    cudaMalloc(&a, 64 * sizeof(float)); cudaMalloc(&b, 64 * sizeof(float)); cudaMalloc(&c, 64 * sizeof(float));
+    add<<<grid, block>>>(a, b, c, 7);
+}
+""", "--grid 4 --block 16,2 --arg 'f32[64]=random:1' --arg 'f32[64]=random:1' --arg 'f32[64]' --arg u32:7 --print 2"),
+    "structs": ("""typedef struct { double x; int id; char c[3]; float *next; } Node;
+struct Pair { int a; Node *n, *m; short s; float3 at; };
+__global__ void walk(const Node *nodes, Pair *pairs) { pairs[threadIdx.x].a = nodes[threadIdx.x].id; }
+int main() {
+    Node *d; Pair *p;
+    cudaMalloc(&d, 64 * sizeof(Node));
+    cudaMalloc(&p, 64 * sizeof(Pair));
+    walk<<<2, 32>>>(d, p);
+}
+""", "--grid 2 --block 32 --arg 'u8[1536]=zeros' --arg 'u8[2560]' --print 1"),
+    "numbers that only a run tells, and names that stand for one another": ("""__global__ void f(int *o) { o[threadIdx.x] = 1; }
+int main(int count, char **) {
+    int *o, m, n = count;
+    n = n / 2; n = n + 1; n = m + 1; m = n + 1; n = m + 2; m = n + 2; n = m + 3; m = n + 3; n = m + 4; m = n + 4;
+    dim3 grid(n, m, grid.x), block(grid.x, block.y);
+    cudaMalloc(&o, n * 4);
+    f<<<grid, block>>>(o);
+}
+""", "--grid 1 --block 32 --arg 'i32[32]' --print 0"),
+    "a kernel in a header": ("""#include "kernel.cuh"
+int main() { int *x; cudaMalloc(&x, 256 * sizeof(int)); add_one<<<4, 64>>>(x); }
+""", "--grid 4 --block 64 --arg 'i32[256]=zeros' --print 0"),
+}
+
+
+@needs_nvcc
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_line_to_copy_of_sources_of_many_kinds(name, write, compiling):
+    source, command = OTHERS[name]
+    write("kernel.cuh", "__global__ void add_one(int *numbers) { numbers[blockIdx.x * blockDim.x + threadIdx.x] += 1; }\n")
+    path = write("other.cu", source)
+    line = run("inspect", path, env=compiling).stderr.splitlines()[-1].strip()
+    assert line == f"warpfold inspect {path} {command}"
+    done = run(*shlex.split(line)[1:], env=compiling)
+    assert (done.returncode, done.stderr) == (0, "") and "no findings" in done.stdout
+
+
+def test_types_with_names_of_their_own_are_checked(write):
+    path = write("named.cu", "typedef double real;\n__global__ void f(const real *in, real *out) { out[0] = in[0]; }\n")
+    done = run("inspect", path, "--arg", "f32[4]=iota", "--arg", "f64[4]")
+    assert done.returncode == 2 and "argument 0 of f is `const double *in`: give f64[N]=..." in done.stderr
+    assert inspected(path, "--arg", "f64[4]=iota", "--arg", "f64[4]")["findings"] == []
+
+
+def test_a_file_without_a_kernel_is_told_as_one(write):
+    path = write("none.cu", "__device__ int f() { return 1; }\n")
+    done = run("inspect", path)
+    assert (done.returncode, done.stderr) == (1, f"warpfold: {path} has no kernel (__global__)\n")
+
+
+@needs_nvcc
+def test_each_instance_of_a_template_has_its_own_launch(write, compiling):
+    path = write("instances.cu", """template <typename T, int B> __global__ void f(T *out) { out[blockIdx.x * B + threadIdx.x] = B; }
+int main() {
+    float *a;
+    cudaMalloc(&a, 256 * sizeof(float));
+    f<float,128><<<2, 128>>>(a);
+    f < float, 64 ><<<4, 64>>>(a);
+}
+""")
+    for size, grid in ((128, 2), (64, 4), (32, 2)):  # of the last there is none: the first
+        said = run("inspect", path, "--kernel", f"f<float, {size}>", env=compiling).stderr
+        assert f"--grid {grid} --block {size if size > 32 else 128} --arg 'f32[256]' --print 0" in said

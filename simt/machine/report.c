@@ -169,14 +169,17 @@ void simt_line_add(simt_line *sum, const simt_line *line) {
     if (line->bank_degree > sum->bank_degree) sum->bank_degree = line->bank_degree;
 }
 
-void simt_line_add_least(const simt_line *sum, simt_line_least *to, const simt_line *line, const simt_line_least *least) {
-    const bool is_first = sum->global_accesses == line->global_accesses;
+void simt_stride_join(uint64_t *to, uint64_t stride) {
+    if (!*to) *to = stride;
+    else if (stride && *to != stride) *to = SIMT_STRIDE_VARIES;
+}
+
+void simt_line_add_least(simt_line_least *to, const simt_line_least *least) {
 #define ADD(name) to->name += least->name;
     SIMT_LINE_LEASTS(ADD)
 #undef ADD
     for (int i = 0; i < SIMT_PADDINGS; i++) to->shared_wavefronts_padded[i] += least->shared_wavefronts_padded[i];
-    if (line->global_accesses && is_first) to->lane_stride = least->lane_stride;
-    else if (line->global_accesses && to->lane_stride != least->lane_stride) to->lane_stride = 0;
+    simt_stride_join(&to->lane_stride, least->lane_stride);
 }
 
 void simt_line_add_rows(simt_line_rows *sum, const simt_line_rows *rows) {
@@ -229,7 +232,7 @@ bool simt_report_add_costs(simt_report *report, const simt_line *instruction, co
     if (index < report->lines.count && !compare_lines(&report->lines.items[index].line, instruction)) {
         struct costs *sum = &report->lines.items[index];
         simt_line_add(&sum->line, instruction);
-        simt_line_add_least(&sum->line, &sum->least, instruction, least);
+        simt_line_add_least(&sum->least, least);
         return true;
     }
     struct costs *line = insert(report, &report->lines, index);

@@ -87,14 +87,13 @@ static void count_branch(void *block, const simt_event *event, uint32_t taken) {
     costs->out_of_memory |= !simt_packed_branch_note(&cost->branch, event, taken);
 }
 
-/* The same for all of the access's lanes, or 0; of a lone lane that of nobody. */
-static uint64_t lane_stride(const simt_access *access, uint64_t otherwise) {
+/* How far the lanes of an access are from one another. */
+static uint64_t lane_stride(const simt_access *access) {
     uint32_t first = first_lane(access->lanes), last = last_lane(access->lanes);
-    if (first == last) return otherwise;
     if (access->has_stride) return access->stride;
     const uint64_t *addresses = access->addresses, stride = addresses[first + 1] - addresses[first];
     for (uint32_t lane = first; lane < last; lane++)
-        if ((access->lanes >> lane & 3) != 3 || addresses[lane + 1] - addresses[lane] != stride) return 0;
+        if ((access->lanes >> lane & 3) != 3 || addresses[lane + 1] - addresses[lane] != stride) return SIMT_STRIDE_VARIES;
     return stride;
 }
 
@@ -104,11 +103,12 @@ static void count_global(struct cost *cost, const simt_access *access) {
     uint32_t pieces[SIMT_PIECES];
     simt_pieces(access, pieces);
     const uint32_t nbytes = pieces[SIMT_PIECE_BYTE];
-    const uint64_t stride = lane_stride(access, least->lane_stride);
-    least->lane_stride = line->global_accesses++ && least->lane_stride != stride ? 0 : stride;
+    const uint32_t sectors = (nbytes + SECTOR_NBYTES - 1) / SECTOR_NBYTES;
+    if (pieces[SIMT_PIECE_SECTOR] > sectors + 1) simt_stride_join(&least->lane_stride, lane_stride(access));
+    line->global_accesses++;
     line->global_requests += pieces[SIMT_PIECE_LINE];
     line->global_sectors += pieces[SIMT_PIECE_SECTOR];
-    least->global_sectors_least += (nbytes + SECTOR_NBYTES - 1) / SECTOR_NBYTES;
+    least->global_sectors_least += sectors;
     line->global_bytes += nbytes;
 }
 
@@ -259,7 +259,7 @@ static void end_block(void *launch, void *block, const simt_block_view *view) {
         struct cost *sum = cost_at(total, costs->pcs[i]);
         if (!sum) continue;
         simt_line_add(&sum->line, &cost->line);
-        simt_line_add_least(&sum->line, &sum->least, &cost->line, &cost->least);
+        simt_line_add_least(&sum->least, &cost->least);
         sum->cures.divergent_branches_packed += cost->cures.divergent_branches_packed;
         sum->cures.atomics_by_block += cost->cures.atomics_by_block;
         simt_line_add_rows(&sum->rows, &cost->rows);
