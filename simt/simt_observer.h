@@ -251,6 +251,10 @@ void simt_report_withdraw(simt_report *report, enum simt_finding_kind kind, uint
  * within_warp is set, of the warp. */
 bool simt_may_follow(const simt_event *event, uint32_t from, uint32_t to, bool within_warp);
 
+/* Whether no thread executes both instructions, as with the sides of a branch.  false: also where one is in a function
+ * that the kernel calls. */
+bool simt_are_exclusive(const simt_event *event, uint32_t one, uint32_t other);
+
 /* The other access of a race; thread is a number in its block. */
 typedef struct simt_racing_access {
     uint32_t pc, thread;

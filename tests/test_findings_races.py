@@ -189,3 +189,66 @@ def test_threads_that_store_one_result_are_told_so_and_rounds_lack_a_barrier(wri
     assert said == {line_of(source, "last"): "threads overwrite each other's result: an element for each, or one thread that stores it, "
                                              "or an atomic such as atomicAdd()",
                     line_of(source, "round"): f"no __syncthreads() between the stores of line {line_of(source, 'round')}"}
+
+
+SIDES = {
+    "halves of a warp": (32, """__global__ void f(float *out) {
+    __shared__ float s[64];
+    if (threadIdx.x < 16)
+        s[threadIdx.x] = threadIdx.x; // one
+    else
+        out[threadIdx.x] = s[threadIdx.x - 16]; // other
+}
+""", "different sides of a branch: split it in two with __syncwarp() between them"),
+    "two warps": (64, """__global__ void f(float *out) {
+    __shared__ float s[64];
+    if (threadIdx.x < 32)
+        s[threadIdx.x] = threadIdx.x; // one
+    else
+        out[threadIdx.x] = s[threadIdx.x - 32]; // other
+}
+""", "different sides of a branch: split it in two with __syncthreads() between them"),
+    "a flag that is polled": (32, """__global__ void f(float *out) {
+    __shared__ volatile int flag;
+    if (threadIdx.x == 0) flag = 0;
+    __syncthreads();
+    if (threadIdx.x < 16)
+        flag = 1; // one
+    else
+        while (!flag) ; // other
+    out[threadIdx.x] = 1;
+}
+""", "different sides of a branch: split it in two with __syncwarp() between them, or hand over by an atomic flag"),
+    "sides that a loop takes by turns": (32, """__global__ void f(float *out) {
+    __shared__ volatile float s[64];
+    float sum = 0;
+    #pragma unroll 1
+    for (int i = 0; i < 4; i++)
+        if ((threadIdx.x + i) % 2)
+            s[threadIdx.x] = i; // one
+        else
+            sum += s[threadIdx.x ^ 1]; // other
+    out[threadIdx.x] = sum;
+}
+""", "no __syncwarp() between line "),
+    "a function that is called twice": (32, """__shared__ float s[64];
+__device__ __noinline__ float go(bool stores) {
+    if (stores) s[threadIdx.x] = threadIdx.x; // one
+    else return s[threadIdx.x ^ 1]; // other
+    return 0;
+}
+__global__ void f(float *out) {
+    out[threadIdx.x] = go(true) + go(out[threadIdx.x] == 1);
+}
+""", "no __syncwarp() between line {one} and line {other}"),
+}
+
+
+@pytest.mark.parametrize("name", SIDES)
+def test_no_barrier_is_asked_for_between_the_sides_of_a_branch(name, write):
+    threads, source, said = SIDES[name]
+    findings = inspected(write("sides.cu", source), "--block", threads, "--arg", "f32[64]=zeros", status=3)["findings"]
+    finding, = (found for found in findings if found["kind"] == "race")
+    lines = {marked: line_of(source, marked) for marked in ("one", "other")}
+    assert {finding["line"], finding["other"]["line"]} == set(lines.values())
+    assert said.format(**lines) in finding["message"]

@@ -23,7 +23,10 @@ static void reach(unsigned char *reached, uint32_t *list, uint32_t *count, uint3
     list[(*count)++] = pc;
 }
 
-bool simt_may_follow(const simt_event *event, uint32_t from, uint32_t to, bool within_warp) {
+/* The barriers that no way leads through. */
+enum stops { NO_BARRIERS, BARRIERS_OF_BLOCKS, ALL_BARRIERS };
+
+static bool leads_to(const simt_event *event, uint32_t from, uint32_t to, enum stops stops) {
     struct launch *launch = event->block->machine;
     const uint32_t end = launch->view.place_count;
     unsigned char *reached = calloc(end, sizeof *reached);
@@ -31,7 +34,9 @@ bool simt_may_follow(const simt_event *event, uint32_t from, uint32_t to, bool w
     if (!reached || !list) simt_launch_no_memory(launch);
     for (uint32_t pc = from, i = 0; reached && list && !reached[to]; pc = list[i++]) {
         const struct code *code = &launch->image->codes[pc];
-        const bool is_passed = code->instruction && (i == 0 || !is_barrier(launch->view.places[pc].opcode, within_warp));
+        const char *opcode = launch->view.places[pc].opcode;
+        const bool is_stop = i > 0 && stops != NO_BARRIERS && is_barrier(opcode, stops == ALL_BARRIERS);
+        const bool is_passed = code->instruction && !is_stop;
         if (is_passed && code->is_branch) reach(reached, list, &count, code->target, end);
         if (is_passed && !ends_path(code) && (!code->is_branch || code->has_guard)) reach(reached, list, &count, pc + 1, end);
         if (i == count) break;
@@ -40,4 +45,19 @@ bool simt_may_follow(const simt_event *event, uint32_t from, uint32_t to, bool w
     free(reached);
     free(list);
     return is_reached;
+}
+
+bool simt_may_follow(const simt_event *event, uint32_t from, uint32_t to, bool within_warp) {
+    return leads_to(event, from, to, within_warp ? ALL_BARRIERS : BARRIERS_OF_BLOCKS);
+}
+
+/* Functions may be called by both sides. */
+static bool is_of_kernel(const simt_event *event, uint32_t pc) {
+    const struct launch *launch = event->block->machine;
+    const struct function *kernel = launch->function;
+    return pc >= kernel->begin && pc < kernel->end;
+}
+
+bool simt_are_exclusive(const simt_event *event, uint32_t one, uint32_t other) {
+    return is_of_kernel(event, one) && is_of_kernel(event, other) && !leads_to(event, one, other, NO_BARRIERS) && !leads_to(event, other, one, NO_BARRIERS);
 }

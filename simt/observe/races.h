@@ -54,7 +54,7 @@ struct races_async; /* races_async.c */
 
 /* Two instructions found racing.  first: the one that comes first in the program's order, by whether the two accesses
  * were of one warp. */
-enum first_of_pair { FIRST_UNKNOWN, FIRST_LOWER, FIRST_HIGHER, FIRST_NEITHER /* one instruction, of no loop */ };
+enum first_of_pair { FIRST_UNKNOWN, FIRST_LOWER, FIRST_HIGHER, FIRST_NEITHER /* no thread executes both, or one twice */ };
 struct racing_pair {
     uint64_t pcs; /* the lower pc << 32 | the higher */
     uint8_t first[2];

@@ -89,6 +89,21 @@ static bool overwrites(const struct races *races, const struct encounter *encoun
     return other->pc == encounter->event->pc && begins(opcode, "st") && !strstr(opcode, "async");
 }
 
+static bool is_same_warp(const struct races_block *block, const struct encounter *encounter,
+                         const struct stamped *other) {
+    return other->block == block->index && encounter->event->warp == other->thread / block->races->view->warp_size;
+}
+
+/* Whether the two are on different sides of a branch, between which no barrier can stand. */
+static bool are_sides(const struct races_block *block, const struct encounter *encounter, const struct stamped *other,
+                      enum first_of_pair first) {
+    return first == FIRST_NEITHER && other->block == block->index && encounter->event->pc != other->pc;
+}
+
+#define BETWEEN_SIDES(barrier)                                                                                     \
+    "the two are on different sides of a branch: split it in two with " barrier " between them, or hand over by an " \
+    "atomic flag, with __threadfence_block() before it is set and after it is seen"
+
 static const char *advice(const struct races_block *block, const struct encounter *encounter, const struct stamped *other,
                           enum first_of_pair first, char *text, size_t nbytes) {
     const bool is_wgmma = begins(block->races->view->places[encounter->event->pc].opcode, "wgmma");
@@ -110,15 +125,12 @@ static const char *advice(const struct races_block *block, const struct encounte
     if (first == FIRST_NEITHER && !encounter->is_update && !encounter->is_locked && overwrites(block->races, encounter, other))
         return "threads overwrite each other's result: an element for each, or one thread that stores it, or an atomic such as "
                "atomicAdd()";
+    if (are_sides(block, encounter, other, first) && !encounter->is_update && !encounter->is_locked)
+        return is_same_warp(block, encounter, other) ? BETWEEN_SIDES("__syncwarp()") : BETWEEN_SIDES("__syncthreads()");
     return NULL;
 }
 
 /* ---- the order that is missing, by how much it joins: lanes of a warp, a block, a grid */
-
-static bool is_same_warp(const struct races_block *block, const struct encounter *encounter,
-                         const struct stamped *other) {
-    return other->block == block->index && encounter->event->warp == other->thread / block->races->view->warp_size;
-}
 
 uint32_t simt_races_strength(const struct races_block *block, const struct encounter *encounter) {
     enum { BARRIER, UPDATE, LOCK, CURES };
@@ -130,7 +142,7 @@ uint32_t simt_races_strength(const struct races_block *block, const struct encou
 
 /* Which of the two comes first in the program's order: the one after which the other may follow with no barrier. */
 static enum first_of_pair order_pair(const simt_event *event, uint32_t low, uint32_t high, bool is_same) {
-    if (low == high && !simt_may_follow(event, low, high, is_same)) return FIRST_NEITHER;
+    if (low == high ? !simt_may_follow(event, low, high, is_same) : simt_are_exclusive(event, low, high)) return FIRST_NEITHER;
     return low == high || simt_may_follow(event, low, high, is_same) || !simt_may_follow(event, high, low, is_same)
                ? FIRST_LOWER
                : FIRST_HIGHER;
@@ -193,9 +205,9 @@ static enum first_of_pair note_pair(struct races *races, const simt_event *event
     return (enum first_of_pair)*first;
 }
 
-/* Whether the other comes later in the program's order. */
+/* Whether the other comes later in the program's order, or at least in its text. */
 static bool is_later(const simt_event *event, uint32_t other_pc, enum first_of_pair first) {
-    return first != FIRST_UNKNOWN && (event->pc < other_pc) == (first == FIRST_LOWER) && event->pc != other_pc;
+    return first != FIRST_UNKNOWN && (event->pc < other_pc) == (first != FIRST_HIGHER) && event->pc != other_pc;
 }
 
 /* "byte 16", "byte 16 of block 1 of the cluster", "0x7000..." */
@@ -230,7 +242,7 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     const bool is_known = encounter->is_update || encounter->is_locked; /* what is missing, of two blocks as of one */
     name_place(races, encounter, where, sizeof where);
     snprintf(line, sizeof line, place->file ? ":%u" : "line %u", place->file ? place->line : place->ptx_line);
-    if (said) other.is_later = false; /* as it was in this launch: what is missing depends on it */
+    if (said && !are_sides(block, encounter, &stamped, first)) other.is_later = false; /* as it was in this launch: what is missing depends on it */
     if (!said || (stamped.block != block->index && !encounter->is_shared && is_known && !encounter->is_scoped))
         name_missing(block, encounter, &stamped, &other, missing, sizeof missing);
     simt_record_race(

@@ -80,6 +80,11 @@ bool simt_may_follow(const simt_event *event, uint32_t from, uint32_t to, bool w
     return from < to;
 }
 
+bool simt_are_exclusive(const simt_event *event, uint32_t one, uint32_t other) {
+    (void)event, (void)one, (void)other;
+    return false;
+}
+
 bool simt_record_race(const simt_event *event, uint32_t lane, uint64_t address,
                       const simt_racing_access *other, const char *format, ...) {
     va_list arguments;
