@@ -91,11 +91,13 @@ static int check_columns(const struct request *request, enum command_kind kind) 
     return fail_usage("%s takes one column at a time", request->settings->operands[0]);
 }
 
-/* What several processes would each do, and print. */
-static int check_alone(const char *name, enum command_kind kind) {
-    const struct ranks ranks = ranks_of_environment();
-    if (ranks.size == 1 || !(kind & (COMMAND_ORDERS | COMMAND_MERGE))) return STATUS_OK;
-    if (ranks.rank) return STATUS_USAGE; /* the first one says why */
+/* Whether several processes would each do, and print, all of it. */
+static bool is_for_one_process(enum command_kind kind) {
+    return ranks_of_environment().size > 1 && kind & (COMMAND_ORDERS | COMMAND_MERGE);
+}
+
+static int refuse_ranks(const char *name, enum command_kind kind) {
+    if (ranks_of_environment().rank) return STATUS_OK; /* the first one says why, unless mpirun ends it, as another fails */
     return kind & COMMAND_MERGE ? fail_usage("mpirun does not take %s: one process reads all accumulators", name)
                                 : fail_usage("mpirun does not take %s: it needs all elements in one process", name);
 }
@@ -112,7 +114,8 @@ static int run_command(const struct settings *settings) {
     if (request.operand_count < command->operand_min || request.operand_count > command->operand_max)
         return fail_usage("%s takes %s", name, command->operands);
     if (command->kind != COMMAND_RUN && count_standard_inputs(&request) > 1) return fail_usage("standard input ('-') can be read only once");
-    if (check_alone(name, command->kind) || check_format(settings) || check_columns(&request, command->kind)) return STATUS_USAGE;
+    if (is_for_one_process(command->kind)) return refuse_ranks(name, command->kind);
+    if (check_format(settings) || check_columns(&request, command->kind)) return STATUS_USAGE;
     if (command->kind & COMMAND_INPUTS && check_operands(&request)) return STATUS_USAGE;
     if (command->kind & COMMAND_INPUTS && request.operand_count == 0) {
         request.operands = standard_input;

@@ -749,7 +749,7 @@ def test_rows_that_cannot_follow(handle):
     for other, words in ((handle.accumulator("sum", "f64", (2, 4)), "only the first dimension may differ"),
                          (handle.accumulator("sum", "f64", (6,)), "different shapes"), (longer, "2 from 0 on"),
                          (handle.accumulator("sum", "f64"), "one of them has none"),
-                         (handle.accumulator("sum", "f32", (2, 3)), "sum of f64 and sum of f32"), (one, "behind itself")):
+                         (handle.accumulator("sum", "f32", (2, 3)), "sum of f64 and sum of f32"), (one, "appended to itself")):
         with pytest.raises(wf.WarpfoldError, match=words):
             one.append(other)
     with pytest.raises(wf.WarpfoldError, match="no shape"):
