@@ -828,7 +828,8 @@ def test_mostly_sorted_keys(pair, type_name, kind):
     groups = 5 << 20 if pair.gpu.is_real else 70_000
     keys = mostly_sorted_keys(rng, groups, kind)
     labels = integer_vector(keys, "u32")
-    for values, nan in (("plain", "propagate"), ("special", "propagate"), ("special", "omit"), ("wild", "propagate")):
+    kinds = ("plain", "propagate"), ("special", "propagate"), ("special", "omit"), ("wild", "propagate")
+    for values, nan in kinds if pair.gpu.is_real else rng.sample(kinds, 2):
         array = Laid(type_name, (len(keys),), rng, "wild" if values == "wild" else "plain", plain=values != "plain")
         if values == "special" and type_name != "bf16":
             special = (math.nan, math.inf, -0.0, -0.0, 0.0)
