@@ -4,6 +4,7 @@ import json
 import re
 import resource
 import signal
+from collections import Counter
 
 import pytest
 
@@ -332,6 +333,11 @@ def check_banks(page, data, access):
     assert (page.locator(".banks .box.conflict").count() > 0) == is_conflict
     words = page.locator(".panel", has=page.locator(".accesses")).locator("p").first.text_content()
     assert f"{access['wavefronts']} wavefront" in words and ("(conflict)" in words) == is_conflict
+    load = Counter(bank for _, _, bank in expected)
+    touched = f"Lanes {', '.join(map(str, lanes_of(access['lanes'])))} touch {len(expected)} word{'s' * (len(expected) != 1)} "
+    touched += f"in {len(load)} bank{'s' * (len(load) != 1)}; {access['wavefronts']} wavefront{'s' * (access['wavefronts'] != 1)}"
+    worst = f"where {access['least']} would do: up to {max(load.values())} words in one bank"
+    assert page.locator("svg.banks").get_attribute("aria-label") == f"{touched}, {worst if is_conflict else 'no conflict'}"
 
 
 def check_sentence(page, data, access):
@@ -385,6 +391,9 @@ def check_lines(page, data, access):
     assert page.locator(".lines .sector.fetched").count() == access["sectors"]
     words = {(offset + k) // 4 for offset in access["offsets"] for k in range(0, access["nbytes"], 4)}
     assert page.locator(".lines .touched").count() == len(words)
+    drawn = page.locator("svg.lines").get_attribute("aria-label")
+    assert drawn == (f"{access['requests']} line{'s' * (access['requests'] != 1)} of 128 bytes, "
+                     f"{access['sectors']} sector{'s' * (access['sectors'] != 1)} of 32")
 
 
 # ---- the source and the counts -----------------------------------------------------------------------
@@ -476,6 +485,9 @@ def test_warp_grid_goes_where_it_says(show, tmp_path):
                           if access["warp"] == warp and access["space"] == "shared"], default=1)
             assert text == (str(count) + (" div" if warp in step["diverged"] else "")
                             + (f" ×{degree:g}" if degree > 1 else "") if count else "–")
+            words = f"step {index + 1}, warp {warp}: {count} active lane{'s' * (count != 1)}" + ", diverges" * (warp in step["diverged"])
+            words += f", a bank conflict of degree {degree:g}" if degree > 1 else ""
+            assert buttons.nth(warp * steps + index).get_attribute("aria-label") == words
     buttons.nth(2 * steps + 1).click()
     assert page.locator(".where").first.text_content() == "Step 2 of 8"
     assert page.get_by_label("Warp shown").input_value() == "2"
@@ -491,6 +503,8 @@ def test_tree_marks_the_step(show, tmp_path):
     for index in each_frame(page, range(len(data["steps"]) + 1)):
         assert [row.get_attribute("data-row") for row in page.locator(".tree .row.now").all()] == [str(index)]
     assert texts(page.locator(".tree .row").last.locator("text"))[1] == str(data["result"])
+    assert page.locator(".tree").get_attribute("aria-label") == "The tree: 16 partial results become one in 4 steps"
+    assert (len(data["start"]["values"]), len(data["steps"])) == (16, 4)
 
 
 # ---- what the sources print wrong --------------------------------------------------------------------
@@ -525,6 +539,8 @@ def test_printed_error_goes_wrong(rung, kernel, result, right, lanes, show, tmp_
     for step, phase in enumerate(combining):
         assert article.locator(".where").text_content() == f"Step {step + 1} of {len(combining)}"
         assert article.locator(".box.made").count() == len({store["cell"] for store in phase["stores"]})
+        written = dict.fromkeys(str(store["cell"]) for store in phase["stores"])
+        assert article.locator(".wrong-cells").get_attribute("aria-label") == f"cells {', '.join(written)} are written"
         if step + 1 < len(combining):
             article.get_by_role("button", name="Step ahead").click()
 

@@ -196,6 +196,43 @@ def test_trees_are_the_machines(show, ladder):
     assert [step["divergent_warps"] for step in trees["04_interleaved_modulo"]["steps"]] == [4, 4, 2, 1]
 
 
+def told_of_run(run):
+    parts = [f"{run['op']} of {run['n']:,} {run['type']} "
+             + ("on the simulator" if run["device"] == "simt" else f"on {run['gpu']}") + f", blocks of {run['block']} threads"]
+    if run.get("counted_n", run["n"]) != run["n"]:
+        parts.append(f"counts of {run['counted_n']:,} elements")
+    if run.get("checked_n", run["n"]) < run["n"]:
+        parts.append(f"races checked for {run['checked_n']:,}")
+    return "; ".join(parts) + "."
+
+
+def test_each_run_is_told_as_its_json_has_it(show, ladder):
+    page = show(ladder[0])
+    data, buttons = page_data(page), page.locator('[aria-label="Run"] button')
+    runs = [*data["runs"], *data["recorded"]]
+    assert buttons.count() == len(runs) > 3
+    for button, run in zip(buttons.all(), runs):
+        button.click()
+        assert page.locator("[aria-labelledby=panel-the-run] p").first.text_content() == told_of_run(run) == button.get_attribute("title")
+
+
+def test_the_trees_words_are_those_of_its_steps(show_own, ladder):
+    page = show_own()
+    trees = {rung["id"]: rung["tree"] for rung in page_data(page)["rungs"] if rung["tree"]}
+    assert len(trees) > 5
+    for identity, tree in trees.items():
+        page.locator(f'.card[data-rung="{identity[:2]}"]').click()
+        steps = [f"step {i}: {len(step['combines'])} addition{'s' * (len(step['combines']) != 1)}"
+                 + (f", {step['divergent_warps']} warp{'s' * (step['divergent_warps'] != 1)} diverging" if step["divergent_warps"] else "")
+                 for i, step in enumerate(tree["steps"], 1)]
+        words = f"The tree of {tree['n']} elements. {'; '.join(steps)}."
+        figure = page.locator("#rung figure", has_text=identity)
+        assert [svg.get_attribute("aria-label") for svg in figure.locator("svg[role=img]").all()] == [words]
+        assert figure.locator("figcaption").text_content() == (
+            f"{identity}: {tree['n']} elements, a block of {tree['block']}, warps of {tree['warp']}; "
+            "discs are additions, by the thread in them")
+
+
 def test_cards_and_bars_choose_the_rung(show_own, ladder):
     page = show_own()
     page.locator('.card[data-rung="06"]').click()
