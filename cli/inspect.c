@@ -59,6 +59,7 @@ static void list_observers(struct inspection *inspection) {
     size_t count = 0;
     if (settings->html) inspection->observers[count++] = &simt_observe_replay;
     inspection->observers[count++] = &simt_observe_lines; /* advice is about them */
+    inspection->observers[count++] = &simt_observe_barriers;
     for (size_t i = 0; simt_observers[i] && count < OBSERVERS_MAX - 1; i++)
         inspection->observers[count++] = simt_observers[i];
     inspection->launch.observers = inspection->observers;

@@ -23,6 +23,7 @@ struct line_costs {
     const simt_line_least *possible;
     const simt_line_cures *cures;
     const simt_line_rows *rows;
+    uint64_t spare_barriers;
 };
 
 /* Whether the count is so much more than the least, in percent and in all. */
@@ -182,9 +183,28 @@ static bool advise_divergence(const struct advice_subject *subject, const struct
     return true;
 }
 
+/* What other threads did is never accessed after it, unless another barrier is between.  Told of barriers that the source
+ * itself has, of a launch without findings. */
+static bool is_spare(const struct advice_subject *subject, const struct line_costs *costs) {
+    return costs->spare_barriers && !simt_report_finding_count(subject->report) && subject->source &&
+           kernel_source_syncs(subject->source, costs->line->line);
+}
+
+static bool advise_spare_barrier(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
+    if (!is_spare(subject, costs)) return false;
+    *advice = (struct advice){.kind = BARRIER, .unit = "barriers", .count = costs->line->barriers, .least = 0};
+    snprintf(advice->message, ADVICE_TEXT,
+             "no thread accessed after this barrier what another had accessed before it, one of them writing, unless another "
+             "barrier was between the two: it orders nothing, %" PRIu64 " time%s",
+             costs->line->barriers, costs->line->barriers == 1 ? "" : "s");
+    snprintf(advice->cure, ADVICE_TEXT,
+             "leave this __syncthreads() out, if that is so for other data and sizes, too; then 0");
+    return true;
+}
+
 static bool advise_barriers(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
     if (!costs->line->barriers || is_stopped_by(subject->report, false)) return false;
-    if (costs->possible->idle_barriers < costs->line->barriers) return false;
+    if (costs->possible->idle_barriers < costs->line->barriers) return advise_spare_barrier(subject, costs, advice);
     *advice = (struct advice){.kind = BARRIER, .unit = "barriers", .count = costs->line->barriers, .least = 0};
     snprintf(advice->message, ADVICE_TEXT,
              "the block accessed no memory between this barrier and the one before it, or none after it: it orders "
@@ -275,7 +295,8 @@ size_t advice_list(const struct advice_subject *subject, struct advice advice[AD
         for (size_t i = 0; i < simt_report_line_count(subject->report); i++) {
             const struct line_costs costs = {simt_report_line(subject->report, i), simt_report_line_least(subject->report, i),
                                              simt_report_line_cures(subject->report, i),
-                                             simt_report_line_rows(subject->report, i)};
+                                             simt_report_line_rows(subject->report, i),
+                                             simt_report_line_spare_barriers(subject->report, i)};
             struct advice one;
             if (!kinds[k](subject, &costs, &one)) continue;
             one.file = costs.line->file;

@@ -678,6 +678,12 @@ static const char *line_begin(const char *text, uint32_t line) {
     return text;
 }
 
+bool kernel_source_syncs(const char *text, uint32_t line) {
+    const char *begin = line_begin(text, line), *end = begin ? begin + strcspn(begin, "\n") : NULL;
+    const char *block = begin ? strstr(begin, "__syncthreads(") : NULL, *member = begin ? strstr(begin, "sync(") : NULL;
+    return (block && block < end) || (member && member < end && strncmp(member - 4, "warp", 4) != 0);
+}
+
 /* Whether the line has an element of that array: "tile[". */
 static bool is_named(const char *line, const char *name, size_t length) {
     const size_t line_length = strcspn(line, "\n");

@@ -55,6 +55,9 @@ struct kernel_rows {
  * before it.  false: there is none. */
 bool kernel_source_rows(const char *text, uint32_t line, uint64_t nbytes, struct kernel_rows *rows);
 
+/* Whether the line calls __syncthreads() or a member or function sync(). */
+bool kernel_source_syncs(const char *text, uint32_t line);
+
 /* A message with "index 64 of `tile`, 64 elements of 4 bytes)" has "index 64 of `tile`, float[64])" there after it, or
  * "`tile[2][0]`, float[2][32])", where the text declares that array of shared memory with a type of that size, or of
  * several such (float4).  Of nbytes bytes. */

@@ -346,6 +346,8 @@ const simt_line *simt_report_line(const simt_report *report, size_t index);
 const simt_line_least *simt_report_line_least(const simt_report *report, size_t index);
 const simt_line_cures *simt_report_line_cures(const simt_report *report, size_t index);
 const simt_line_rows *simt_report_line_rows(const simt_report *report, size_t index);
+/* With simt_observe_barriers: the line's barriers, if all of them could be left out. */
+uint64_t simt_report_line_spare_barriers(const simt_report *report, size_t index);
 size_t simt_report_instruction_count(const simt_report *report);
 const simt_line *simt_report_instruction(const simt_report *report, size_t index);
 
@@ -465,8 +467,8 @@ extern const struct simt_observer *const simt_observers[];
 extern const struct simt_observer *const simt_counters[];
 
 /* Observers that fill simt_report_line and simt_report_replay.  They cost more than all others together.  In a
- * list of observers, the replay must precede those that record findings. */
-extern const struct simt_observer simt_observe_lines, simt_observe_replay;
+ * list of observers, the replay must precede those that record findings; simt_observe_barriers follows that of lines. */
+extern const struct simt_observer simt_observe_lines, simt_observe_barriers, simt_observe_replay;
 
 /* Variants of the observers with the same names: uninitialised reads do not stop the launch, and stores of the
  * same value by several threads are races. */

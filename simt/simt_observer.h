@@ -41,6 +41,7 @@ typedef struct simt_launch_view {
     void *context;              /* simt_launch.context */
     uint32_t cluster[3];        /* blocks of a cluster */
     uint32_t blocks_per_cluster; /* 1: there are no clusters */
+    uint32_t kernel_begin, kernel_end; /* pcs of the kernel itself, without the functions that it calls */
 } simt_launch_view;
 
 /* Counts that the simulator itself keeps while a block runs, since a hook for every instruction would cost more. */
@@ -217,6 +218,8 @@ void simt_line_add_rows(simt_line_rows *sum, const simt_line_rows *rows);
 /* Adds what cures would achieve at a line to which the cost of an instruction was added. */
 void simt_report_add_cures(simt_report *report, const simt_line *instruction, const simt_line_cures *cures,
                            const simt_line_rows *rows);
+/* Records that the barriers of that line of the report, `count` of them, could be left out. */
+void simt_report_add_spare_barriers(simt_report *report, size_t index, uint64_t count);
 void simt_line_add(simt_line *sum, const simt_line *line); /* adds every count */
 /* Adds the cost at best of a line, which has already been added to the sum. */
 void simt_line_add_least(simt_line_least *to, const simt_line_least *least);
@@ -254,6 +257,9 @@ bool simt_may_follow(const simt_event *event, uint32_t from, uint32_t to, bool w
 /* Whether no thread executes both instructions, as with the sides of a branch.  false: also where one is in a function
  * that the kernel calls. */
 bool simt_are_exclusive(const simt_event *event, uint32_t one, uint32_t other);
+
+/* Whether a thread may come to the instruction again within the same call. */
+bool simt_may_repeat(const simt_event *event, uint32_t pc);
 
 /* The other access of a race; thread is a number in its block. */
 typedef struct simt_racing_access {

@@ -279,6 +279,80 @@ def test_barriers_before_a_stop_are_not_called_redundant(write):
     assert inspected(write("wrong.cu", source), *arguments, status=3)["advice"] == []
 
 
+# Kernels whose barriers marked `spare` order nothing; the others do, or would with more rounds or other data.
+SPARE = """#include <cooperative_groups.h>
+__device__ int halves(int *s, int t, int v) {
+    s[t] = v;
+    for (int k = 32; k; k >>= 1) {
+        __syncthreads();
+        if (t < k) s[t] += s[t + k];
+    }
+    return s[t];
+}
+__global__ void own(int *out, int n) {
+    __shared__ int s[64];
+    s[threadIdx.x] = n;
+    __syncthreads(); // spare
+    out[blockIdx.x * 64 + threadIdx.x] = s[threadIdx.x];
+}
+__global__ void rounds(int *out, int n) {
+    __shared__ int s[64], total;
+    int t = threadIdx.x;
+    s[t] = t;
+    for (int k = 32; k; k >>= 1) {
+        cooperative_groups::this_thread_block().sync();
+        int v = t < k ? s[t + k] : 0;
+        __syncthreads(); // spare
+        if (t < k) s[t] += v;
+    }
+    if (t == 0) total = s[0];
+    __syncthreads();
+    out[t] = total;
+}
+__global__ void either(int *out, int n) {
+    __shared__ int s[64];
+    s[threadIdx.x] = n;
+    __syncthreads(); // spare
+    out[threadIdx.x] = n;
+    __syncthreads();
+    out[threadIdx.x] += s[63 - threadIdx.x];
+}
+__global__ void tiles(int *out, int n) {
+    __shared__ int s[64];
+    int v = 0;
+    for (int i = 0; i < n; i++) {
+        s[threadIdx.x] = i;
+        __syncthreads();
+        v += s[63 - threadIdx.x];
+        __syncthreads();
+    }
+    out[threadIdx.x] = v;
+}
+__global__ void counted(int *out, int n) {
+    out[threadIdx.x] = __syncthreads_count(threadIdx.x < n);
+}
+__global__ void last_block(int *out, int n) {
+    out[threadIdx.x] = n;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) atomicAdd(out + 127, 1);
+}
+__global__ void called(int *out, int n) { out[threadIdx.x] = halves(out + 64, threadIdx.x, n); }
+"""
+
+
+@pytest.mark.parametrize("kernel, rounds, count", [("own", 1, 2), ("rounds", 1, 6), ("either", 1, 1), ("tiles", 1, 0), ("tiles", 2, 0),
+                                                   ("tiles", 9, 0), ("counted", 1, 0), ("last_block", 1, 0), ("called", 1, 0)])
+def test_barriers_that_order_nothing(kernel, rounds, count, write):
+    path = write("spare.cu", SPARE)
+    begin = SPARE[:SPARE.index(f"void {kernel}(")].count("\n")
+    marked = [number for number, line in enumerate(SPARE.splitlines()[begin:], begin + 1) if "// spare" in line][:1]
+    report = inspected(path, "--kernel", kernel, "--block", 64, "--grid", 2 if kernel == "own" else 1, "--arg", "i32[128]=zeros",
+                       "--arg", f"i32:{rounds}")
+    told = [(advice["line"], advice["count"], advice["then"]) for advice in report["advice"] if advice["kind"] == "redundant-barrier"]
+    assert told == ([(marked[0], count, 0)] if count else [])
+
+
 # What the first comments of these rungs admit; the others have no advice.
 ADMITTED = {"00": {"contended-atomic": "atomic operations on one address"},
             "01": {"uncoalesced": "scattered|apart", "divergence": "every warp diverges"},

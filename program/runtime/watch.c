@@ -14,7 +14,7 @@ static bool is_named(const struct simt_observer *observer, const char *name) { r
 
 /* All of the simulator's, and, at a kernel's first launch, that which advice is about, as it costs time. */
 static const struct simt_observer *const *all_observers(bool is_first) {
-    static const struct simt_observer *lists[2][OBSERVERS_MAX + 5];
+    static const struct simt_observer *lists[2][OBSERVERS_MAX + 6];
     bool counts_lines = is_first || runtime.record->settings.counts_lines;
     const struct simt_observer **observers = lists[counts_lines];
     if (observers[0]) return observers;
@@ -24,6 +24,7 @@ static const struct simt_observer *const *all_observers(bool is_first) {
         observers[count++] = &order_observer;
     }
     if (counts_lines) observers[count++] = &simt_observe_lines;
+    if (counts_lines) observers[count++] = &simt_observe_barriers;
     if (runtime.record->settings.counts_lines) observers[count++] = &code_observer;
     for (size_t i = 0; simt_observers[i] && count < OBSERVERS_MAX; i++) {
         if (is_named(simt_observers[i], "races") && runtime.record->settings.skips_races) continue;

@@ -212,6 +212,8 @@ static simt_error prepare_view(struct launch *launch, simt_message *message) {
     if (reserved) view->shared_nbytes = (view->shared_nbytes + reserved - 1) / reserved * reserved + reserved;
     view->places = request->module->places;
     view->place_count = request->module->instruction_count;
+    view->kernel_begin = launch->function->begin;
+    view->kernel_end = launch->function->end;
     view->context = request->context;
     launch->block_count = (uint64_t)view->grid[0] * view->grid[1] * view->grid[2];
     return check_limit(launch, message);

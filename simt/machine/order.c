@@ -61,3 +61,5 @@ static bool is_of_kernel(const simt_event *event, uint32_t pc) {
 bool simt_are_exclusive(const simt_event *event, uint32_t one, uint32_t other) {
     return is_of_kernel(event, one) && is_of_kernel(event, other) && !leads_to(event, one, other, NO_BARRIERS) && !leads_to(event, other, one, NO_BARRIERS);
 }
+
+bool simt_may_repeat(const simt_event *event, uint32_t pc) { return leads_to(event, pc, pc, NO_BARRIERS); }

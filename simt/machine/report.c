@@ -15,6 +15,7 @@ struct costs {
     simt_line_least least;
     simt_line_cures cures; /* of a line, as the next */
     simt_line_rows rows;
+    uint64_t spare_barriers;
 };
 
 struct line_list {
@@ -269,6 +270,14 @@ const simt_line_cures *simt_report_line_cures(const simt_report *report, size_t 
 
 const simt_line_rows *simt_report_line_rows(const simt_report *report, size_t index) {
     return index < report->lines.count ? &report->lines.items[index].rows : NULL;
+}
+
+uint64_t simt_report_line_spare_barriers(const simt_report *report, size_t index) {
+    return index < report->lines.count ? report->lines.items[index].spare_barriers : 0;
+}
+
+void simt_report_add_spare_barriers(simt_report *report, size_t index, uint64_t count) {
+    if (index < report->lines.count) report->lines.items[index].spare_barriers += count;
 }
 
 size_t simt_report_line_count(const simt_report *report) { return report ? report->lines.count : 0; }

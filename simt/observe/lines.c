@@ -208,13 +208,14 @@ static void count_shuffle(void *block, const simt_event *event, const uint8_t *s
 
 static void count_barrier(void *block, const simt_block_view *view, uint32_t barrier, uint32_t pc,
                           const uint32_t *lanes) {
-    (void)view, (void)barrier, (void)lanes;
+    (void)barrier, (void)lanes;
     struct costs *costs = block;
     struct cost *cost = cost_at(costs, pc);
     if (!cost) return;
+    const bool has_result = strstr(view->launch->places[pc].opcode, ".red"); /* __syncthreads_count() and the like */
     cost->line.barriers++;
-    cost->least.idle_barriers += costs->is_idle;
-    costs->has_barrier = !costs->is_idle;
+    cost->least.idle_barriers += costs->is_idle && !has_result;
+    costs->has_barrier = !costs->is_idle && !has_result;
     costs->barrier_pc = pc;
     costs->is_idle = true;
 }

@@ -108,8 +108,8 @@ static void launch(simt_machine *machine, const simt_module *module, size_t kern
     static unsigned char values[PARAMETERS_MAX][PARAMETER_NBYTES_MAX];
     static simt_message message;
     const void *arguments[PARAMETERS_MAX];
-    const simt_observer *observers[32] = {&simt_observe_replay, &simt_observe_lines};
-    for (size_t o = 0; simt_observers[o]; o++) observers[o + 2] = simt_observers[o];
+    const simt_observer *observers[32] = {&simt_observe_replay, &simt_observe_lines, &simt_observe_barriers};
+    for (size_t o = 0; simt_observers[o]; o++) observers[o + 3] = simt_observers[o];
     size_t count = simt_module_parameter_count(module, kernel);
     if (count > PARAMETERS_MAX) return;
     for (size_t p = 0; p < count; p++) {
