@@ -16,6 +16,7 @@
 #include "report/json.h"
 #include "report/kernel_name.h"
 #include "report/kernel_source.h"
+#include "report/numerals.h"
 #include "report/printed.h"
 
 static const char *const gpu_names[] = {
@@ -108,25 +109,32 @@ static void name_array(const struct program *program, const struct names *names,
 }
 
 /* "... (index 1000 of `in`, float *)", or "... (argument 0)" where the source is not there. */
-static void get_message(const struct program *program, const struct names *names, const struct record_finding *finding,
-                        char text[MESSAGE_NBYTES]) {
+static void name_index(const struct program *program, const struct names *names, const struct record_finding *finding,
+                       char text[MESSAGE_NBYTES]) {
     struct kernel_source kernel;
-    char message[RECORD_NAME];
-    get_text(message, finding->message);
-    int length = snprintf(text, MESSAGE_NBYTES, "%s", message);
-    if (strstr(message, " elements of ")) name_array(program, names, finding, text);
-    if (!finding->argument || length < 0) return;
+    const size_t length = strlen(text);
+    if (!finding->argument) return;
     const uint32_t number = finding->argument - 1;
     const struct kernel_parameter *parameter =
         read_kernel(program, names, finding, &kernel) && number < kernel.count ? &kernel.parameters[number] : NULL;
     const int64_t nbytes = parameter ? (int64_t)kernel_element_nbytes(parameter) : 0;
     if (!nbytes) {
-        snprintf(text + length, MESSAGE_NBYTES - (size_t)length, " (argument %u)", number);
+        snprintf(text + length, MESSAGE_NBYTES - length, " (argument %u)", number);
         return;
     }
     const int64_t index = finding->offset / nbytes - (finding->offset % nbytes < 0);
-    snprintf(text + length, MESSAGE_NBYTES - (size_t)length, " (index %" PRId64 " of `%s`, %s *)", index,
+    snprintf(text + length, MESSAGE_NBYTES - length, " (index %" PRId64 " of `%s`, %s *)", index,
              parameter->name, parameter->type);
+}
+
+static void get_message(const struct program *program, const struct names *names, const struct record_finding *finding,
+                        char text[MESSAGE_NBYTES]) {
+    char message[RECORD_NAME];
+    get_text(message, finding->message);
+    snprintf(text, MESSAGE_NBYTES, "%s", message);
+    if (strstr(message, " elements of ")) name_array(program, names, finding, text);
+    name_index(program, names, finding, text);
+    numerals_group(text, MESSAGE_NBYTES);
 }
 
 /* ---- text ---------------------------------------------------------------------------------------- */
@@ -201,7 +209,8 @@ static bool put_finding(const struct report *report, const struct record_finding
     if (finding->place.file[0]) fputs(" at ", report->stream);
     put_place(report, &finding->place);
     if (finding->address) fprintf(report->stream, ", address 0x%" PRIx64, finding->address);
-    if (finding->count > 1) fprintf(report->stream, ", %" PRIu64 " times", finding->count);
+    char times[NUMERAL_NBYTES];
+    if (finding->count > 1) fprintf(report->stream, ", %s times", numeral(times, finding->count));
     get_message(report->program, &report->names, finding, message);
     fputs("\n    ", report->stream);
     put_name(report->stream, message, strlen(message));
@@ -231,10 +240,11 @@ static bool put_advice(const struct report *report, const struct record_advice *
 static void put_leaks(const struct report *report) {
     const struct record *record = report->program->record;
     if (!has_leaks(record)) return;
+    char leaks[NUMERAL_NBYTES], nbytes[NUMERAL_NBYTES];
     fprintf(report->stream,
-            "\n%sleak%s\n    %" PRIu64 " allocation%s of device memory, %" PRIu64
-            " bytes, not freed when the program ended: call cudaFree\n",
-            report->bad, report->plain, record->leaks, record->leaks == 1 ? "" : "s", record->leaked_nbytes);
+            "\n%sleak%s\n    %s allocation%s of device memory, %s bytes, not freed when the program ended: call cudaFree\n",
+            report->bad, report->plain, numeral(leaks, record->leaks), record->leaks == 1 ? "" : "s",
+            numeral(nbytes, record->leaked_nbytes));
 }
 
 static void put_end(const struct report *report) {
@@ -491,6 +501,7 @@ static void give_all(const void *from, host_put *put, void *to) {
     snprintf(text, sizeof text,
              "%" PRIu64 " allocations of device memory, %" PRIu64 " bytes, not freed when the program ended",
              record->leaks, record->leaked_nbytes);
+    numerals_group(text, sizeof text);
     put(to, &(struct host_result){.rule = "leak", .message = text, .is_warning = true});
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernel_source.h"
+#include "numerals.h"
 
 #define BANKS "bank-conflict"
 #define SECTORS "uncoalesced"
@@ -42,6 +43,7 @@ bool advice_name_array(const char *source, uint32_t line, const struct advice_ro
     if (!is_excess(rows->count, rows->then[padding], ADVICE_BANKS_PERCENT, ADVICE_BANKS_EXCESS)) return false;
     *then = rows->then[padding];
     snprintf(cure, nbytes, "pad the row: `%s` for `%s`; then %" PRIu64, names.padded, names.name, *then);
+    numerals_group(cure, nbytes);
     return true;
 }
 
@@ -301,6 +303,8 @@ size_t advice_list(const struct advice_subject *subject, struct advice advice[AD
             if (!kinds[k](subject, &costs, &one)) continue;
             one.file = costs.line->file;
             one.line = costs.line->line;
+            numerals_group(one.message, sizeof one.message);
+            numerals_group(one.cure, sizeof one.cure);
             count = insert(advice, first, count, &one);
         }
     }

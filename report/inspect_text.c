@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "numerals.h"
 #include "printed.h"
 
 double report_count(const struct inspection_report *report, const char *name) {
@@ -70,7 +71,8 @@ static void put_finding(FILE *stream, const struct inspection_report *report, si
             finding->block[2], finding->thread[0], finding->thread[1], finding->thread[2]);
     if (finding->address) fprintf(stream, ", address 0x%" PRIx64, finding->address);
     if (threads > 1) fprintf(stream, "; %" PRIu32 " threads of a block", threads);
-    if (finding->count > 1) fprintf(stream, ", %" PRIu64 " times", finding->count);
+    char times[NUMERAL_NBYTES];
+    if (finding->count > 1) fprintf(stream, ", %s times", numeral(times, finding->count));
     char text[sizeof finding->message + 256];
     finding_message(report, finding, text, sizeof text);
     fputs("\n    ", stream);

@@ -4,6 +4,7 @@
 
 #include "inspect_report.h"
 #include "kernel_source.h"
+#include "numerals.h"
 
 /* The buffer that the address belongs to, be it before its begin or behind its end: allocations are 4 GiB apart. */
 static const struct report_buffer *find_buffer(const struct inspection_report *report, uint64_t address) {
@@ -25,21 +26,28 @@ static bool is_of_global_memory(const simt_finding *finding) {
     return finding->address && strstr(finding->message, " global memory") != NULL;
 }
 
-void finding_message(const struct inspection_report *report, const simt_finding *finding, char *text, size_t nbytes) {
-    const struct report_buffer *buffer =
-        is_of_global_memory(finding) ? find_buffer(report, finding->address) : NULL;
-    int length = snprintf(text, nbytes, "%s", finding->message);
-    const char *source = strstr(finding->message, " elements of ") ? source_text(&report->sources, finding->file) : NULL;
-    if (source) kernel_source_array(source, text, nbytes);
-    if (!buffer || length < 0 || (size_t)length >= nbytes) return;
+/* " (index 1000 of `in`, float[1000])" */
+static void name_index(const struct inspection_report *report, const struct report_buffer *buffer, const simt_finding *finding,
+                       char *text, size_t nbytes) {
     char name[96];
     const size_t number = (size_t)(buffer - report->buffers);
     if (buffer->name) snprintf(name, sizeof name, "`%s`", buffer->name);
     else snprintf(name, sizeof name, "argument %zu", number);
     const int64_t offset = (int64_t)(finding->address - buffer->address), size = (int64_t)buffer->element_nbytes;
     const int64_t index = offset / size - (offset % size < 0);
-    snprintf(text + length, nbytes - (size_t)length, " (index %" PRId64 " of %s, %s[%" PRIu64 "])", index, name,
+    snprintf(text, nbytes, " (index %" PRId64 " of %s, %s[%" PRIu64 "])", index, name,
              buffer->type, buffer->count);
+}
+
+void finding_message(const struct inspection_report *report, const simt_finding *finding, char *text, size_t nbytes) {
+    const struct report_buffer *buffer =
+        is_of_global_memory(finding) ? find_buffer(report, finding->address) : NULL;
+    snprintf(text, nbytes, "%s", finding->message);
+    const char *source = strstr(finding->message, " elements of ") ? source_text(&report->sources, finding->file) : NULL;
+    if (source) kernel_source_array(source, text, nbytes);
+    const size_t length = strlen(text);
+    if (buffer) name_index(report, buffer, finding, text + length, nbytes - length);
+    numerals_group(text, nbytes);
 }
 
 void put_finding_message(FILE *stream, const struct inspection_report *report, const simt_finding *finding) {
@@ -62,12 +70,13 @@ bool report_is_checked(const struct inspection_report *report) {
 
 void wrong_message(const struct inspection_report *report, const struct report_values *values, char *text, size_t nbytes) {
     const char *name = report->buffers[values->argument].name;
-    char which[64], share[64] = "";
+    char which[64], share[96] = "";
     snprintf(which, sizeof which, "element %" PRIu64 " of argument %zu", values->wrong_index, values->argument);
     if (values->count > 1)
         snprintf(share, sizeof share, "; %" PRIu64 " of %" PRIu64 " %s wrong", values->wrong_count, values->count,
                  values->wrong_count == 1 ? "is" : "are");
     if (name) snprintf(which, sizeof which, "%.32s[%" PRIu64 "]", name, values->wrong_index);
+    numerals_group(share, sizeof share);
     snprintf(text, nbytes, "%s is %s, and must be %s%s", which, values->is, values->must_be, share);
 }
 

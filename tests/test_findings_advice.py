@@ -155,7 +155,7 @@ __global__ void f(float *out) {
     s[threadIdx.x] = threadIdx.x; // here
     out[threadIdx.x] = s[threadIdx.x];
 }
-""", ["--block", 128, "--shared", 100_000, "--arg", "f32[128]"], 8, 64, "100000 bytes of shared memory and 128 threads"),
+""", ["--block", 128, "--shared", 100_000, "--arg", "f32[128]"], 8, 64, "100,000 bytes of shared memory and 128 threads"),
 }
 
 
@@ -225,11 +225,18 @@ CURED = {
 }
 
 
+def numeral(number):
+    """As sentences have it: from five digits on in groups of three."""
+    return f"{number:,}" if number >= 10_000 else str(number)
+
+
 @pytest.mark.parametrize("kind", CURED)
 def test_the_cure_gives_the_count_that_advice_tells(kind, write):
     source, arguments, cure, counter = CURED[kind]
     advice, = [advice for advice in inspected(write("slow.cu", source), *arguments)["advice"] if advice["kind"] == kind]
-    assert advice["count"] > advice["then"] >= advice["least"] and f"{advice['then']}" in advice["cure"]
+    assert advice["count"] > advice["then"] >= advice["least"] and numeral(advice["then"]) in advice["cure"]
+    numbers = re.findall(r"(?<![\w.,])\d[\d,]*", advice["message"])
+    assert numeral(advice["count"]) in numbers and all(one == numeral(int(one.replace(",", ""))) for one in numbers)
     for old, new in cure.items():
         assert old in source
         source = source.replace(old, new)
@@ -249,8 +256,8 @@ def test_occupancy_that_the_cure_gives(block, shared, warp, write):
     advice, = [advice for advice in ask(block, shared)["advice"] if advice["kind"] == "low-occupancy"]
     assert advice["count"] < advice["then"] <= advice["least"] == 64
     larger = re.match(r"larger blocks, of (\d+) threads for example; then (\d+)$", advice["cure"])
-    less = re.match(r"at most (\d+) bytes of shared memory for each block of (\d+) threads; then (\d+)$", advice["cure"])
-    threads, nbytes = (int(larger[1]), shared * int(larger[1]) // block) if larger else (int(less[2]), int(less[1]))
+    less = re.match(r"at most ([\d,]+) bytes of shared memory for each block of (\d+) threads; then (\d+)$", advice["cure"])
+    threads, nbytes = (int(larger[1]), shared * int(larger[1]) // block) if larger else (int(less[2]), int(less[1].replace(",", "")))
     assert int((larger or less)[2 if larger else 3]) == advice["then"]
     assert ask(threads, nbytes)["counts"]["occupancy"] * 64 == advice["then"]
     if less:
@@ -270,7 +277,7 @@ def test_half_of_the_warps_are_few_where_more_blocks_wait(block, shared, blocks,
     (advice,), few = advised(block, blocks + 1), advised(block, blocks)
     assert (advice["count"], advice["then"], advice["least"], few) == (32, 64, 64, [])
     threads = int((re.search(r"larger blocks, of (\d+) threads", advice["cure"]) or [0, block])[1])
-    nbytes = int((re.search(r"at most (\d+) bytes", advice["cure"]) or [0, shared * threads // block])[1])
+    nbytes = int((re.search(r"at most ([\d,]+) bytes", advice["cure"]) or [0, f"{shared * threads // block}"])[1].replace(",", ""))
     assert advised(threads, blocks + 1, nbytes) == []
 
 

@@ -36,7 +36,7 @@ STUDENTS = {
             s += in[(y + dy) * w + x + dx];
     out[y * w + x] = s / 9;
 }
-""", "--block 16,16 --grid 2,2 --arg f32[1024]=iota --arg f32[1024] --arg i32:32 --arg i32:32",
+""", "--threads 1 --block 16,16 --grid 2,2 --arg f32[1024]=iota --arg f32[1024] --arg i32:32 --arg i32:32",
         [("bounds", 7, "(index -33 of `in`, float[1024])")]),
     "tiles": ("""#define T 16
 __global__ void matmul(const float *a, const float *b, float *c, int n)

@@ -64,7 +64,7 @@ def test_the_default_is_the_same_everywhere(write):
     assert f"{LIMIT} warp instructions" in spaces.sub(" ", (ROOT / "docs" / "simulator.md").read_text())
     # A counter decides: nobody can tell how it ends before it does.
     report = inspected(write("AGAIN:\nadd.u64 %rd1, %rd1, 1;\nsetp.ne.u64 %p1, %rd1, 0;\n@%p1 bra AGAIN;\nret;"), status=3)
-    assert report["instructions"] == LIMIT and f" {LIMIT} " in report["findings"][0]["message"]
+    assert report["instructions"] == LIMIT and f" {LIMIT:,} " in report["findings"][0]["message"]
 
 
 def test_a_larger_limit_allows_more(write):
@@ -306,7 +306,7 @@ def test_a_long_launch_tells_once_where_it_is(write, grid):
     assert re.fullmatch(r"warpfold: kernel takes long: lanes 0-31 of warp [01], block \([0-2],0,0\), are in a loop at .*:\d+, "
                         r"after \d+\.\d million instructions of that warp; they read byte 8 of argument 0 until another thread "
                         r"changes it, which must not wait for these; --limit N ends it after N warp instructions", line)
-    assert process.returncode == 3 and "used up its limit of 30000000" in report and "takes long" not in report
+    assert process.returncode == 3 and "used up its limit of 30,000,000" in report and "takes long" not in report
 
 
 def test_a_long_launch_is_not_told_where_nobody_wants_it(write):
