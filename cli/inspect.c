@@ -281,8 +281,10 @@ int command_inspect(const struct request *request) {
     if (!status) status = kernel_load(&inspection.kernel, inspection.path, settings->kernel);
     if (status == STATUS_USAGE && inspection.kernel.module && simt_module_kernel_count(inspection.kernel.module))
         status = suggest_each(&inspection);
-    if (!status && inspection.kernel.has_source && inspection.kernel.source.count && !settings->argument_count)
-        status = arguments_suggest(inspection.path, &inspection.kernel, settings->kernel);
+    const bool is_asked = inspection.kernel.is_suggested || (inspection.kernel.source.count && !settings->argument_count);
+    if (!status && inspection.kernel.has_source && is_asked)
+        status = arguments_suggest(inspection.path, &inspection.kernel,
+                                   inspection.kernel.is_suggested ? inspection.kernel.name : settings->kernel);
     if (!status)
         status = arguments_check(&inspection.arguments, inspection.kernel.module, inspection.kernel.index,
                                  inspection.kernel.name, inspection.kernel.has_source ? &inspection.kernel.source : NULL);

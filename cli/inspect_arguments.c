@@ -275,13 +275,13 @@ static const char *fill_of(const struct kernel_parameter *parameter, const char 
 }
 
 /* 'f32[1024]=random:1', or a scalar, or so many bytes of 0.  A vector is so many of its elements, a struct so many bytes. */
-static void put_argument(FILE *stream, const struct kernel_parameter *parameter, size_t nbytes, uint64_t threads) {
+static void put_argument(FILE *stream, const struct kernel_parameter *parameter, size_t nbytes, uint64_t elements, uint64_t size) {
     unsigned lanes = 1;
     const char *element = parameter->element;
     if (!element && parameter->is_pointer) element = kernel_vector_element(parameter->type, &lanes);
     if (!element && parameter->nbytes) lanes = (unsigned)parameter->nbytes;
     const bool is_one = element && (element[0] == 'f' || element[0] == 'b'); /* of numbers and bools alike */
-    const uint64_t count = parameter->has_count ? parameter->count : threads;
+    const uint64_t count = parameter->has_count ? parameter->count : parameter->is_pointer ? elements : size;
     if (!element && !parameter->is_pointer) fprintf(stream, " --arg bytes:%0*d", (int)(2 * nbytes), 0);
     else if (!parameter->is_pointer) fprintf(stream, " --arg %s:%" PRIu64, element, is_one ? 1 : count);
     else
@@ -314,8 +314,10 @@ static void put_signature(FILE *stream, const char *name, const struct kernel_so
 int arguments_suggest(const char *path, const struct kernel *kernel, const char *wanted) {
     const struct kernel_source *source = &kernel->source;
     const uint64_t one_warp[3] = {32, 1, 1}, one[3] = {1, 1, 1};
-    const uint64_t *grid = source->has_launch ? source->grid : one, *block = source->has_launch ? source->block : one_warp;
+    const uint64_t *grid = source->has_launch ? source->grid : one, *block = source->has_block ? source->block : one_warp;
     const uint64_t threads = grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2];
+    const uint64_t side = block[0] > block[1] ? block[0] : block[1]; /* of a square, where the launch is not known */
+    const bool is_plane = !source->has_launch && block[1] > 1;
     struct page page;
     page_open(&page);
     if (page.stream) {
@@ -328,7 +330,8 @@ int arguments_suggest(const char *path, const struct kernel *kernel, const char 
         put_extent(page.stream, "block", block);
         if (source->shared) fprintf(page.stream, " --shared %" PRIu64, source->shared);
         for (size_t i = 0; i < source->count; i++)
-            put_argument(page.stream, &source->parameters[i], simt_module_parameter_nbytes(kernel->module, kernel->index, i), threads);
+            put_argument(page.stream, &source->parameters[i], simt_module_parameter_nbytes(kernel->module, kernel->index, i),
+                         is_plane ? side * side : threads, is_plane ? side : threads);
         const size_t output = first_output(source);
         if (output < source->count) fprintf(page.stream, " --print %zu", output);
         fputc('\n', page.stream);

@@ -179,6 +179,19 @@ static simt_error compile_instance(struct kernel *kernel, const char *path, cons
     return SIMT_OK;
 }
 
+/* Of a file that has only templates of kernels. */
+static bool suggest_instance(struct kernel *kernel, const char *path) {
+    simt_message message = {0};
+    char name[KERNEL_NAME_CAPACITY];
+    size_t nbytes;
+    char *text = simt_module_kernel_count(kernel->module) ? NULL : file_read(path, &nbytes);
+    bool is_suggested = text && kernel_source_instance(text, name, sizeof name);
+    free(text);
+    if (!is_suggested || compile_instance(kernel, path, name, &message)) return false;
+    snprintf(kernel->name, sizeof kernel->name, "%s", name);
+    return kernel->is_suggested = true;
+}
+
 /* A name that no kernel has may be that of a template's instance or of a static kernel, which are compiled
  * only when asked for.  That is tried first where the name shows it, and last where not. */
 static int load_source(struct kernel *kernel, const char *path, const char *wanted) {
@@ -198,6 +211,7 @@ static int load_source(struct kernel *kernel, const char *path, const char *want
     if (wanted && !is_instance) error = compile_instance(kernel, path, wanted, &instance_message);
     if (error == SIMT_ERROR_MEMORY) return fail_lines(instance_message.text);
     if (!error) return STATUS_OK;
+    if (!wanted && suggest_instance(kernel, path)) return STATUS_OK;
     int status = fail_choice(kernel->module, path, wanted, fitting);
     if (is_instance) fail_lines(instance_message.text);
     return status;
@@ -212,7 +226,9 @@ int kernel_load(struct kernel *kernel, const char *path, const char *wanted) {
     if (status && status != STATUS_USAGE) return status;
     size_t nbytes;
     kernel->text = is_ptx ? NULL : file_read(path, &nbytes);
-    kernel_choose(kernel, path, kernel->index, wanted);
+    char suggested[KERNEL_NAME_CAPACITY];
+    snprintf(suggested, sizeof suggested, "%s", kernel->name);
+    kernel_choose(kernel, path, kernel->index, kernel->is_suggested ? suggested : wanted);
     return status;
 }
 

@@ -17,6 +17,7 @@ struct kernel {
     char *text;                      /* of the .cu file; NULL: there is none */
     struct kernel_source source;     /* what that says of the kernel, */
     bool has_source;                 /* if it says anything that fits */
+    bool is_suggested;               /* nobody asked for it: an instance of the file's first template */
 };
 
 /* Compiles or reads the file.  `wanted`: NULL where it has one kernel only.  Says what is wrong and returns a

@@ -29,12 +29,16 @@ struct kernel_source {
     struct kernel_parameter parameters[KERNEL_PARAMETERS_MAX];
     size_t count;
     uint64_t grid[3], block[3], shared; /* of its first launch, */
-    bool has_launch;                    /* if that is there and in numbers */
+    bool has_launch;                    /* if that is there and in numbers; */
+    bool has_block;                     /* or a block that fits the kernel */
 };
 
 /* `name` as the source or --kernel has it, with or without namespaces and template arguments.  false: the text has no
  * such kernel, or there is no memory. */
 bool kernel_source_read(const char *text, const char *name, struct kernel_source *source);
+
+/* An instance to begin with of the text's first kernel that is a template: "scale<float, 256>".  false: it has none. */
+bool kernel_source_instance(const char *text, char *instance, size_t nbytes);
 
 /* Bytes of what the parameter points to; 0: its type is none of warpfold's. */
 size_t kernel_element_nbytes(const struct kernel_parameter *parameter);

@@ -226,6 +226,59 @@ def test_a_file_without_a_kernel_is_told_as_one(write):
     assert (done.returncode, done.stderr) == (1, f"warpfold: {path} has no kernel (__global__)\n")
 
 
+# Kernels without a launch in numbers, and the launch that fits them.
+FITTING = {
+    "an array": ("""__global__ void k(const float *in, float *out, int n) {
+    __shared__ float halo[2], s[256 + 2];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    s[threadIdx.x] = i < n ? in[i] : 0;
+    __syncthreads();
+    if (i < n) out[i] = s[255 - threadIdx.x];
+}""", "--block 256 --arg f32[256]=random:1 --arg f32[256] --arg i32:256 --print 1"),
+    "bounds": ("""#define MANY 128
+__global__ void __launch_bounds__(MANY, 2) k(int *out) { __shared__ int s[512]; s[threadIdx.x] = 1; out[threadIdx.x] = s[threadIdx.x]; }
+""", "--block 128 --arg i32[128] --print 0"),
+    "a name": ("""const int kind = 3, THREADS_PER_BLOCK = 64;
+__global__ void k(int *out) { out[blockIdx.x * THREADS_PER_BLOCK + threadIdx.x] = kind; }
+""", "--block 64 --arg i32[64] --print 0"),
+    "a tile": ("""#define TILE 32
+#define BLOCK_ROWS 8
+__global__ void k(float *out, const float *in, int w) {
+    __shared__ float tile[TILE][TILE + 1];
+    for (int j = threadIdx.y; j < TILE; j += BLOCK_ROWS) tile[j][threadIdx.x] = in[j * w + threadIdx.x];
+    __syncthreads();
+    for (int j = threadIdx.y; j < TILE; j += BLOCK_ROWS) out[j * w + threadIdx.x] = tile[threadIdx.x][j];
+}""", "--block 32,8 --arg f32[1024] --arg f32[1024]=random:1 --arg i32:32 --print 0"),
+    "extern": ("""__global__ void k(double *out) {
+    extern __shared__ double s[];
+    s[threadIdx.x] = 1;
+    __syncthreads();
+    out[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x];
+}
+int main(int argc, char **argv) { k<<<argc, 96>>>(nullptr); }
+""", "--block 96 --shared 768 --arg f64[96] --print 0"),
+    "a template": ("""template <typename T, int BLOCK, bool IS_UP = true>
+__global__ void k(const T *in, T *out) {
+    __shared__ T s[BLOCK];
+    s[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = IS_UP ? s[BLOCK - 1 - threadIdx.x] : T();
+}""", "--kernel k<float, 256, true> --block 256 --arg f32[256]=random:1 --arg f32[256] --print 1"),
+}
+
+
+@pytest.mark.parametrize("name", FITTING)
+def test_the_line_to_copy_has_a_block_that_fits(name, write, compiling):
+    source, wanted = FITTING[name]
+    path = write("fitting.cu", source)
+    done = run("inspect", path, env=compiling)
+    line = done.stderr.splitlines()[-1].strip()
+    assert done.returncode == 2
+    assert line.replace("'", "").replace(" --grid 1", "").removeprefix(f"warpfold inspect {path} ") == wanted
+    done = run(*shlex.split(line)[1:], env=compiling)
+    assert (done.returncode, done.stderr) == (0, "") and "no findings" in done.stdout
+
+
 @needs_nvcc
 def test_each_instance_of_a_template_has_its_own_launch(write, compiling):
     path = write("instances.cu", """template <typename T, int B> __global__ void f(T *out) { out[blockIdx.x * B + threadIdx.x] = B; }

@@ -1,0 +1,195 @@
+#include "source_launch.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "source_text.h"
+#include "source_types.h"
+
+/* The second argument of the call of a function, whose name begins so, with that variable as its first one: (void **)&name,
+ * for example.  NULL: there is no such call. */
+static const char *find_second(const char *text, const char *function, const char *name, size_t length, const char **end) {
+    for (const char *at = text; (at = strstr(at, function));) {
+        at += strlen(function);
+        const char *open = at + strcspn(at, "(;\n");
+        const char *behind = *open == '(' ? text_behind_bracket(open) : NULL;
+        if (!behind) continue;
+        const char *comma = text_item_end(open + 1, behind - 1), *word = comma;
+        while (word > open && !text_is_word(word[-1])) word--;
+        if ((size_t)(word - open) <= length || strncmp(word - length, name, length) || text_is_word(word[-(ptrdiff_t)length - 1]))
+            continue;
+        *end = comma < behind - 1 ? text_item_end(comma + 1, behind - 1) : comma;
+        return comma < behind - 1 ? comma + 1 : NULL;
+    }
+    return NULL;
+}
+
+/* The elements that cudaMalloc gives the pointer of that name, and whether cudaMemset makes them zeros. */
+static void read_allocation(const char *text, const char *name, size_t length, struct kernel_parameter *parameter) {
+    const size_t nbytes = parameter->nbytes ? parameter->nbytes : 1;
+    const char *end, *begin = find_second(text, "cudaMalloc", name, length, &end);
+    if (begin) parameter->count = text_evaluate(text, begin, end, nbytes, 0, &parameter->has_count) / nbytes;
+    begin = find_second(text, "cudaMemset", name, length, &end);
+    bool is_known = begin;
+    uint64_t byte = begin ? text_evaluate(text, begin, end, nbytes, 0, &is_known) : 0;
+    parameter->is_cleared = is_known && !byte;
+}
+
+static void read_launch_arguments(const char *text, const char *open, struct kernel_source *source) {
+    const char *behind = *open == '(' ? text_behind_bracket(open) : NULL;
+    if (!behind) return;
+    const char *item = open + 1;
+    for (size_t i = 0; i < source->count && item < behind - 1; i++) {
+        struct kernel_parameter *parameter = &source->parameters[i];
+        const char *end = text_item_end(item, behind - 1), *word = text_skip_blanks(item), *word_end = word;
+        while (word_end < end && text_is_word(*word_end)) word_end++;
+        if (parameter->is_pointer)
+            read_allocation(text, word, (size_t)(word_end - word), parameter);
+        else parameter->count = text_evaluate(text, item, end, type_element_nbytes(parameter->element), 0, &parameter->has_count);
+        item = end + 1;
+    }
+}
+
+/* Whether the texts are the same but for blanks: "<float, 64>" and "<float,64>". */
+static bool is_same_but_blanks(const char *one, const char *one_end, const char *other) {
+    for (;; one++, other++) {
+        while (one < one_end && isspace((unsigned char)*one)) one++;
+        other = text_skip_blanks(other);
+        if (one == one_end || *one != *other) return one == one_end && !*other;
+    }
+}
+
+bool launch_read(const char *text, const char *name, size_t length, const char *instance, struct kernel_source *source) {
+    for (const char *at = text; (at = text_find_word(at, name, length)); at += length) {
+        const char *open = strstr(at, "<<<");
+        if (!open || memchr(at, ';', (size_t)(open - at)) || memchr(at, '(', (size_t)(open - at))) continue;
+        if (instance && !is_same_but_blanks(at + length, open, instance)) continue;
+        const char *close = strstr(open, ">>>"), *grid = open + 3;
+        if (!close) return false;
+        const char *grid_end = text_item_end(grid, close), *block = grid_end + 1;
+        if (block >= close) return false;
+        const char *block_end = text_item_end(block, close);
+        source->has_block = text_read_extent(text, block, block_end, source->block, 0);
+        source->has_launch = text_read_extent(text, grid, grid_end, source->grid, 0) && source->has_block;
+        if (block_end < close) {
+            bool is_known;
+            const char *shared = block_end + 1;
+            uint64_t nbytes = text_evaluate(text, shared, text_item_end(shared, close), 4, 0, &is_known);
+            source->shared = is_known ? nbytes : 0;
+        }
+        read_launch_arguments(text, text_skip_blanks(close + 3), source);
+        return true;
+    }
+    return false;
+}
+
+/* ---- a launch that fits -------------------------------------------------------------------------- */
+
+enum { THREADS_MAX = 1024, WARP = 32, SIDE = 16 };
+
+static bool is_block(uint64_t threads) { return threads > 1 && threads <= THREADS_MAX; }
+
+static bool read_value(const char *text, const char *at, const char *end, uint64_t *value) {
+    bool is_known;
+    *value = text_evaluate(text, at, end, 4, 0, &is_known);
+    return is_known && is_block(*value);
+}
+
+/* __launch_bounds__(256) between __global__ and the parameters. */
+static bool guess_by_bounds(const char *text, const char *open, uint64_t *threads) {
+    static const char word[] = "__launch_bounds__";
+    const char *begin = open;
+    while (begin > text && !strchr(";}", begin[-1])) begin--;
+    const char *bounds = text_find_word(begin, word, strlen(word));
+    const char *at = bounds && bounds < open ? text_skip_blanks(bounds + strlen(word)) : NULL, *behind = at && *at == '(' ? text_behind_bracket(at) : NULL;
+    return behind && read_value(text, at + 1, text_item_end(at + 1, behind - 1), threads);
+}
+
+/* Of "[BLOCK + 2]" the constant, of "[258]" the warps that it holds. */
+static bool guess_by_extent(const char *text, const char *open, uint64_t *threads) {
+    const char *end = text_behind_bracket(open), *word = open;
+    while (end && word < end && (!text_is_word(*word) || isdigit((unsigned char)*word) || text_is_word(word[-1]))) word++;
+    const char *word_end = word;
+    while (end && word_end < end && text_is_word(*word_end)) word_end++;
+    if (end && word_end > word && read_value(text, word, word_end, threads)) return true;
+    if (!end || !read_value(text, open + 1, end - 1, threads)) return false;
+    if (*threads > WARP) *threads -= *threads % WARP;
+    return true;
+}
+
+/* By the largest array of the body with that many extents, a block with as many dimensions. */
+static bool guess_by_arrays(const char *text, const char *body, const char *end, bool is_plane, uint64_t block[3]) {
+    static const char shared[] = "__shared__";
+    for (const char *at = body; (at = text_find_word(at, shared, strlen(shared))) && at < end;) {
+        at += strlen(shared);
+        const char *stop = at + strcspn(at, ";");
+        for (const char *item = at; item < stop; item = text_item_end(item, stop) + 1) {
+            const char *item_stop = text_item_end(item, stop), *open = memchr(item, '[', (size_t)(item_stop - item));
+            const char *behind = open ? text_behind_bracket(open) : NULL, *second = behind && *behind == '[' ? behind : NULL;
+            uint64_t x, y = 1;
+            if (!open || !behind || (is_plane && !second) || !guess_by_extent(text, is_plane ? second : open, &x)) continue;
+            if (is_plane && !guess_by_extent(text, open, &y)) continue;
+            if (x * y > THREADS_MAX || x * y <= block[0] * block[1]) continue;
+            block[0] = x;
+            block[1] = y;
+        }
+    }
+    return block[0] > 1;
+}
+
+/* By a constant of the body named after what a block is: BLOCK, BLOCK_SIZE, THREADS, TPB; or by its ROWS. */
+static bool guess_by_name(const char *text, const char *body, const char *end, const char *const names[], uint64_t *threads) {
+    for (const char *at = body; at < end; at++) {
+        if (!text_is_word(*at) || text_is_word(at[-1])) continue;
+        const char *stop = at;
+        char word[KERNEL_WORD];
+        while (text_is_word(*stop)) stop++;
+        snprintf(word, sizeof word, "%.*s", (int)(stop - at), at);
+        for (size_t i = 0; names[i]; i++)
+            if (strstr(word, names[i]) && read_value(text, at, stop, threads)) return true;
+    }
+    return false;
+}
+
+static bool uses_rows(const char *body, const char *end) {
+    static const char index[] = "threadIdx";
+    for (const char *at = body; (at = text_find_word(at, index, strlen(index))) && at < end; at += strlen(index))
+        if (!strncmp(at + strlen(index), ".y", 2)) return true;
+    return false;
+}
+
+/* What each thread has of `extern __shared__ float s[]`: one element; of bytes, eight. */
+static uint64_t guess_shared(const char *text, const char *body, const char *end, uint64_t threads) {
+    static const char shared[] = "__shared__";
+    for (const char *at = body; (at = text_find_word(at, shared, strlen(shared))) && at < end; at += strlen(shared)) {
+        const char *before = at, *stop = at + strcspn(at, ";");
+        struct kernel_parameter array;
+        while (before > body && text_skip_blanks(before - 1) == at) before--;
+        if (before - body < 6 || strncmp(before - 6, "extern", 6)) continue;
+        type_read_parameter(at + strlen(shared), stop, &array);
+        type_resolve(text, &array);
+        const size_t nbytes = type_nbytes(array.type);
+        return threads * (nbytes > 1 ? nbytes : sizeof(uint64_t));
+    }
+    return 0;
+}
+
+void launch_guess(const char *text, const char *open, struct kernel_source *source) {
+    static const char *const of_threads[] = {"BLOCK", "THREADS", "TPB", NULL}, *const of_rows[] = {"ROWS", NULL};
+    const char *behind = text_behind_bracket(open), *body = behind ? text_skip_blanks(behind) : NULL;
+    const char *end = body && *body == '{' ? text_behind_bracket(body) : NULL;
+    if (!end) return;
+    const bool is_plane = uses_rows(body, end);
+    uint64_t *block = source->block, rows;
+    if (!source->has_block) {
+        for (int d = 0; d < 3; d++) block[d] = 1;
+        source->has_block = (!is_plane && guess_by_bounds(text, open, &block[0])) ||
+                            guess_by_arrays(text, body, end, is_plane, block) ||
+                            (!is_plane && guess_by_name(text, body, end, of_threads, &block[0])) || is_plane;
+        if (is_plane && block[0] == 1) block[0] = block[1] = SIDE;
+        if (is_plane && guess_by_name(text, body, end, of_rows, &rows) && rows < block[1]) block[1] = rows;
+    }
+    const uint64_t threads = source->has_block ? block[0] * block[1] * block[2] : WARP;
+    if (!source->has_launch && !source->shared) source->shared = guess_shared(text, body, end, threads);
+}

@@ -1,0 +1,167 @@
+#include "source_types.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source_text.h"
+
+const char *kernel_type_element(const char *type) {
+    static const char *const names[][2] = {
+        {"float", "f32"}, {"double", "f64"}, {"int", "i32"}, {"unsigned", "u32"}, {"unsigned int", "u32"},
+        {"uint", "u32"}, {"int32_t", "i32"}, {"uint32_t", "u32"}, {"signed", "i32"}, {"char", "i8"},
+        {"signed char", "i8"}, {"unsigned char", "u8"}, {"int8_t", "i8"}, {"uint8_t", "u8"}, {"short", "i16"},
+        {"unsigned short", "u16"}, {"int16_t", "i16"}, {"uint16_t", "u16"}, {"long", "i64"}, {"long long", "i64"},
+        {"long int", "i64"}, {"long long int", "i64"}, {"unsigned long", "u64"}, {"unsigned long long", "u64"},
+        {"unsigned long long int", "u64"}, {"int64_t", "i64"}, {"uint64_t", "u64"}, {"size_t", "u64"},
+        {"bool", "bool"}, {"__half", "f16"}, {"half", "f16"}, {"__nv_bfloat16", "bf16"}, {"nv_bfloat16", "bf16"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(type, names[i][0])) return names[i][1];
+    return NULL;
+}
+
+const char *kernel_vector_element(const char *type, unsigned *count) {
+    char base[KERNEL_WORD];
+    const size_t length = strlen(type);
+    if (!length || !strchr("234", type[length - 1])) return NULL;
+    *count = (unsigned)(type[length - 1] - '0');
+    snprintf(base, sizeof base, "%.*s", (int)length - 1, type);
+    return kernel_type_element(base);
+}
+
+size_t type_element_nbytes(const char *element) {
+    const char *digits = element ? element + strcspn(element, "0123456789") : "";
+    return *digits ? strtoul(digits, NULL, 10) / 8 : 1;
+}
+
+size_t kernel_element_nbytes(const struct kernel_parameter *parameter) {
+    return parameter->is_pointer && parameter->element ? type_element_nbytes(parameter->element) : 0;
+}
+
+static bool is_qualifier(const char *word, size_t length) {
+    static const char *const words[] = {"const", "volatile", "restrict", "__restrict__", "__restrict", "struct",
+                                        "__grid_constant__"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == length && !strncmp(words[i], word, length)) return true;
+    return false;
+}
+
+static void append(char text[KERNEL_WORD], const char *word, size_t length) {
+    size_t at = strlen(text);
+    if (at + length + 2 > KERNEL_WORD) return;
+    snprintf(text + at, KERNEL_WORD - at, "%s%.*s", at && text_is_word(*word) && text_is_word(text[at - 1]) ? " " : "",
+             (int)length, word);
+}
+
+/* Where the name ends of "(*rows)[4]", a pointer to arrays; NULL: it is none. */
+static const char *end_of_inner(const char *at, const char *end) {
+    const char *open = memchr(at, '(', (size_t)(end - at));
+    const char *star = open ? open + 1 + strspn(open + 1, " ") : NULL;
+    return star && star < end && *star == '*' ? memchr(star, ')', (size_t)(end - star)) : NULL;
+}
+
+void type_read_parameter(const char *at, const char *end, struct kernel_parameter *parameter) {
+    const char *name = end, *name_end = end;
+    const char *bracket = memchr(at, '[', (size_t)(end - at)), *inner = end_of_inner(at, end);
+    *parameter = (struct kernel_parameter){.is_pointer = bracket != NULL};
+    if (bracket || inner) name_end = inner ? inner : bracket;
+    while (name_end > at && !text_is_word(name_end[-1])) name_end--;
+    for (name = name_end; name > at && text_is_word(name[-1]);) name--;
+    append(parameter->name, name, (size_t)(name_end - name));
+    bool is_behind = false; /* the star: what is const there is the pointer */
+    while (at < name) {
+        size_t length = 0;
+        while (at + length < name && text_is_word(at[length])) length++;
+        is_behind |= *at == '*';
+        if (length && is_qualifier(at, length)) parameter->is_const |= !is_behind && !strncmp(at, "const", 5);
+        else if (length) append(parameter->type, at, length);
+        else if (!isspace((unsigned char)*at) && *at != '*' && *at != '(') append(parameter->type, at, 1);
+        at += length ? length : 1;
+    }
+    parameter->is_pointer |= is_behind;
+    parameter->element = kernel_type_element(parameter->type);
+}
+
+/* The type of which `typedef float real;`, `using real = float;` or `#define real float` makes a name; false: none does. */
+static bool read_alias(const char *text, const char *name, struct kernel_parameter *alias) {
+    static const char *const words[] = {"typedef", "using", "define"};
+    char type[2 * KERNEL_WORD];
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+        for (const char *at = text; (at = text_find_word(at, words[w], strlen(words[w])));) {
+            at += strlen(words[w]);
+            const char *end = at + strcspn(at, w == 2 ? "\n" : ";"), *behind = text_skip_blanks(at);
+            const size_t length = strlen(name);
+            const bool is_first = !strncmp(behind, name, length) && !text_is_word(behind[length]);
+            if (w == 0) type_read_parameter(at, end, alias);
+            if (w == 0 && !strcmp(alias->name, name)) return true;
+            if (w == 0 || !is_first) continue;
+            behind = text_skip_blanks(behind + length);
+            behind += w == 1 && *behind == '=';
+            if (behind >= end || end - behind > KERNEL_WORD) continue;
+            snprintf(type, sizeof type, "%.*s %s", (int)(end - behind), behind, name);
+            type_read_parameter(type, type + strlen(type), alias);
+            return true;
+        }
+    return false;
+}
+
+void type_resolve(const char *text, struct kernel_parameter *parameter) {
+    enum { ALIASES_MAX = 4 };
+    unsigned count;
+    for (int i = 0; i < ALIASES_MAX && !parameter->element && !kernel_vector_element(parameter->type, &count); i++) {
+        struct kernel_parameter alias;
+        if (!parameter->type[0] || !read_alias(text, parameter->type, &alias)) return;
+        snprintf(parameter->type, KERNEL_WORD, "%s", alias.type);
+        parameter->element = alias.element;
+        parameter->is_pointer |= alias.is_pointer;
+        parameter->is_const |= alias.is_const;
+    }
+}
+
+size_t type_nbytes(const char *type) {
+    unsigned count = 1;
+    const char *element = kernel_type_element(type);
+    if (!element) element = kernel_vector_element(type, &count);
+    return element ? count * type_element_nbytes(element) : 0;
+}
+
+/* Bytes of the members from `at` on, and padding; 0: not known. */
+static size_t members_nbytes(const char *text, const char *at, const char *end) {
+    size_t nbytes = 0, alignment = 1;
+    for (const char *stop; at < end && *text_skip_blanks(at) != '}'; at = stop + 1) {
+        size_t size = 0;
+        stop = at + strcspn(at, ";}");
+        for (const char *item = at; item < stop; item = text_item_end(item, stop) + 1) {
+            struct kernel_parameter member;
+            const char *item_stop = text_item_end(item, stop), *bracket = memchr(item, '[', (size_t)(item_stop - item));
+            const char *close = bracket ? text_behind_bracket(bracket) : NULL;
+            bool is_known = true;
+            type_read_parameter(item, item_stop, &member);
+            if (item == at) type_resolve(text, &member);
+            if (item == at) size = memchr(item, '*', (size_t)(item_stop - item)) ? sizeof(uint64_t) : type_nbytes(member.type);
+            if (!size || memchr(item, '(', (size_t)(item_stop - item)) || (bracket && (!close || close > item_stop))) return 0;
+            const uint64_t count = close ? text_evaluate(text, bracket + 1, close - 1, 4, 0, &is_known) : 1;
+            const size_t own = size % 3 ? size > 16 ? 16 : size : size / 3; /* float3 is aligned as a float */
+            if (!is_known || own & (own - 1) || (close && *text_skip_blanks(close) == '[')) return 0;
+            if (own > alignment) alignment = own;
+            nbytes = (nbytes + own - 1) / own * own + count * size;
+        }
+    }
+    return (nbytes + alignment - 1) / alignment * alignment;
+}
+
+size_t type_struct_nbytes(const char *text, const char *name) {
+    static const char word[] = "struct";
+    const size_t length = strlen(name);
+    for (const char *at = text; length && (at = text_find_word(at, word, strlen(word)));) {
+        at += strlen(word);
+        const char *tag = text_skip_blanks(at), *open = text_skip_word(tag), *behind = *open == '{' ? text_behind_bracket(open) : NULL;
+        if (!behind) continue;
+        const char *declared = text_skip_blanks(behind);
+        const bool is_it = (!strncmp(tag, name, length) && !text_is_word(tag[length])) ||
+                           (!strncmp(declared, name, length) && !text_is_word(declared[length]));
+        if (is_it) return members_nbytes(text, open + 1, behind - 1);
+    }
+    return 0;
+}
