@@ -348,7 +348,11 @@ struct report_buffer *arguments_buffers(const struct arguments *arguments, const
         const struct argument *argument = &arguments->items[i];
         if (!argument->is_buffer) continue;
         const struct kernel_parameter *parameter = source ? &source->parameters[i] : NULL;
-        buffers[i] = (struct report_buffer){.address = argument->address,
+        const bool is_struct = parameter && parameter->is_pointer && !parameter->element &&
+                               parameter->nbytes > wf_type_nbytes(argument->type);
+        buffers[i] = (struct report_buffer){.struct_type = is_struct ? parameter->type : NULL,
+                                            .struct_nbytes = is_struct ? parameter->nbytes : 0,
+                                            .address = argument->address,
                                             .count = argument->count,
                                             .element_nbytes = wf_type_nbytes(argument->type),
                                             .name = parameter && parameter->name[0] ? parameter->name : NULL,

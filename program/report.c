@@ -117,7 +117,7 @@ static void name_index(const struct program *program, const struct names *names,
     const uint32_t number = finding->argument - 1;
     const struct kernel_parameter *parameter =
         read_kernel(program, names, finding, &kernel) && number < kernel.count ? &kernel.parameters[number] : NULL;
-    const int64_t nbytes = parameter ? (int64_t)kernel_element_nbytes(parameter) : 0;
+    const int64_t nbytes = parameter && parameter->is_pointer ? (int64_t)parameter->nbytes : 0;
     if (!nbytes) {
         snprintf(text + length, MESSAGE_NBYTES - length, " (argument %u)", number);
         return;

@@ -16,6 +16,8 @@ struct report_buffer {
     size_t element_nbytes;
     const char *name; /* NULL: not known */
     const char *type; /* of an element: "float" */
+    const char *struct_type; /* where the kernel has structs or vectors there: "Point", */
+    size_t struct_nbytes;    /* of so many bytes; 0: it has none, or they are not known */
 };
 
 /* Elements that were asked for. */

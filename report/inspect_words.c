@@ -33,10 +33,17 @@ static void name_index(const struct inspection_report *report, const struct repo
     const size_t number = (size_t)(buffer - report->buffers);
     if (buffer->name) snprintf(name, sizeof name, "`%s`", buffer->name);
     else snprintf(name, sizeof name, "argument %zu", number);
-    const int64_t offset = (int64_t)(finding->address - buffer->address), size = (int64_t)buffer->element_nbytes;
+    const uint64_t all = buffer->count * buffer->element_nbytes;
+    const bool is_struct = buffer->struct_nbytes != 0;
+    const int64_t offset = (int64_t)(finding->address - buffer->address);
+    const int64_t size = (int64_t)(is_struct ? buffer->struct_nbytes : buffer->element_nbytes);
     const int64_t index = offset / size - (offset % size < 0);
-    snprintf(text, nbytes, " (index %" PRId64 " of %s, %s[%" PRIu64 "])", index, name,
-             buffer->type, buffer->count);
+    char member[KERNEL_WORD + 16] = "";
+    if (is_struct)
+        kernel_source_member(source_text(&report->sources, finding->file), buffer->struct_type, (uint64_t)(offset - index * size), member,
+                             sizeof member);
+    snprintf(text, nbytes, " (index %" PRId64 " of %s, %s[%" PRIu64 "]%s)", index, name, is_struct ? buffer->struct_type : buffer->type,
+             all / (uint64_t)size, member);
 }
 
 void finding_message(const struct inspection_report *report, const simt_finding *finding, char *text, size_t nbytes) {

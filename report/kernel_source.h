@@ -59,6 +59,10 @@ struct kernel_rows {
  * before it.  false: there is none. */
 bool kernel_source_rows(const char *text, uint32_t line, uint64_t nbytes, struct kernel_rows *rows);
 
+/* Of an element of a struct the member at that byte, ", in `.y`", or ", at its byte 4"; "" for other types and in doubt at
+ * byte 0.  text: NULL where it is not there. */
+void kernel_source_member(const char *text, const char *type, uint64_t offset, char *words, size_t nbytes);
+
 /* Whether the line calls __syncthreads() or a member or function sync(). */
 bool kernel_source_syncs(const char *text, uint32_t line);
 

@@ -160,7 +160,7 @@ static bool read_shared(const char *text, const char *at, const char *end, const
         if (item == at) type_resolve(text, &declared);
         if (item == at) snprintf(array->type, sizeof array->type, "%s", declared.type);
         if (strlen(declared.name) != length || strncmp(declared.name, name, length)) continue;
-        const size_t size = type_nbytes(array->type);
+        const size_t size = type_any_nbytes(text, array->type);
         if (!size || nbytes % size) return false;
         if (!read_extents(text, item, stop, nbytes / size, array)) array->rank = 0;
         return true;
@@ -219,6 +219,22 @@ static void put_element(FILE *stream, const struct shared_array *array, const ch
     fputc('`', stream);
 }
 
+static void put_member(FILE *stream, const char *plain, const char *type, uint64_t offset) {
+    char member[KERNEL_WORD];
+    unsigned count;
+    if (kernel_type_element(type) || kernel_vector_element(type, &count)) return;
+    if (plain && type_member_at(plain, type, offset, member)) fprintf(stream, ", in `.%s`", member);
+    else if (offset) fprintf(stream, ", at its byte %" PRIu64, offset);
+}
+
+void kernel_source_member(const char *text, const char *type, uint64_t offset, char *words, size_t nbytes) {
+    FILE *stream = fmemopen(words, nbytes, "w");
+    char *plain = text ? text_without_comments(text) : NULL;
+    if (stream) put_member(stream, plain, type, offset);
+    if (stream) fclose(stream);
+    free(plain);
+}
+
 static void put_array(FILE *stream, const struct shared_array *array, const char *name, size_t length, int64_t index,
                       uint64_t count) {
     put_element(stream, array, name, length, index);
@@ -249,13 +265,15 @@ void kernel_source_array(const char *text, char *message, size_t nbytes) {
     while ((begin = strstr(begin, "index ")) && !read_element(begin, &told)) begin++;
     char *plain = begin ? text_without_comments(text) : NULL;
     const bool is_found = plain && find_shared(plain, told.name, strlen(told.name), told.count * (uint64_t)told.size, &array);
-    free(plain);
-    const int64_t type = is_found ? (int64_t)type_nbytes(array.type) : 0;
+    const int64_t type = is_found ? (int64_t)type_any_nbytes(plain, array.type) : 0;
     FILE *stream = !type || type % told.size ? NULL : fmemopen(words, sizeof words, "w");
-    if (!stream) return;
-    const int64_t offset = told.index * told.size, index = offset / type - (offset % type < 0);
-    put_array(stream, &array, told.name, strlen(told.name), index, told.count * (uint64_t)told.size / (uint64_t)type);
-    fputs(begin + strcspn(begin, ")"), stream);
-    fclose(stream);
-    snprintf(begin, nbytes - (size_t)(begin - message), "%s", words);
+    if (stream) {
+        const int64_t offset = told.index * told.size, index = offset / type - (offset % type < 0);
+        put_array(stream, &array, told.name, strlen(told.name), index, told.count * (uint64_t)told.size / (uint64_t)type);
+        put_member(stream, plain, array.type, (uint64_t)(offset - index * type));
+        fputs(begin + strcspn(begin, ")"), stream);
+        fclose(stream);
+        snprintf(begin, nbytes - (size_t)(begin - message), "%s", words);
+    }
+    free(plain);
 }

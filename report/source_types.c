@@ -126,8 +126,18 @@ size_t type_nbytes(const char *type) {
     return element ? count * type_element_nbytes(element) : 0;
 }
 
-/* Bytes of the members from `at` on, and padding; 0: not known. */
-static size_t members_nbytes(const char *text, const char *at, const char *end) {
+/* A member to be found by a byte of the struct. */
+struct wanted {
+    size_t offset;
+    char *name; /* "": not found yet */
+};
+
+static void find_member(struct wanted *wanted, const struct kernel_parameter *member, size_t begin, size_t nbytes) {
+    if (wanted && wanted->offset >= begin && wanted->offset - begin < nbytes) snprintf(wanted->name, KERNEL_WORD, "%s", member->name);
+}
+
+/* Bytes of the members from `at` on, and padding; 0: not known.  wanted: NULL, or what is looked for. */
+static size_t members_nbytes(const char *text, const char *at, const char *end, struct wanted *wanted) {
     size_t nbytes = 0, alignment = 1;
     for (const char *stop; at < end && *text_skip_blanks(at) != '}'; at = stop + 1) {
         size_t size = 0;
@@ -145,13 +155,15 @@ static size_t members_nbytes(const char *text, const char *at, const char *end) 
             const size_t own = size % 3 ? size > 16 ? 16 : size : size / 3; /* float3 is aligned as a float */
             if (!is_known || own & (own - 1) || (close && *text_skip_blanks(close) == '[')) return 0;
             if (own > alignment) alignment = own;
-            nbytes = (nbytes + own - 1) / own * own + count * size;
+            nbytes = (nbytes + own - 1) / own * own;
+            find_member(wanted, &member, nbytes, count * size);
+            nbytes += count * size;
         }
     }
     return (nbytes + alignment - 1) / alignment * alignment;
 }
 
-size_t type_struct_nbytes(const char *text, const char *name) {
+static size_t read_struct(const char *text, const char *name, struct wanted *wanted) {
     static const char word[] = "struct";
     const size_t length = strlen(name);
     for (const char *at = text; length && (at = text_find_word(at, word, strlen(word)));) {
@@ -161,7 +173,20 @@ size_t type_struct_nbytes(const char *text, const char *name) {
         const char *declared = text_skip_blanks(behind);
         const bool is_it = (!strncmp(tag, name, length) && !text_is_word(tag[length])) ||
                            (!strncmp(declared, name, length) && !text_is_word(declared[length]));
-        if (is_it) return members_nbytes(text, open + 1, behind - 1);
+        if (is_it) return members_nbytes(text, open + 1, behind - 1, wanted);
     }
     return 0;
+}
+
+size_t type_struct_nbytes(const char *text, const char *name) { return read_struct(text, name, NULL); }
+
+size_t type_any_nbytes(const char *text, const char *name) {
+    const size_t nbytes = type_nbytes(name);
+    return nbytes ? nbytes : read_struct(text, name, NULL);
+}
+
+bool type_member_at(const char *text, const char *name, size_t offset, char member[KERNEL_WORD]) {
+    struct wanted wanted = {offset, member};
+    member[0] = '\0';
+    return read_struct(text, name, &wanted) && member[0];
 }

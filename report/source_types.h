@@ -10,6 +10,11 @@ size_t type_nbytes(const char *type);
 /* Bytes of `struct name { ... };` or `typedef struct { ... } name;`; 0: not known. */
 size_t type_struct_nbytes(const char *text, const char *name);
 
+size_t type_any_nbytes(const char *text, const char *name); /* of either kind */
+
+/* The member that has the byte of a struct; false: not known. */
+bool type_member_at(const char *text, const char *name, size_t offset, char member[KERNEL_WORD]);
+
 size_t type_element_nbytes(const char *element); /* of "f32"; 1: of none */
 
 /* "const float *__restrict__ in" */

@@ -133,7 +133,7 @@ __global__ void f(int *out, int i) { shop::pairs[5].y += 1; }
     "structs": ("""struct entry { int key, count; };
 __device__ entry entries[4];
 __global__ void f(int *out, int i) { entries[1].count += 1; }
-""", "race", r"\(index 3 of `entries`, 8 elements of 4 bytes\) races with the"),
+""", "race", r"\(index 1 of `entries`, entry\[4\], in `.count`\) races with the"),
     "behind its end": ("""__device__ int other;
 __device__ double sums[60];
 __global__ void f(int *out, int i) { out[threadIdx.x] = sums[threadIdx.x] + other; }
@@ -155,3 +155,27 @@ def test_variables_of_the_module_are_told_by_name_and_index(name, write):
     source, kind, said = VARIABLES[name]
     finding, = inspected(write("variables.cu", source), "--block", 64, "--arg", "i32[64]", "--arg", "i32:-1", status=3)["findings"]
     assert finding["kind"] == kind and re.search(said, finding["message"]), finding["message"]
+
+
+STRUCTS = """struct Cell { int key, more[2]; double value; char tag[3]; };
+typedef struct { float x, y; } Point; // in `.z`
+__device__ Cell table[4];
+__global__ void k(Point *points, float4 *v, int n) {
+    __shared__ Cell cells[8];
+    int t = threadIdx.x;
+    if (n == 0) points[t].y = 1;
+    if (n == 1) v[t].z = 1;
+    if (n == 2) table[t].tag[1] = 1;
+    if (n == 3) cells[t].value = t;
+    __syncthreads();
+    if (n == 3) v[0].x = cells[t ^ 1].value;
+}
+"""
+
+
+@pytest.mark.parametrize("number, said", enumerate(["(index 10 of `points`, Point[10], in `.y`)", "(index 16 of `v`, float4[16])",
+                                                    "(index 4 of `table`, Cell[4], in `.tag`)", "(index 8 of `cells`, Cell[8], in `.value`)"]))
+def test_elements_of_structs_are_named_with_their_member(number, said, write):
+    finding, = inspected(write("structs.cu", STRUCTS), "--block", 32, "--arg", "u8[80]=zeros", "--arg", "f32[64]=zeros", "--arg",
+                         f"i32:{number}", status=3)["findings"]
+    assert finding["kind"] == "bounds" and finding["message"].endswith(said)
