@@ -54,6 +54,12 @@ static void cure_any_rows(const struct advice_rows *rows, struct advice *advice)
     for (uint32_t i = 1; i < SIMT_ROW_PADDINGS; i++)
         if (rows->then[i] < rows->then[padding]) padding = i;
     advice->then = advice->least;
+    if (rows->nbytes && words <= 1) { /* most lanes are neighbours already: the warp has parts of several rows */
+        snprintf(advice->cure, ADVICE_TEXT,
+                 "let the lanes of a warp access one row, not parts of several: blocks that are 32 threads wide, or a multiple; then %" PRIu64,
+                 advice->then);
+        return;
+    }
     int length = snprintf(advice->cure, ADVICE_TEXT,
                           "let neighbouring lanes access neighbouring words: index by threadIdx.x without a factor, an array for "
                           "each member of a struct; then %" PRIu64,

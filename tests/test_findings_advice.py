@@ -201,6 +201,24 @@ def test_planes_are_padded_as_rows(extents, row, write):
     assert [line["shared_wavefronts"] for line in padded["lines"] if line["line"] == advice["line"]] == [32]
 
 
+def test_warps_with_parts_of_several_rows_want_wider_blocks(write):
+    """Rows are padded, but a warp of a block of 16 x 16 has halves of two of them."""
+    source = """__global__ void f(float *out, int w) {
+    __shared__ float tile[32][33];
+    tile[threadIdx.y][threadIdx.x] = w; // here
+    __syncthreads();
+    out[threadIdx.y * w + threadIdx.x] = tile[threadIdx.y][w - 1 - threadIdx.x];
+}
+"""
+    path = write("wide.cu", source)
+    advice = inspected(path, "--block", "16,16", "--arg", "f32[256]", "--arg", "i32:16")["advice"][0]
+    assert (advice["kind"], advice["line"], advice["count"], advice["then"]) == ("bank-conflict", line_of(source, "here"), 16, 8)
+    assert advice["cure"].startswith("let the lanes of a warp access one row") and "blocks that are 32 threads wide" in advice["cure"]
+    cured = inspected(path, "--block", "32,8", "--arg", "f32[256]", "--arg", "i32:32")
+    assert cured["advice"] == []
+    assert [line["shared_wavefronts"] for line in cured["lines"] if line["line"] == line_of(source, "here")] == [8]
+
+
 @pytest.mark.parametrize("kind", SLOW)
 def test_advice(kind, write):
     source, arguments, count, least, said = SLOW[kind]
