@@ -38,6 +38,16 @@ STUDENTS = {
 }
 """, "--threads 1 --block 16,16 --grid 2,2 --arg f32[1024]=iota --arg f32[1024] --arg i32:32 --arg i32:32",
         [("bounds", 7, "(index -33 of `in`, float[1024])")]),
+    "a swap": ("""__global__ void sort(int *a, int n)
+{
+    int i = threadIdx.x;
+    for (int k = 2; k <= n; k *= 2)
+        for (int j = k / 2; j > 0; j /= 2) {
+            int p = i ^ j;
+            if (p > i && ((i & k) == 0) == (a[i] > a[p])) { int t = a[i]; a[i] = a[p]; a[p] = t; }
+        }
+}
+""", "--block 128 --arg i32[128]=random:3 --arg i32:128", [("race", 7, "no __syncthreads() between the load and the store of line 7")]),
     "tiles": ("""#define T 16
 __global__ void matmul(const float *a, const float *b, float *c, int n)
 {

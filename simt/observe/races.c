@@ -107,13 +107,32 @@ static bool is_of_line(const struct visit *visit, uint64_t stamp) {
     return place->line == own->line && !strcmp(place->file, own->file);
 }
 
+static bool is_of_memory(const char *opcode) {
+    return (!strncmp(opcode, "ld", 2) || !strncmp(opcode, "st", 2)) && !strstr(opcode, ".param") && !strstr(opcode, ".local");
+}
+
+/* Whether the line's next access in that direction is a store, too, as where two elements are swapped: each store of a line
+ * that updates comes behind its load. */
+static bool is_beside_store(const struct visit *visit, int step) {
+    enum { REACH = 128 };
+    const simt_launch_view *view = visit->block->races->view;
+    const simt_place *own = &view->places[visit->event->pc];
+    for (int i = 1; i <= REACH; i++) {
+        const int64_t pc = (int64_t)visit->event->pc + i * step;
+        const simt_place *place = pc >= 0 && pc < (int64_t)view->place_count ? &view->places[pc] : NULL;
+        if (!place) return false;
+        if (place->line == own->line && is_of_memory(place->opcode) && !strcmp(place->file, own->file)) return place->opcode[0] == 's';
+    }
+    return false;
+}
+
 /* Whether this store races with a load or store of its line, where another thread has stored at that line, too. */
 static bool is_update(const struct visit *visit, uint32_t cell, uint64_t other, uint64_t stamp) {
     if (visit->history != PLAIN_WRITES || !is_of_line(visit, other)) return false;
     if (!visit->page->stamps[PLAIN_READS][0]) return false;
     uint64_t read = visit->page->stamps[PLAIN_READS][0][cell], written = visit->page->stamps[PLAIN_WRITES][0][cell];
     return read && is_of_line(visit, read) && !races_is_settled(visit->block, written) &&
-           (written ^ stamp) & visit->same_thread && is_of_line(visit, written);
+           (written ^ stamp) & visit->same_thread && is_of_line(visit, written) && !is_beside_store(visit, 1) && !is_beside_store(visit, -1);
 }
 
 static void visit_cell(struct visit *visit, uint32_t lane, uint32_t cell, uint64_t stamp, uint64_t value) {
