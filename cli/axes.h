@@ -4,7 +4,7 @@
 
 #include "commands.h"
 
-/* Whether the options beside --axis fit it; a status, having said what does not. */
+/* Whether the other options can be combined with --axis; a status, after a message that names one that cannot. */
 int axes_check(const struct request *request);
 
 /* Reduces the reader's array and hands on the results; returns the exit status. */
@@ -17,7 +17,7 @@ int axes_reduce(wf_handle *handle, wf_reader *reader, const struct request *requ
 int axes_measure_rows(wf_handle *handle, const struct request *request, const wf_reader *reader, int64_t *row_nelements,
                       int64_t *row_depth);
 
-/* Makes an accumulator of the elements that were selected of the reader's array: so many rows of it (-1: all), of whose results'
+/* Makes an accumulator of the elements that were selected of the reader's array: that many rows of it (-1: all), of whose results'
  * elements the first has that index. */
 int axes_accumulate(wf_handle *handle, const struct request *request, wf_reader *reader, int64_t row_count, int64_t index,
                     wf_accumulator **accumulator);

@@ -10,7 +10,7 @@
  *     rename(path, target);                 (or unlink)
  *     cleanup_forget(CLEANUP_FILE, path);
  *
- * It is no error to be out of room here: what is not written down is then left behind by a signal, as it was
+ * Running out of memory here is no error: a signal then leaves the file, as it did
  * before. */
 #ifndef CLI_CLEANUP_H
 #define CLI_CLEANUP_H

@@ -60,7 +60,7 @@ static size_t folder_length(const char *path) {
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* Puts the text behind the first `begin` bytes. */
+/* Puts the text after the first `begin` bytes. */
 static bool replace_end(char path[PATH_MAX], size_t begin, const char *text, size_t length) {
     if (begin + length >= PATH_MAX) {
         errno = ENAMETOOLONG;
@@ -147,7 +147,7 @@ static mode_t first_mode(const struct file_draft *draft) {
     return draft->own.is_new ? 0666 : 0600;
 }
 
-/* Without a name, it leaves nothing behind however the process ends. */
+/* A file without a name leaves nothing behind, however the process ends. */
 static int create_nameless(const struct file_draft *draft) {
     char folder[PATH_MAX];
     size_t length = folder_length(draft->own.target);
@@ -219,7 +219,7 @@ static bool write_into(const struct file_draft *draft) {
     return is_written && is_closed;
 }
 
-/* Of a file that has none, the target's name if that is free, or else one beside it; false: none is to be
+/* Of a file that has none, the target's name if that is free, or else one in the same folder; false: none is to be
  * had. */
 static bool give_name(struct file_draft *draft, bool *is_placed) {
     char open_file[32];

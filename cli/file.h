@@ -19,7 +19,7 @@ char *file_read(const char *path, size_t *nbytes);
 /* Writes all of it, or returns false with errno set. */
 bool write_all(int file, const void *data, size_t nbytes);
 
-/* Whether closing the file will go well.  Some file systems say only then that they have no room. */
+/* Whether closing the file will go well.  Some file systems report only then that they are full. */
 bool close_copy(int file);
 
 enum { FILE_PIECES_MAX = 2 };
@@ -39,14 +39,14 @@ struct file_draft {
     } own;
 };
 
-/* A file is replaced in two steps, so that several are replaced together: file_begin writes everything beside
- * it, which is what may fail for want of room, and file_place puts it in its place.  What it replaces keeps
+/* A file is replaced in two steps, so that several are replaced together: file_begin writes everything next to
+ * it, which may fail on a full disk, and file_place puts it in its place.  What it replaces keeps
  * its mode and, as far as this user may set them, its owner, group, access list and extended attributes.  A
  * symbolic link stays, and what it leads to is written, whether it exists or not; of a hard link only this name
  * gets the new contents.  A file that may not be written is not replaced.  A device or a pipe is written
  * to, by file_place.
  *
- * false, with errno set: what the path held is still there, and nothing is left beside it. */
+ * false, with errno set: what the path held is still there, and nothing is left next to it. */
 bool file_begin(struct file_draft *draft);
 bool file_place(struct file_draft *draft);
 

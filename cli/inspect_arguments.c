@@ -65,7 +65,7 @@ static int parse_scalar(struct argument *argument, const char *number) {
     return STATUS_OK;
 }
 
-/* f32[1024]=zeros: what stands behind the bracket. */
+/* f32[1024]=zeros: what follows the bracket. */
 static int parse_buffer(struct argument *argument, const char *text) {
     char *end;
     errno = 0;
@@ -135,7 +135,7 @@ static int parse_shown(struct shown *shown, const char *text, const struct argum
 
 /* ---- reading --expect ---------------------------------------------------------------------------- */
 
-/* The values behind the '=', each to end at a comma. */
+/* The values after the '=', each to end at a comma. */
 static int parse_wanted(struct shown *shown, const char *option, const char *values, const struct argument *argument) {
     const size_t nbytes = wf_type_nbytes(argument->type);
     shown->wanted = calloc(strlen(values) + 1, nbytes);
@@ -274,7 +274,7 @@ static const char *fill_of(const struct kernel_parameter *parameter, const char 
     return strchr("fb", element[0]) && strcmp(element, "bool") ? "=random:1" : "=iota";
 }
 
-/* 'f32[1024]=random:1', or a scalar, or so many bytes of 0.  A vector is so many of its elements, a struct so many bytes. */
+/* 'f32[1024]=random:1', or a scalar, or a number of bytes of 0.  A vector is written as its elements, a struct as its bytes. */
 static void put_argument(FILE *stream, const struct kernel_parameter *parameter, size_t nbytes, uint64_t elements, uint64_t size) {
     unsigned lanes = 1;
     const char *element = parameter->element;

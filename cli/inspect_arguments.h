@@ -31,7 +31,7 @@ struct output {
     const char *path;
     char header[NPY_HEADER_NBYTES_MAX];
     size_t header_nbytes;
-    unsigned char *bytes; /* behind the header */
+    unsigned char *bytes; /* after the header */
     size_t nbytes;
 };
 

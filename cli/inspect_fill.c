@@ -25,7 +25,7 @@ static int precision_of(wf_type type) {
 }
 
 /* f16 or bf16: rounded to nearest, ties to even.  A subnormal that rounds up to the smallest normal number,
- * and a number that rounds up to infinity, come out right because the exponent stands above the significand.
+ * and a number that rounds up to infinity, come out right because the exponent is stored above the significand.
  */
 static uint64_t short_float_bits(double value, wf_type type) {
     const int precision = precision_of(type), width = 16;
@@ -153,7 +153,7 @@ static bool find_function(const char *text, wf_type type, element_function **fun
 
 /* ---- elements that are listed -------------------------------------------------------------------- */
 
-/* Reads the number up to the next comma, and moves behind that; false: it is none of the type's. */
+/* Reads the number up to the next comma, and moves after that; false: it is none of the type's. */
 static bool next_listed(const char **text, wf_type type, uint64_t *bits) {
     char token[64];
     const size_t length = strcspn(*text, ",");

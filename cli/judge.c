@@ -17,7 +17,7 @@ struct judging {
     const char *path, *task_name;
     char *ptx;       /* of a .ptx file, else NULL */
     char *task_text; /* of a file, else NULL */
-    char *beside;    /* the name of the task beside the kernel, which need not be there */
+    char *beside;    /* the name of the task next to the kernel's file, which need not exist */
     char name[64];   /* of a built-in task that the kernel's header tells */
     struct judge_task *task;
 };
@@ -55,7 +55,7 @@ static int refuse_task(const char *name) {
     return status;
 }
 
-/* kernel.cu has kernel.task beside it. */
+/* The task of kernel.cu is kernel.task in the same folder. */
 static int name_beside(struct judging *judging) {
     const char *dot = strrchr(judging->path, '.');
     size_t length = (size_t)(dot - judging->path);
@@ -77,8 +77,8 @@ static const struct judge_file *find_by_header(const struct judging *judging) {
     return found;
 }
 
-/* That of --task; without it that beside the kernel, or else the one that knows the kernel by its header.  Of the kernels
- * of a header one may have a task of its own beside it, which stands for the common one, too. */
+/* That of --task; without it the one next to the kernel, or else the one that knows the kernel by its header.  Of the kernels
+ * of a header one may have its own task in the same folder, which replaces the common one. */
 static int name_task(struct judging *judging, const char *wanted) {
     int status = name_beside(judging);
     if (status) return status;

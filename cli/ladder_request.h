@@ -83,7 +83,7 @@ int measure_ulp(const struct ladder_request *asked, const struct ladder_rung *ru
 /* Whether an earlier launch of the run has found the same. */
 bool is_repeated(const struct ladder_outcome *outcome, size_t index);
 
-/* Fills the row with what the simulator finds and counts.  A wrong result is told in the row; only what
+/* Fills the row with what the simulator finds and counts.  A wrong result is reported in the row; only what
  * keeps the rung from running is an error. */
 int count_on_machine(const struct ladder_request *asked, const struct data_set *set, struct ladder_row *row);
 

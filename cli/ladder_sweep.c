@@ -1,4 +1,4 @@
-/* ladder --sweep: over sizes, the CPU beside one rung on the GPU, and where the GPU begins to win. */
+/* ladder --sweep: the CPU compared with one rung on the GPU over many sizes, and the size from which the GPU is faster. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -39,7 +39,7 @@ static char *read_list(const char *path, size_t *nbytes) {
     return text;
 }
 
-/* Splits the text where the separator stands; returns how many names it has, which go to names unless that is NULL. */
+/* Splits the text at each separator; returns how many names it has, which go to names unless that is NULL. */
 static size_t split(char *text, size_t nbytes, char separator, const char **names) {
     size_t count = 0;
     for (char *at = text, *end = text + nbytes; at < end;) {

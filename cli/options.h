@@ -56,7 +56,7 @@ struct settings {
     const char *bins;     /* "20", or "0,1,2.5": the edges; NULL: 10 */
     const char *values;   /* "3,1,7": the elements to be explained, or NULL */
     const char *kernel;   /* a kernel's name, or NULL where there is only one */
-    const char *task;     /* a task's name or file, or NULL: the one beside the kernel */
+    const char *task;     /* a task's name or file, or NULL: the one next to the kernel */
     const char *sources;  /* a folder whose files may be shown as a kernel's sources, or NULL */
     int64_t column;
     int64_t decimals; /* of a table's values; -1: they are numbers of the type */
@@ -98,7 +98,7 @@ struct settings {
     bool quiet;
     bool quick;
     bool partials;
-    bool sweep; /* over sizes, the CPU beside the GPU */
+    bool sweep; /* the CPU compared with the GPU, over sizes */
     bool once;  /* launch each rung once, not timed */
     bool source; /* print a kernel's source with what each line costs */
     bool help;

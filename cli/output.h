@@ -38,7 +38,7 @@ int fail_library(const wf_handle *handle, wf_error error);
 const char *file_name(const char *operand);
 
 /* Hands on what a command has made: the files, and then, if there is a page, what it has printed.  Nothing is
- * printed if a file cannot be written, and no file is touched if another one cannot be written for want of
+ * printed if a file cannot be written, and no file is touched if another one cannot be written for lack of
  * room. The page has ended.  Returns the exit status, having said what went wrong. */
 int deliver(struct file_draft *drafts, size_t count, const struct page *page);
 

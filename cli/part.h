@@ -1,4 +1,4 @@
-/* What pieces come to: an accumulator, of one result or of those along axes, or a table. */
+/* The results of pieces: an accumulator, of one result or of those along axes, or a table. */
 #ifndef CLI_PART_H
 #define CLI_PART_H
 

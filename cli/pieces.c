@@ -56,7 +56,7 @@ static int64_t piece_length(const struct request *request) {
     return request->settings->piece ? request->settings->piece : PIECE_COUNT;
 }
 
-/* Into ranges of at most so many elements, of which every `unit` take `depth` indices.  index: of the file's first element;
+/* Into ranges of at most that many elements, of which every `unit` take `depth` indices.  index: of the file's first element;
  * left at that of the next file's. */
 static int cut(struct pieces *pieces, struct piece piece, int64_t most, int64_t unit, int64_t depth, int64_t *index) {
     const int64_t count = piece.count;

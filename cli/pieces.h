@@ -47,7 +47,7 @@ void piece_describe(FILE *stream, const struct request *request, const struct pi
 /* Reduces one piece.  Fails, too, if its file is not as it was found. */
 int piece_reduce(wf_handle *handle, const struct request *request, const struct pieces *pieces, size_t i, struct part *part);
 
-/* Appends what pieces come to of which the first is i to what those before come to; clears next. */
+/* Appends the results of pieces from number i on to those of the pieces before; clears next. */
 int pieces_append(wf_handle *handle, const struct request *request, const struct pieces *pieces, size_t i, struct part *whole,
                   struct part *next);
 

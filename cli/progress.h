@@ -1,4 +1,4 @@
-/* A line on the terminal while long work goes on: how far, how fast, how long still. */
+/* A line on the terminal while long work continues: how far, how fast, how long still. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 

@@ -57,7 +57,7 @@ int results_deliver(const struct results *results, wf_op op, wf_type type, const
     return status;
 }
 
-/* Sets *error where there are no results to be had. */
+/* Sets *error if there are no results. */
 static int read_results(wf_handle *handle, const wf_accumulator *accumulator, struct results *results,
                         wf_error *error) {
     wf_op op = wf_accumulator_op(accumulator);

@@ -1,4 +1,4 @@
-/* The results of many reductions, and where they go: printed, or to a .npy file, beside the saved accumulator. */
+/* The results of many reductions, and where they go: printed, or to a .npy file, in addition to the saved accumulator. */
 #ifndef CLI_RESULTS_H
 #define CLI_RESULTS_H
 

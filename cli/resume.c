@@ -1,12 +1,12 @@
 /* The folder:
  *
- *     pieces      what is reduced: settings, then each file with its size and time.  Written once; whoever comes later
+ *     pieces      what is reduced: settings, then each file with its size and time.  Written once; a process that comes later
  *                 must be about to do the same
  *     N.of        what piece N is, counted from 0: settings, file, range, and the checksum of its accumulator, by which
  *                 one that was copied over it is noticed
- *     N.acc       its accumulator, behind N.of; each appears whole or not at all, since deliver gives it its name when it
+ *     N.acc       its accumulator, after N.of; each appears whole or not at all, since deliver gives it its name when it
  *                 is on the disk
- *     lock        of byte N + 1 a lock is held by whoever reduces piece N, of byte 0 by whoever writes pieces.  The system
+ *     lock        of byte N + 1 a lock is held by the process that reduces piece N, of byte 0 by the one that writes pieces.  The system
  *                 lets go of a lock however its process ends, so that nothing has to be cleared away
  *
  * Where a file system has no locks, a piece may be reduced twice, into the same bytes. */
@@ -184,7 +184,7 @@ static int reduce_and_save(wf_handle *handle, const struct request *request, con
     return status;
 }
 
-/* Does what is left, but for what another process is at, unless it waits for that. */
+/* Does what is left, except for what another process is at, unless it waits for that. */
 static int work(wf_handle *handle, const struct request *request, const struct pieces *pieces,
                 const struct folder *folder, bool waits) {
     char name[PATH_MAX];

@@ -15,7 +15,7 @@ int command_table(const struct request *request);
 bool table_has_bins(const struct settings *settings);
 int table_count_bins(const struct request *request, const double *edges, int64_t edge_count);
 
-/* Says where in the files the first NaN stands, if they are texts that can be read once more. */
+/* Says where in the files the first NaN is, if they are texts that can be read again. */
 void table_name_nan(const struct request *request);
 
 /* merge, where the first operand, which has been read, is a saved table. */

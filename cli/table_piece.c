@@ -92,7 +92,7 @@ static bool put(FILE *stream, void *report) {
     return put_tally(stream, report);
 }
 
-/* What is aligned takes memory, and stands in it before any of it is printed. */
+/* An aligned table is kept in memory until all of it can be printed. */
 static int deliver_report(struct file_draft *draft, size_t draft_count, struct tally_report *report) {
     if (report->form != TALLY_ALIGNED) return deliver_by(draft, draft_count, put, report);
     struct page page;

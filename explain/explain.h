@@ -28,7 +28,7 @@ struct explain_request {
     simt_schedule schedule;
     uint64_t seed;
     bool wants_misprints;            /* also run the kernels that the rung's sources print wrong */
-    const simt_leftovers *leftovers; /* are told what compiling makes; NULL: nobody is */
+    const simt_leftovers *leftovers; /* are notified of files that compiling makes; may be NULL */
 };
 
 /* The sum of the elements in their type, rounded at each addition: what the order makes of it. */

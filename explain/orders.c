@@ -1,4 +1,4 @@
-/* A sum in integers beside the same sum in floats, in several orders. */
+/* A sum in integers compared with the same sum in floats, in several orders. */
 #include <math.h>
 #include <string.h>
 

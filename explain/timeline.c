@@ -27,7 +27,7 @@ static uint32_t line_in(const struct ladder_file *file, const char *path, uint32
     return path && line <= line_count && ladder_file_find(path) == file ? line : 0;
 }
 
-/* An instruction belongs to the line where it stands, or else to that in the kernel where it was inlined. */
+/* An instruction belongs to its own line, or, outside the kernel's source, to the kernel's line where it was inlined. */
 static bool read_marks(struct builder *builder, const struct ladder_file *file) {
     const struct trace *trace = builder->trace;
     uint32_t line_count;
@@ -379,7 +379,7 @@ static bool ends_closed(const struct builder *builder, const struct turn *turns)
 
 static void replay_all(struct builder *builder, struct replay *replay, const struct turn *turns) {
     struct timeline *timeline = builder->timeline;
-    uint32_t now = NO_STEP; /* the step that goes on */
+    uint32_t now = NO_STEP; /* the current step */
     for (size_t i = 0; i < builder->trace->count; i++) {
         const struct trace_event *event = &builder->trace->events[turns[i].event];
         uint32_t step = builder->steps[turns[i].segment];

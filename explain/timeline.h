@@ -59,7 +59,7 @@ struct step {
     double worst_degree;
 };
 
-/* When an event was: in a step, or outside the tree after so many steps of its warp. */
+/* When an event was: in a step, or outside the tree after that many steps of its warp. */
 struct phase {
     bool is_outside;
     uint32_t step;
@@ -77,7 +77,7 @@ struct timeline {
     size_t step_count;
     struct phase *phases; /* of each event of the trace */
     uint32_t *lines;      /* of each pc: the line of the rung's source; 0: none */
-    bool *diverged;       /* of each step's warps, and behind them of the outside's */
+    bool *diverged;       /* of each step's warps, and after them of the outside's */
     enum store start_store;
     struct cell *start;   /* the cells before the first step */
     struct tally total;   /* of the steps */

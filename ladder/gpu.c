@@ -9,7 +9,7 @@
 #include "ladder_parts.h"
 
 enum {
-    CACHES = 4 /* so many times the L2 cache are the copies: read in turn, they come from memory */
+    CACHES = 4 /* the copies have this many times the size of the L2 cache: read in turn, they come from memory */
 };
 
 simt_error ladder_gpu_error(const struct ladder_gpu *gpu, wf_error error, simt_message *message) {

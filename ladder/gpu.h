@@ -44,7 +44,7 @@ simt_error ladder_gpu_load(struct ladder_gpu *gpu, const struct ladder_variant *
                            simt_message *message);
 void ladder_gpu_unload(struct ladder_gpu_kernel *kernel); /* NULL: nothing */
 
-/* How many blocks (of a rung with clusters: clusters) of so many threads the GPU holds at a time. */
+/* How many blocks (of a rung with clusters: clusters) of that many threads the GPU holds at a time. */
 uint32_t ladder_gpu_resident(const struct ladder_gpu_kernel *kernel, uint32_t block);
 
 /* ---- running */

@@ -3,7 +3,7 @@
  * one on the simulator.
  *
  * The rungs' sources are part of the program (files.h); a rung's number and name come from its file's name,
- * and what the host must know of it stands in its first comment.  Types and ops are warpfold.h's: i32 u32 i64
+ * and its first comment states what the host must know of it.  Types and ops are warpfold.h's: i32 u32 i64
  * u64 f32 f64, and sum prod min max argmax.
  *
  * Nothing here prints or keeps state.  Errors and messages are those of simt.h.
@@ -87,7 +87,7 @@ bool ladder_rung_get(size_t index, struct ladder_rung *rung);
 /* By number ("05", "5"), name ("interleaved_strided") or id.  false: there is none. */
 bool ladder_rung_find(const char *name, struct ladder_rung *rung);
 
-/* Can it run in blocks of so many threads? */
+/* Can it run in blocks of that many threads? */
 bool ladder_block_fits(const struct ladder_rung *rung, uint32_t block);
 
 /* The lines of a rung's tree in its source, found by the marks at the ends of lines. */
@@ -151,7 +151,7 @@ simt_error ladder_variant_check(const struct ladder_variant *variant, simt_messa
 
 /* The kernel's module, from the PTX that is built in, or compiled by NVRTC.  Its kernel is
  * ladder_kernel(module).  Source lines are named by the file "ladder/NN_name.cu".  `leftovers`, which may be
- * NULL, are told what compiling makes. */
+ * NULL, are notified of files that compiling makes. */
 simt_error ladder_module(const struct ladder_variant *variant, const simt_leftovers *leftovers,
                          simt_module **module, simt_message *message);
 

@@ -31,7 +31,7 @@ static simt_error put_input(const struct ladder_stage *stage, uint64_t *address)
     return error ? error : write(stage, *address, task->values, nbytes);
 }
 
-/* A rung's kernel ends, however long it takes: so many instructions no element costs, not even where each lane runs
+/* A rung's kernel ends, however long it takes: no element costs this many instructions, not even where each lane runs
  * on its own. */
 static uint64_t instruction_limit(const struct ladder_task *task) {
     enum { ELEMENT_INSTRUCTIONS_MAX = 4096 };

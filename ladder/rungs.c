@@ -63,7 +63,7 @@ static void read_in_place(struct ladder_rung *rung, const char *text) {
     rung->in_place = !strcmp(text, "yes");
 }
 
-/* The number of the word in a NULL-terminated list; 0, which stands for "not told", where it is none of them.
+/* The number of the word in a NULL-terminated list; 0, which means "not stated", if it is none of them.
  */
 static int number_of_word(const char *const *words, const char *text) {
     for (int i = 1; words[i]; i++)

@@ -27,7 +27,7 @@ enum {
 enum { ADVICE_MAX = 12, ADVICE_TEXT = 320 };
 
 /* Where padding the rows of an array of shared memory is the cure: their length, 0 where it is none, and the counts
- * that an element of 4, 8 or 16 bytes behind each gives, for the count that is. */
+ * that an element of 4, 8 or 16 bytes after each gives, for the count that is. */
 struct advice_rows {
     uint64_t nbytes, count, then[SIMT_ROW_PADDINGS];
 };

@@ -31,7 +31,7 @@ static void put_line(struct drawing *drawing) {
     fprintf(drawing->stream, "%.*s\n", (int)length, drawing->line);
 }
 
-/* A word whose last letter stands in the cell's column. */
+/* A word whose last letter is in the cell's column. */
 static void write_in_column(struct drawing *drawing, uint32_t cell, const char *word) {
     int length = (int)strlen(word), end = column_of(drawing, cell) + 1;
     memcpy(&drawing->line[end - length], word, (size_t)length);

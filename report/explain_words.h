@@ -19,7 +19,7 @@ void put_source_line(FILE *stream, const struct ladder_file *file, uint32_t line
 /* "input", "shared", "registers", "result". */
 const char *store_name(enum store store);
 
-/* explain_compare.c: what was counted beside what was predicted. */
+/* explain_compare.c: counts compared with predictions. */
 void put_comparison(FILE *stream, const struct explanation *explanation);
 /* explain_tree.c */
 void put_tree(FILE *stream, const struct explanation *explanation);

@@ -64,7 +64,7 @@ static void put_named(FILE *stream, const struct html_page *page, const char *na
         put_all_parts(stream, page->kind, ".js");
 }
 
-/* The shell, with what each @name@ in it stands for. */
+/* The shell, in which each @name@ is replaced. */
 static void put_shell(FILE *stream, const struct html_page *page) {
     const char *text = find_file("page.html")->text;
     for (;;) {

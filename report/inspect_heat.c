@@ -5,7 +5,7 @@
 #include "inspect_report.h"
 #include "printed.h"
 
-/* Lines shown before the first that was executed and behind the last. */
+/* Lines shown before the first that was executed and after the last. */
 enum { CONTEXT = 2, BAR_WIDTH = 8 };
 
 static const char headings[] = "  instr.  lanes  divergent  requests  sectors  wavefronts  degree  atomics";

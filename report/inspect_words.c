@@ -6,7 +6,7 @@
 #include "kernel_source.h"
 #include "numerals.h"
 
-/* The buffer that the address belongs to, be it before its begin or behind its end: allocations are 4 GiB apart. */
+/* The buffer that the address belongs to, be it before its begin or after its end: allocations are 4 GiB apart. */
 static const struct report_buffer *find_buffer(const struct inspection_report *report, uint64_t address) {
     const uint64_t reach = UINT64_C(1) << 31;
     for (size_t i = 0; i < report->buffer_count; i++) {

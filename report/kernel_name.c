@@ -1,5 +1,5 @@
 /* A small part of the Itanium C++ ABI's name mangling: what names of kernels consist of.  Qualifiers are
- * written behind what they qualify ("int const*"), so that text is only ever appended, and a substitution is
+ * written after what they qualify ("int const*"), so that text is only ever appended, and a substitution is
  * a range of it. */
 #include "kernel_name.h"
 

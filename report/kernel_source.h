@@ -55,7 +55,7 @@ struct kernel_rows {
     size_t element_nbytes;
 };
 
-/* That array of rows of so many bytes which a line of the source names, or, if it names none of shared memory, the last one
+/* That array of rows of that many bytes which a line of the source names, or, if it names none of shared memory, the last one
  * before it.  false: there is none. */
 bool kernel_source_rows(const char *text, uint32_t line, uint64_t nbytes, struct kernel_rows *rows);
 

@@ -1,4 +1,4 @@
-/* What is said of a launch that takes long, while it goes on. */
+/* What is said of a launch that takes long, while it continues. */
 #ifndef REPORT_NOTICE_H
 #define REPORT_NOTICE_H
 

@@ -12,7 +12,7 @@
 enum { FIRST_CAPACITY = 4096 };
 
 static bool reserve(struct page *page, size_t nbytes) {
-    if (nbytes < page->capacity - page->length) return true; /* a NUL stands behind the text */
+    if (nbytes < page->capacity - page->length) return true; /* a NUL follows the text */
     if (nbytes >= SIZE_MAX / 2 - page->capacity) return false;
     size_t capacity = 2 * page->capacity + nbytes;
     char *text = realloc(page->text, capacity);

@@ -138,7 +138,7 @@ static bool has_control(const char *text, size_t nbytes) {
     return has;
 }
 
-/* Whether the text stands in a form as it is. */
+/* Whether the form has the text unchanged. */
 static bool is_plain(enum tally_form form, const char *text, size_t nbytes) {
     if (has_control(text, nbytes)) return false;
     return form == TALLY_TABS || !nbytes ||
@@ -226,7 +226,7 @@ static void put_value(FILE *stream, struct tally_report *report, enum tally_form
     fwrite_unlocked(text, 1, format_value(report, column, i, group, text), stream);
 }
 
-/* What stands in a cell: a text, or the result of an op for a column and a group. */
+/* The content of a cell: a text, or the result of an op for a column and a group. */
 struct cell {
     const char *text; /* NULL: a result */
     size_t nbytes;
@@ -266,7 +266,7 @@ static void put_any(FILE *stream, struct tally_report *report, enum tally_form f
 
 /* ---- separated ---- */
 
-/* Cells on their way to the stream: for most of them a call of one of its functions would take as long as all else. */
+/* Cells on their way to the stream: for most of them a call of one of its functions would take as long as everything else. */
 struct block {
     FILE *stream;
     size_t nbytes;

@@ -40,7 +40,7 @@ wf_error wf_shaped_create(wf_handle *handle, const wf_reduction *reduction, wf_t
 
 /* ---- adding ---- */
 
-/* What a NaN under WF_NAN_ERROR leaves behind. */
+/* What remains of a NaN under WF_NAN_ERROR. */
 static wf_error check_nan(wf_handle *handle, const struct wf_shaped *shaped) {
     struct wf_accumulator acc;
     struct wf_tree tree;

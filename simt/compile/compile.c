@@ -35,7 +35,7 @@ static bool gives_standard(const char *const *options) {
 }
 
 /* One try.  Targets newer than the first are for sources that use what it lacks; NVRTC takes functions
- * without a word of where they run only if it is told to, which is the last resort where nvcc is missing. */
+ * without a word of where they run only if it is asked to, which is the last resort where nvcc is missing. */
 struct attempt {
     compiler *compile;
     const char *target;

@@ -53,7 +53,7 @@ static bool find_nvcc(char path[PATH_MAX]) {
 
 /* ---- what it sees -------------------------------------------------------------------------------- */
 
-/* nvcc puts what it is told into the lines of a shell: the names that are in them are those of the private
+/* nvcc puts its arguments into command lines of a shell: the names that are in them are those of the private
  * folder, and the user's own folder is a link there. */
 struct workplace {
     struct scratch scratch;
@@ -319,7 +319,7 @@ static int run_nvcc(const char *nvcc, const struct workplace *workplace, bool is
 
 /* ---- what it says and makes ---------------------------------------------------------------------- */
 
-/* The user's folder where the private one's name for it stands; the private one's own name is left out. */
+/* The user's folder in place of the private one's name for it; the private one's own name is left out. */
 static void put_log(FILE *stream, const char *text, const struct workplace *workplace, const char *folder) {
     const char *private = workplace->scratch.folder;
     for (const char *next; (next = strstr(text, private)); text = next) {
@@ -374,7 +374,7 @@ static bool rename_files(char **ptx, const struct workplace *workplace, const st
     return is_renamed;
 }
 
-/* The bytes of what nvcc makes, with a NUL behind them. */
+/* The bytes of what nvcc makes, with a NUL after them. */
 static enum outcome make(const char *nvcc, struct workplace *workplace, const struct source *source,
                          const char *const *options, char **output, size_t *nbytes, simt_message *log) {
     if (!fill(workplace, source)) {

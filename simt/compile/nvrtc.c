@@ -74,7 +74,7 @@ static const char **join_options(const char *const *options, const struct includ
 /* ---- CUB ----------------------------------------------------------------------------------------- */
 
 /* The header of all of CUB asks for functions of the host and for the host's own headers, which NVRTC has not, and it
- * has what a kernel cannot call: algorithms of the whole device.  So it stands for what lies in its other lines.  A source
+ * has what a kernel cannot call: algorithms of the whole device.  So its other lines are included in its place.  A source
  * that needs more is refused, and goes to nvcc. */
 static const char cub_header[] = "cub/cub.cuh";
 

@@ -1,4 +1,4 @@
-/* A block while it runs: its warps take turns until all have ended, or none can go on. */
+/* A block while it runs: its warps take turns until all have ended, or none can continue. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "executed.h"
 
 /* Instructions of a warp before it is first asked whether they have an end.  Warps then take other turns, and of threads
- * that wait for others so many instructions more or less are executed: a low limit that was asked for is exact, and
+ * that wait for others this many instructions more or less are executed: a low limit that was asked for is exact, and
  * nobody is asked. */
 enum { EXAMINED_FIRST = 1 << 12 };
 
@@ -223,7 +223,7 @@ static uint64_t remoteness(struct warp *warp, struct path *path) {
     return path->state == PATH_AT_MBARRIER ? simt_mbarrier_missing(warp, path) : UINT64_MAX - 1;
 }
 
-/* Nothing can go on: says who waits for whom. */
+/* Nothing can continue: says who waits for whom. */
 static void deadlock(struct block **members, uint32_t count) {
     struct warp *cause = NULL;
     struct path *held = NULL;
@@ -339,7 +339,7 @@ static bool repeats_itself(const struct warp *warp) {
     return warp->repeats_itself && warp->own_changes == warp->block->changes;
 }
 
-/* Whether a warp of the block passes barriers in its loop, so that those that wait there go on, too. */
+/* Whether a warp of the block passes barriers in its loop, so that those that wait there continue, too. */
 static bool frees_others(const struct block *block) {
     bool frees = false;
     for (uint32_t w = 0; w < block->warp_count; w++) frees |= block->warps[w].live && block->warps[w].meets_block;
@@ -464,7 +464,7 @@ static enum round run_round(struct block *block, uint64_t budget, uint64_t *rand
     return goes_on || release_returning(block) ? ROUND_GOES_ON : ROUND_STUCK;
 }
 
-/* Whether another block has let a path go on since the block's turn. */
+/* Whether another block has let a path continue since the block's turn. */
 static bool has_ready(const struct block *block) {
     for (uint32_t w = 0; w < block->warp_count; w++)
         if (warp_has_ready(&block->warps[w])) return true;

@@ -1,11 +1,11 @@
-/* What decides how a path goes on: the registers that branches, guards and addresses depend on, as far as the instructions
+/* What decides how a path continues: the registers that branches, guards and addresses depend on, as far as the instructions
  * tell; nothing is executed here. */
 #ifndef SIMT_DECIDERS_H
 #define SIMT_DECIDERS_H
 
 #include "effects.h"
 
-/* What decides how the lanes go on, as far as the instructions that they have executed of late tell. */
+/* What decides how the lanes continue, as far as the instructions that they have executed of late tell. */
 struct deciders {
     const struct function *function;
     unsigned char *is_executed; /* by pc, from the function's first */

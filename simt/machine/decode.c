@@ -40,7 +40,7 @@ static bool decode_instruction(struct decoder *decoder, struct code *code) {
     return simt_decode_lanes(decoder, code);
 }
 
-/* Branches do not matter here: a path runs on until it stands at its own post-dominator. */
+/* Branches do not matter here: a path runs until it is at its own post-dominator. */
 static void find_straight(struct image *image, const struct function *function) {
     for (uint32_t pc = function->begin; pc < function->end; pc++) {
         uint32_t point = image->codes[pc].reconvergence;

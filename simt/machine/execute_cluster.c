@@ -29,7 +29,7 @@ static struct block **members_of(struct block **block, uint32_t *count) {
     return cluster ? cluster->blocks : block;
 }
 
-/* The paths that wait go on. */
+/* The paths that wait continue. */
 static void release(struct warp *warp) {
     warp->cluster_released |= warp->cluster_arrived;
     warp->cluster_arrived = 0;
@@ -76,7 +76,7 @@ static enum outcome execute_arrive(struct warp *warp, struct path *path, const s
     block->has_cluster_barrier = true;
     path->pc++;
     simt_cluster_barrier_check(block);
-    return OUTCOME_LEFT; /* others may go on */
+    return OUTCOME_LEFT; /* others may continue */
 }
 
 static enum outcome execute_wait(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {

@@ -14,7 +14,7 @@ static bool flatten(const struct instruction *instruction, const struct operand 
     return true;
 }
 
-/* The opposite of a source predicate: made anew each time, where the sink is. */
+/* The opposite of a source predicate: made again each time, where the sink is. */
 static enum outcome execute_negated(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
     const uint32_t *predicate = slot_lanes(path, code->negated.predicate);
     *(uint32_t *)slot_lanes(path, code->negated.opposite) = ~*predicate;

@@ -339,7 +339,7 @@ static bool decode_access(struct decoder *decoder, struct code *code, uint32_t v
     return true;
 }
 
-/* A parameter of the kernel, by its name: it stands in the frame, the same for all lanes. */
+/* A parameter of the kernel, by its name: it is in the frame, the same for all lanes. */
 static bool is_preset(const struct decoder *decoder, const struct memory_code *memory) {
     const struct vector_code *vector = &memory->vector;
     uint64_t offset = memory->address.offset, limit = decoder->function->parameter_nbytes;

@@ -9,7 +9,7 @@
 #include "mbarrier.h"
 #include "tensor_map.h"
 
-/* code->call.slots: the coordinates, and behind them */
+/* code->call.slots: the coordinates, and after them */
 enum { MULTICAST = SIMT_TENSOR_RANK_MAX };
 
 enum { BOX_ALIGNMENT = 128, CHUNK_NBYTES = 16 };

@@ -341,7 +341,7 @@ static const struct geometry *geometry_of(const struct instruction *instruction)
     return NULL;
 }
 
-/* A layer of cubes is behind their coordinates. */
+/* A layer of cubes is after their coordinates. */
 static bool decode_direction(struct decoder *decoder, struct code *code, const struct operand *given, bool has_cubes) {
     for (uint32_t d = 0; d < DIMENSIONS; d++)
         if (!simt_operand(decoder, &given->elements[d + has_cubes], TYPE_F32, &code->call.slots[d])) return false;

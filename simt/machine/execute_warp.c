@@ -203,7 +203,7 @@ static uint32_t collect_masks(const struct warp *warp, enum path_state state, ui
     return waiting;
 }
 
-/* The waiting lanes that may go on: every lane that their mask names waits there too, with the same mask.  Lanes of
+/* The waiting lanes that may continue: every lane that their mask names waits there too, with the same mask.  Lanes of
  * different masks meet separately. */
 static uint32_t lanes_complete(const struct warp *warp, enum path_state state, uint32_t pc) {
     uint32_t masks[SIMT_LANES], complete = 0, waiting = collect_masks(warp, state, pc, masks);
@@ -217,7 +217,7 @@ static uint32_t lanes_complete(const struct warp *warp, enum path_state state, u
     return complete;
 }
 
-/* Paths whose lanes have different masks part: each then waits whole, or goes on whole.  false: no memory. */
+/* Paths whose lanes have different masks part: each then waits whole, or continues whole.  false: no memory. */
 static bool part_waiting(struct warp *warp, enum path_state state, uint32_t pc, uint32_t complete) {
     for (struct path *path = warp->leaves; path; path = path->next) {
         const uint32_t left = path->waiting_lanes & ~complete;

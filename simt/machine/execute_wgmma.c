@@ -1,7 +1,7 @@
 /* wgmma: four warps multiply 64 rows of a with b.  Each warp has 16 rows of a and d, and does its part when it comes; b it
  * reads whole.  The products are made at once, but are the engine's until the warp has committed them and waited: what
  * then touches their registers, warpgroup.c finds; what their shared memory, the observer of races.  The four wait for one
- * another where they wait for a group, since behind that everybody may count on all of them. */
+ * another where they wait for a group, since after that everybody may count on all of them. */
 #include <string.h>
 
 #include "access.h"

@@ -209,7 +209,7 @@ static bool is_told_with(const struct found *found, const struct found *other) {
            (shares_line(found, other) || is_next_step(found, other));
 }
 
-/* The first of those that it is told with, by way of lines that they share or follow. */
+/* The first of those that it is reported with, by way of lines that they share or follow. */
 static size_t first_of(const struct found_list *list, size_t i) {
     while (list->items[i].told_with != i) i = list->items[i].told_with;
     return i;
@@ -305,7 +305,7 @@ static void swap(struct found *a, struct found *b) {
     *b = kept;
 }
 
-/* Whether it belongs before the other: races by their strength; all else stays in order of its beginning. */
+/* Whether it belongs before the other: races by their strength; everything else stays in order of its beginning. */
 static bool comes_before(const struct found *found, const struct found *other) {
     return found->strength > other->strength && found->finding.kind == SIMT_FINDING_RACE &&
            other->finding.kind == SIMT_FINDING_RACE;

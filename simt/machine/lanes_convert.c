@@ -142,7 +142,7 @@ static const struct lane_row rows[] = {
 
 const struct lane_table simt_convert_tables[] = {TABLE(rows), {NULL, 0}};
 
-/* ---- all the others: of a type in a register of so many bits, to another
+/* ---- all the others: of a type in a register of any width, to another
  *
  * Either is an endpoint: the type, and below it the bits.  The context of the two functions is the source,
  * the destination above it, and above that how it is rounded and finished. */

@@ -305,7 +305,7 @@ static bool prepare_observers(struct launch *launch) {
     return true;
 }
 
-/* ---- blocks on threads.  Where there are clusters, a block here is the first of one, and stands for all of it. */
+/* ---- blocks on threads.  Where there are clusters, a block here is the first of one, and represents all of it. */
 
 static struct block *block_next(struct launch *launch, struct block **spare) {
     uint64_t index = atomic_fetch_add(&launch->next_block, 1);

@@ -81,7 +81,7 @@ static void place_next(struct image *image, const struct variable *variable, uin
     *end = address + variable->nbytes;
 }
 
-/* The static shared variables of the kernel; all dynamic ones begin behind them.  Those of other kernels have no place. */
+/* The static shared variables of the kernel; all dynamic ones begin after them.  Those of other kernels have no place. */
 static void place_shared(struct image *image) {
     const struct simt_module *module = image->module;
     uint64_t end = 0, alignment = 16;

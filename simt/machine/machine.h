@@ -417,7 +417,7 @@ struct block {
     uint64_t changes; /* things done that others may wait for: stores, atomics that changed something, exits */
     bool has_examined; /* a warp of its: what accesses do is looked at more closely (effects.h) */
     bool is_still_alone; /* a loop that was examined writes what is there, but other host threads may write there, too */
-    struct recording *witness; /* of the warp that is examined now, where others must run for it to go on */
+    struct recording *witness; /* of the warp that is examined now, where others must run for it to continue */
     uint64_t allowed; /* tally.instructions may become this; more has to be asked for */
     bool is_starved;  /* there was no more, but other host threads may give some back */
     unsigned char *shared;
@@ -475,7 +475,7 @@ struct launch {
     bool needs_initialised;
 };
 
-/* Shared memory for the system, behind all other: cooperative groups of several warps meet there. */
+/* Shared memory for the system, after all other: cooperative groups of several warps meet there. */
 enum { SIMT_RESERVED_NBYTES = 1024 };
 
 static inline uint32_t simt_reserved_nbytes(const struct launch *launch) {
@@ -575,7 +575,7 @@ void simt_passed_read(const struct image *image, const struct frame *frame, cons
                       uint32_t lane, void *bytes, size_t nbytes);
 void simt_passed_write(const struct image *image, const struct frame *frame, const struct operand *operand,
                        uint32_t lane, const void *bytes, size_t nbytes);
-/* Lanes that wait for others at a post-dominator go on alone, from one such place: any, or one where they only
+/* Lanes that wait for others at a post-dominator continue alone, from one such place: any, or one where they only
  * return.  false: there is none. */
 bool simt_path_release_waiting(struct warp *warp, bool only_returns);
 
@@ -586,7 +586,7 @@ void simt_barriers_check(struct block *block);
 
 void simt_warpgroup_clear(struct warp *warp); /* warpgroup.c */
 
-/* execute_mbarrier.c: threads that wait for an mbarrier get another turn; those in vain, if nothing else can go on.
+/* execute_mbarrier.c: threads that wait for an mbarrier get another turn; those in vain, if nothing else can continue.
  * false: they have had their turns, or there are none. */
 void simt_mbarrier_waits_wake(struct block *block);
 bool simt_mbarrier_waits_resume(struct block *block);

@@ -28,7 +28,7 @@ static double value_of(uint64_t bits, enum matrix_element element) {
 
 /* ---- sums: fixed-point numbers that end below the greatest exponent */
 
-/* By the size of the factors: the bits of a term behind that of the greatest exponent, and those of a sum of f32. */
+/* By the size of the factors: the bits of a term after that of the greatest exponent, and those of a sum of f32. */
 struct precision {
     int aligned_bits, sum_bits;
 };

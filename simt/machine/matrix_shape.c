@@ -245,7 +245,7 @@ static bool has_wgmma_columns(unsigned columns, bool is_of_integers) {
     return !is_of_integers || columns <= 32 || columns % 16 == 0;
 }
 
-/* wgmma.mma_async.sync.aligned.SIZES.D.A.B; .satfinite of integers stands before or behind their types. */
+/* wgmma.mma_async.sync.aligned.SIZES.D.A.B; .satfinite of integers comes before or after their types. */
 bool simt_wgmma_shape(const struct instruction *instruction, struct wgmma_shape *shape) {
     struct words words = {instruction, 0};
     struct sizes sizes;

@@ -121,7 +121,7 @@ struct allocation *simt_memory_adopt(struct memory *memory, void *bytes, uint64_
     return enter(memory, allocation);
 }
 
-/* The addresses are never reused, and what remains says what was there: an access through a stale pointer is told as
+/* The addresses are never reused, and what remains says what was there: an access through a stale pointer is reported as
  * that. */
 void simt_memory_free(struct memory *memory, struct allocation *allocation) {
     (void)memory;

@@ -115,7 +115,7 @@ bool simt_path_part(struct warp *warp, struct path *path, uint32_t taken, uint32
     return is_parted;
 }
 
-/* The path's lanes are where it leads, or have left.  Parents for which it was the last go on, or arrive too. */
+/* The path's lanes are where it leads, or have left.  Parents for which it was the last continue, or arrive too. */
 void simt_path_arrive(struct warp *warp, struct path *path) {
     leaf_unlink(warp, path);
     for (;;) {

@@ -1,6 +1,6 @@
 /* Loops that cannot end.
  *
- * How a path goes on is decided by few of its registers: those that branches, guards and addresses depend on.  If
+ * How a path continues is decided by few of its registers: those that branches, guards and addresses depend on.  If
  * lanes stand at one instruction twice with the same values in all of these, and nothing else that these depend on has
  * changed, they will stand there for ever.  Where they depend on registers alone, that is certain whatever others do;
  * where they depend on memory, it is so while nobody writes there: neither others nor they themselves, who may write
@@ -55,7 +55,7 @@ static bool is_ready(const struct search *search) {
     return path != NULL;
 }
 
-/* A path of the lanes.  While they wait, the others of their warp go on, too. */
+/* A path of the lanes.  While they wait, the others of their warp continue, too. */
 static struct path *own_path(struct search *search) {
     enum { STEPS_OF_OTHERS = 1 << 12 };
     struct warp *warp = search->warp;
@@ -73,7 +73,7 @@ static bool is_called_by(const struct frame *frame, const struct frame *caller) 
     return frame != NULL;
 }
 
-/* The path that runs next, if the search goes on with it.  Where lanes have met others, it goes on with all; what they
+/* The path that runs next, if the search continues with it.  Where lanes have met others, it continues with all; what they
  * call is executed on the way. */
 static struct path *next_path(struct search *search) {
     struct path *path = own_path(search);
@@ -155,7 +155,7 @@ static bool step_through_branch(struct warp *warp, struct path *path) {
 }
 
 /* Executes on until the lanes are where they were, and have been elsewhere: a step may be none, by the schedule, or
- * wait.  false: not within so many steps, or they left the loop. */
+ * wait.  false: not within that many steps, or they left the loop. */
 static bool comes_again(struct search *search, uint32_t steps, const struct path **where) {
     struct path *path;
     const uint32_t lanes = search->lanes;

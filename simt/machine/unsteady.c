@@ -1,6 +1,6 @@
 /* What follows from a special register that differs from run to run.
  *
- * A value is unsteady if it is reckoned from such a register, or in instructions that an unsteady branch leads to or not.
+ * A value is unsteady if it is computed from such a register, or in instructions that an unsteady branch leads to or not.
  * Nothing follows from unsteady values as long as they meet only arithmetic, whose results are unsteady then, the time of
  * nanosleep, and branches whose sides meet again after no more than that.  These may not go back: whether a loop ends is
  * more than a wait.  It goes by registers, not by what they hold at a time, and so errs on one side only. */
@@ -78,7 +78,7 @@ static void reach(struct following *following, uint32_t pc, uint32_t *last) {
     if (pc > *last) *last = pc;
 }
 
-/* Marks what an unsteady branch leads to before its sides meet, which is forward of it but for where they do. */
+/* Marks what an unsteady branch leads to before its sides meet, which is forward of it except for where they do. */
 static void part(struct following *following, uint32_t pc) {
     const struct function *function = following->function;
     const struct instruction *instructions = following->module->instructions;

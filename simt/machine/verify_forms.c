@@ -68,7 +68,7 @@ static const struct form {
 
 enum { WORD_NBYTES = 64 };
 
-/* The next word of a list between blanks, behind its '?'; false: there is none. */
+/* The next word of a list between blanks, after its '?'; false: there is none. */
 static bool next_word(const char **list, char word[WORD_NBYTES], bool *is_needed) {
     size_t length = strcspn(*list, " ");
     if (!length) return false;

@@ -44,7 +44,7 @@ bool simt_types_fit(enum type type, enum type other) {
  *   =4           a vector of 4 results of 32 bits
  *   ={} {}       results or values of the opcode's type in braces, even one; registers may be wider
  *   label, targets (.branchtargets)
- * The first row whose modifiers (all of those named) the opcode has says what it is; rows behind it with the
+ * The first row whose modifiers (all of those named) the opcode has says what it is; rows after it with the
  * same modifiers are other numbers of operands.  No operands at all, NULL: an instruction that the simulator
  * does not know. */
 static const struct signature {

@@ -2,7 +2,7 @@
 #include "executed.h"
 
 /* Instructions that a path may execute while others of its warp are ready, before they get a turn; and those that
- * a warp may execute with nothing arriving before lanes that wait for spinning ones go on. */
+ * a warp may execute with nothing arriving before lanes that wait for spinning ones continue. */
 enum { PATH_BUDGET = 4096, SPINNING_MAX = 1 << 20 };
 
 static uint64_t random_next(struct block *block) { /* splitmix64, Steele, Lea, Flood 2014 */
@@ -198,7 +198,7 @@ enum progress simt_warp_run(struct warp *warp, uint64_t budget) {
         warp->spinning += block->tally.instructions - before;
         bool polled = warp->polls / POLLS_TURN > polls / POLLS_TURN;
         /* Since sm_70 every lane makes progress in the end: those that wait for lanes that spin, say on the lock that
-         * they hold themselves, go on. */
+         * they hold themselves, continue. */
         if (polled || warp->spinning > SPINNING_MAX) {
             simt_path_release_waiting(warp, false);
             warp->spinning = 0;

@@ -15,7 +15,7 @@ struct round {
 struct packed_branch {
     struct round *rounds;
     uint32_t count, capacity;
-    uint64_t later;        /* divergent branches behind the rounds that are kept */
+    uint64_t later;        /* divergent branches after the rounds that are kept */
     uint32_t executions[]; /* of each warp */
 };
 

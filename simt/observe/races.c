@@ -1,6 +1,6 @@
 /* Finds races: two accesses of one byte by different threads, of which one at least is not a load, not both
  * atomic, and neither ordered before the other.  That lanes of a warp run together orders nothing.  Two
- * stores of one value are no race, but for simt_observe_all_races: whichever comes last, the outcome is the same.
+ * stores of one value are no race, except for simt_observe_all_races: whichever comes last, the outcome is the same.
  *
  * An atomic access of block scope (.cta) is none for other blocks.
  *

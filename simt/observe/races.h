@@ -2,7 +2,7 @@
  *
  * A block counts ticks: one ends wherever something orders threads of it.  An access is stamped with block,
  * tick, thread and instruction.  Barriers of the whole block settle all that was stamped before; everything
- * else that orders threads (warp barriers, barriers of some warps, a fence and an atomic) is told in vector
+ * else that orders threads (warp barriers, barriers of some warps, a fence and an atomic) is represented in vector
  * clocks, which threads have only from the first such event until the next barrier of the whole block. */
 #ifndef SIMT_RACES_H
 #define SIMT_RACES_H
@@ -26,7 +26,7 @@ struct knowledge {
     struct clock seen, fenced[SCOPES];
 };
 
-/* A place where some arrive and others go on once all have: an mbarrier, the barrier of a cluster. */
+/* A place where some arrive and others continue once all have: an mbarrier, the barrier of a cluster. */
 struct meeting {
     struct meeting *next;
     uint64_t address;
@@ -64,7 +64,7 @@ struct racing_pair {
 struct encounter {
     const simt_event *event;
     uint32_t lane, lanes;
-    bool is_shared, is_by_engine, is_read; /* the event's access; whether an engine reads is told */
+    bool is_shared, is_by_engine, is_read; /* the event's access; whether an engine reads is known */
     bool is_unfenced; /* they are in order, but no proxy fence is between them */
     bool is_scoped;   /* both are atomic, but the scope of one is its block */
     bool is_update;   /* several threads read and write the address at one line */
@@ -208,7 +208,7 @@ void simt_order_meet(struct races_block *block, uint32_t thread, const struct kn
 void simt_order_complete(struct races_block *block, struct meeting *meeting); /* the phase ends */
 void simt_order_advance(struct races_block *block); /* what follows is another tick's */
 
-/* The copies that its engine was asked for up to that tick are done, for whoever has the clock, or for the thread, of the engine
+/* The copies that its engine was asked for up to that tick are done, for every thread that has the clock, or for the thread, of the engine
  * of `owner`. */
 void simt_order_engine(struct races_block *block, struct clock *clock, enum engine engine, uint32_t thread,
                        uint32_t tick);

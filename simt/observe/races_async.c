@@ -1,6 +1,6 @@
 /* Asynchronous copies in the order of a launch.  A copy is an access by an engine, a peer of the thread that asked for
  * it: it comes after all that this thread knew then, and nobody knows of it before a wait for its group or for the
- * phase of its mbarrier.  Bulk copies see what threads wrote only behind a proxy fence. */
+ * phase of its mbarrier.  Bulk copies see what threads wrote only after a proxy fence. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ struct groups {
     uint32_t count;
 };
 
-/* Groups of wgmma, which its first thread stands for: the ticks of the latest, by number. */
+/* Groups of wgmma, which belong to its first thread: the ticks of the latest, by number. */
 struct warp_groups {
     uint32_t ticks[GROUPS_MAX];
     uint64_t count;

@@ -1,6 +1,6 @@
 /* Vector clocks: for the entries that the threads of a grid have, the ticks up to which they are known.
  *
- * A clock is a tree over the entries in which one leaf stands for all beneath it that share a tick, such as
+ * A clock is a tree over the entries in which one leaf represents all entries below it that share a tick, such as
  * those of a block after a barrier.  Trees share what they have in common and are copied where they part, so
  * that a clock of a whole grid is handed on by copying one pointer. */
 #ifndef SIMT_RACES_CLOCK_H

@@ -6,7 +6,7 @@
  * block, and neither does a fence or an atomic of block scope.
  *
  * Hooks tell of accesses before they happen, and blocks run on several host threads.  So what an atomic read
- * acquires is looked up only when something comes of it: by then, whoever wrote what it read has told so. */
+ * acquires is looked up only when it can matter: by then, the thread that wrote what it read has announced it. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

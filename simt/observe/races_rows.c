@@ -89,14 +89,14 @@ static bool is_nothing(const uint64_t *earlier, uint32_t count) {
     return !any;
 }
 
-/* Whether an access beside the `first`, unordered with it, takes the place of the second. */
+/* Whether an access next to the `first`, unordered with it, takes the place of the second. */
 static bool takes_second(const struct visit *visit, uint64_t first, uint64_t second, uint64_t stamp) {
     const struct races *races = visit->block->races;
     return races_is_settled(visit->block, second) || is_own(visit, second, stamp) ||
            races_distance(races, first, stamp) >= races_distance(races, first, second);
 }
 
-/* Records the row beside what is unordered with it, where all that threads know of others is the block's settled ticks. */
+/* Records the row together with what is unordered with it, where all that threads know of others is the block's settled ticks. */
 static bool note_beside(struct visit *visit, const struct row *row) {
     const struct races_block *block = visit->block;
     uint64_t **planes = visit->page->stamps[visit->history], *first = &planes[0][row->cell];
@@ -134,7 +134,7 @@ static bool note_stores(struct visit *visit, const struct row *row) {
     return true;
 }
 
-/* Does all there is to do on an open page; false: it takes a closer look, and nothing is done. */
+/* Handles the access completely on an open page; false: it takes a closer look, and nothing was done. */
 static bool visit_row(struct visit *visit, struct row *row) {
     if (visit->page->cell_bits != CELL_BITS_MAX) return false;
     row->cell = page_cell(visit->page, visit->access->addresses[row->first]);
@@ -202,7 +202,7 @@ static void note_one(const struct visit *visit, uint32_t lanes, uint32_t cell) {
         *second = stamp;
 }
 
-/* Does all there is to do on an open page; false: it takes a closer look, and nothing is done. */
+/* Handles the access completely on an open page; false: it takes a closer look, and nothing was done. */
 static bool visit_one(struct visit *visit, uint32_t lanes) {
     const struct shadow_page *page = visit->page;
     const uint32_t first = page_cell(page, visit->access->addresses[first_lane(lanes)]),
@@ -243,7 +243,7 @@ static uint32_t run_end(const simt_access *access, uint32_t first, uint64_t stri
 
 static uint32_t lanes_between(uint32_t first, uint32_t end) { return UINT32_MAX >> (SIMT_LANES - (end - first)) << first; }
 
-/* The lanes of a row from `first` to before `end`, but for those that were visited. */
+/* The lanes of a row from `first` to before `end`, except for those that were visited. */
 static uint32_t visit_run(struct visit *visit, uint32_t first, uint32_t end) {
     uint32_t rest = 0;
     for (uint32_t next; first < end; first = next)
@@ -251,7 +251,7 @@ static uint32_t visit_run(struct visit *visit, uint32_t first, uint32_t end) {
     return rest;
 }
 
-/* One of the rows of a block of 8 x 8 threads and the like: of words, or of lanes at one word.  Returns its lanes, but for
+/* One of the rows of a block of 8 x 8 threads and the like: of words, or of lanes at one word.  Returns its lanes, except for
  * those that were visited; shorter ones take no longer lane by lane. */
 static uint32_t visit_part(struct visit *visit, uint32_t first, uint32_t *end) {
     enum { LANES_MIN = 4 };

@@ -2,7 +2,7 @@
  *
  * A cell is a word of 4 bytes until something touches less of it; then its page has cells of 2 bytes, or of
  * one. What was touched plainly and what atomically are told apart, as reads and writes are: an access
- * conflicts with all of a kind or with none, so that of each kind the latest stands for all that are ordered
+ * conflicts with all of a kind or with none, so that the latest of each kind represents all that are ordered
  * before it.  Of those that nothing orders two are kept, as far apart as there were: one of them at least is
  * another's than the thread that comes next. */
 #ifndef SIMT_RACES_SHADOW_H

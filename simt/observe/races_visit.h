@@ -16,7 +16,7 @@ struct visit {
     const uint64_t *rivals[RIVALS_MAX]; /* planes of the page with which the access conflicts */
     enum history rival_histories[RIVALS_MAX];
     uint32_t rival_count;
-    uint32_t scoped_from; /* of the rivals: with those behind it only where one of the two is of block scope */
+    uint32_t scoped_from; /* of the rivals: with those after it only where one of the two is of block scope */
     uint64_t pc_and_tick; /* of its stamps, with the block: all but the thread */
     uint64_t same_thread; /* the bits in which stamps of one thread agree */
     uint32_t racing;      /* lanes */
@@ -53,7 +53,7 @@ void simt_visit_list_rivals(struct visit *visit);
 /* Makes the page ready for the access; false: no memory. */
 bool simt_visit_prepare(struct visit *visit);
 
-/* Does all there is to do for an access of neighbouring lanes at neighbouring words.  Returns the lanes that take a closer
+/* Handles as much as it can of an access of neighbouring lanes at neighbouring words.  Returns the lanes that take a closer
  * look, for which nothing is done: all, if it is none. */
 uint32_t simt_visit_row(struct visit *visit);
 /* The same for lanes that read or update one address; false: nothing is done. */

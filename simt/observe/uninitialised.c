@@ -1,7 +1,7 @@
 /* Finds reads of shared and global memory that nothing has written.  An element of which some bytes were
  * written is a struct with padding, and left alone.
  *
- * The launch goes on behind such a read.  If all that a line read so was later written by other threads, and a race says
+ * The launch continues after such a read.  If all that a line read so was later written by other threads, and a race says
  * so, that is the fault: the finding is withdrawn in favour of the race's. */
 #include <pthread.h>
 #include <stdatomic.h>

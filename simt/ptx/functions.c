@@ -173,7 +173,7 @@ static void parse_loc(struct parser *parser) {
         if (!here->symbol) simt_parse_bind(parser, &here->symbol, SYMBOL_POSITION, 1, &token);
         here->symbol->position = position;
     }
-    /* Line 0 is the compiler's own work: it belongs to what stands before. */
+    /* Line 0 is the compiler's own work: it belongs to the line before. */
     if (position->line) parser->position = position;
 }
 

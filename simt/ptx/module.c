@@ -1,4 +1,4 @@
-/* Reads a module of PTX: what stands in it outside of functions; and the public functions that describe a module. */
+/* Reads a module of PTX: everything outside of functions; and the public functions that describe a module. */
 #include "parser.h"
 
 #include <stdio.h>
@@ -146,7 +146,7 @@ static bool is_of_compiler(const char *path) {
            ((strstr(path, "/targets/") || strstr(path, "/nvidia/")) && strstr(path, "/include/"));
 }
 
-/* The line where the instruction stands, or, within the compiler's own headers, the one that calls them. */
+/* The line of the instruction, or, within the compiler's own headers, the one that calls them. */
 static void complete_place(const struct parser *parser, const struct position *position, simt_place *place) {
     place->file = file_name(parser, position->file);
     place->line = position->line;

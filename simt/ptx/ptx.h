@@ -163,7 +163,7 @@ simt_error simt_ptx_parse(const char *ptx, size_t nbytes, const char *name, simt
  * instructions have been verified. */
 simt_error simt_ptx_analyse(simt_module *module, simt_message *message);
 
-/* modifiers.c: what stands between the dots of an opcode */
+/* modifiers.c: the words between the dots of an opcode */
 bool simt_has(const struct instruction *instruction, const char *modifier);
 enum type simt_last_type(const struct instruction *instruction); /* the last modifier that is a type's name */
 bool simt_named_space(const struct instruction *instruction, enum simt_space *space); /* false: a generic address */

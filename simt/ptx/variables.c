@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ---- what stands before the names */
+/* ---- what comes before the names */
 
 bool simt_parse_space(const struct parser *parser, enum simt_space *space) {
     static const struct {

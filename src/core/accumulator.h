@@ -38,7 +38,7 @@ void wf_accumulator_init(struct wf_accumulator *acc, const wf_reduction *reducti
 void wf_accumulator_init_like(struct wf_accumulator *acc, const struct wf_accumulator *like, int64_t first_index,
                               struct wf_tree *tree);
 
-/* into = from, but for the tree of a product and for digits that the type and the op do not use. */
+/* into = from, except for the tree of a product and for digits that the type and the op do not use. */
 void wf_accumulator_copy(struct wf_accumulator *into, const struct wf_accumulator *from);
 
 /* Whether the index of an element can change the result. */

@@ -93,7 +93,7 @@ static uint32_t limb_at(const struct wf_big *big, int i) {
     return i >= 0 ? big->limb[i] : 0;
 }
 
-/* The bits of big from limb `top` down, but for the first `shift` of them; zeros beyond the end. */
+/* The bits of big from limb `top` down, except for the first `shift` of them; zeros beyond the end. */
 static wf_u128 bits_from(const struct wf_big *big, int top, int shift) {
     wf_u128 bits = 0;
     for (int i = 0; i < 4; i++) bits = bits << 32 | limb_at(big, top - i);

@@ -23,7 +23,7 @@ struct wf_words_task {
     wf_word_counts head, counts;
     wf_device_words words;
     /* WF_STEP_GIVE */
-    const wf_array *a, *b; /* without a shape contiguous; b: NULL but for pairs */
+    const wf_array *a, *b; /* contiguous if there is no shape; b: NULL except for pairs */
     int64_t count;         /* with a shape, positions */
     const struct wf_grouped *grouped; /* with a shape: the same array and its groups */
     bool joins;

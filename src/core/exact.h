@@ -34,7 +34,7 @@ static inline bool wf_digits_are_zero(const int64_t *digit, int count) {
     return !bits;
 }
 
-/* Moves carries up: digits 0 <= d < 2^32, but for the last, which has the sign.  Equal values have equal
+/* Moves carries up: digits 0 <= d < 2^32, except for the last, which has the sign.  Equal values have equal
  * digits then. */
 void wf_exact_normalise(struct wf_exact x);
 

@@ -62,7 +62,7 @@ static struct decimal shortest_decimal(const struct wf_number *number, wf_type t
     bool even = mantissa % 2 == 0;
     bool is_lowest_of_binade = number->mantissa << 1 == 0 && unit > wf_type_low_exponent(type);
 
-    /* number = rest / one, and half the gaps beside it likewise, all times 4 to be integers, and divided by
+    /* number = rest / one, and half the gaps on both sides of it likewise, all times 4 to be integers, and divided by
      * the power of ten that leaves one digit before the point. */
     int exponent = log10_of_power_of_2(top);
     struct wf_big one = big_of_u64(4), rest = big_of_u64(4 * mantissa);
@@ -110,7 +110,7 @@ enum { POWER_MAX = 22, FEW = 3, FEW_SHIFT_MIN = 10, FEW_SHIFT_MAX = 62 }; /* 10^
 static const uint64_t powers_of_10[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
                                         10000000000, 100000000000};
 
-/* Whether a whole number of 10^-FEW reads back as the number, as it lies within half a gap.  Numbers of so many bits behind the
+/* Whether a whole number of 10^-FEW reads back as the number, because it lies within half a gap.  Numbers of so many bits after the
  * point have no two of them there; the gap below a power of two is another.  Which of both is larger is not foreseeable: there
  * is no branch for it. */
 static inline bool has_few_digits(const struct usual *number, uint64_t *digits) {
@@ -125,7 +125,7 @@ static wf_u128 power_of_10(int k) {
     return k < 12 ? powers_of_10[k] : (wf_u128)powers_of_10[11] * powers_of_10[k - 11];
 }
 
-/* The fewest digits behind the point, -1 if they are too many.  As many as 2^-shift has places always suffice; of the whole
+/* The fewest digits after the point, -1 if they are too many.  As many as 2^-shift has places always suffice; of the whole
  * numbers of those that lie within half a gap of the number, and so read back as it, one may end in zeros.  Half a gap is as
  * much on both sides, so that the nearest such number is among them; of two the even one. */
 static int fewest_digits(const struct usual *number, uint64_t *digits) {
@@ -324,7 +324,7 @@ static inline size_t put_few(uint64_t number, bool negative, char *text) {
 }
 
 /* An f64 where there is FIXED_CAPACITY; 0: it is another.  This has no memory of its own, whose protection would take as long as
- * all else. */
+ * everything else. */
 static inline size_t format_few(double value, char *text) {
     uint64_t bits, few;
     struct usual usual;

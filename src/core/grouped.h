@@ -7,7 +7,7 @@
 
 struct wf_grouped {
     const struct wf_accumulator *empty; /* the reduction, with nothing added */
-    const wf_array *a, *b;              /* b: NULL but for pairs */
+    const wf_array *a, *b;              /* b: NULL except for pairs */
     const struct wf_layout *layout;
     const wf_groups *groups; /* the values of its labels have not been checked */
     bool skips_bad_keys;

@@ -116,7 +116,7 @@ static wf_error count_keys(wf_handle *handle, int64_t *ends, const struct wf_gro
     return WF_OK;
 }
 
-/* Copies count elements of nbytes, stride_bytes apart, each behind the others of its key.  nbytes is a constant where
+/* Copies count elements of nbytes, stride_bytes apart, each after the others of its key.  nbytes is a constant where
  * this is called, so that an element is copied by one instruction. */
 static inline __attribute__((always_inline)) void place_elements(unsigned char *to, const unsigned char *from,
                                                                  int64_t stride_bytes, const int64_t *at, size_t count,

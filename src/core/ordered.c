@@ -83,7 +83,7 @@ static void sort_by_byte(const uint64_t *from, uint64_t *to, int64_t count, int 
     for (int64_t i = 0; i < count; i++) to[begin[from[i] >> shift & 0xff]++] = from[i];
 }
 
-/* From the lowest byte to the highest, but for those in which all keys agree. */
+/* From the lowest byte to the highest, except for those in which all keys agree. */
 void wf_ordered_sort(uint64_t *keys, uint64_t *scratch, int64_t count) {
     enum { FEW = 48 };
     uint64_t differ = 0, *from = keys, *to = scratch, *swap;

@@ -29,7 +29,7 @@ static inline struct wf_exact wf_partial_product_sum(const struct wf_partial *pa
 /* Sets the parts (enum wf_part) to the identity, the partial of no elements.  Clears the digits that the type uses. */
 void wf_partial_clear(struct wf_partial *partial, wf_type type, unsigned parts);
 
-/* into = from, but for digits that the type and the parts do not use. */
+/* into = from, except for digits that the type and the parts do not use. */
 void wf_partial_copy(struct wf_partial *into, const struct wf_partial *from, wf_type type, unsigned parts);
 
 /* Sets every part of every type to the identity. */

@@ -4,7 +4,7 @@
  *
  * What each word means depends on the elements' type, which is the caller's to know, as are the elements'
  * number and indices.  Apart from what is done with partials of a type (core/partial.h), so that the CPU's loops are
- * not compiled anew for a new op or type.  The kernels include this file (core/portable.h). */
+ * not compiled again for a new op or type.  The kernels include this file (core/portable.h). */
 #ifndef WF_CORE_PARTIAL_WORDS_H
 #define WF_CORE_PARTIAL_WORDS_H
 

@@ -3,8 +3,8 @@
 /* Below this a second thread costs more (a wake-up is some 10 us) than it saves. */
 #define THREAD_NBYTES (INT64_C(1) << 19)
 
-/* Chunks that are small beside a thread's share even out what neighbours take from the machine; chunks that
- * are large beside a page keep the prefetchers going. */
+/* Chunks that are small compared with a thread's share balance the load when other processes take processor time; chunks
+ * that are large compared with a page keep the prefetchers busy. */
 #define CHUNK_NBYTES (INT64_C(1) << 18)
 
 struct wf_plan wf_plan_make(int64_t count, int64_t nbytes, bool in_order, int threads) {

@@ -1,4 +1,4 @@
-/* What lets a source of the core be compiled by NVRTC too, as it stands: for finishing a reduction where it ran.
+/* What lets a source of the core be compiled by NVRTC, too, without change: for finishing a reduction where it ran.
  *
  * Such a source is C17 and CUDA C++ in one: no compound literal, no array designator, nothing of the C library but
  * memcpy and memset, no __builtin_.  NVRTC's -default-device makes its functions and tables the GPU's. */

@@ -1,5 +1,5 @@
 /* The product of magnitudes as a tree: of floats, and of integers whose product is asked for as a float.  Signs,
- * zeros and infinities are the partial's (core/partial.h), which the tree is kept beside: it grows with the
+ * zeros and infinities are the partial's (core/partial.h), next to which the tree is kept: it grows with the
  * range of indices and merges with its neighbours only.
  *
  * It is the binary tree of aligned power-of-two blocks of the element index, so that its bits depend on

@@ -68,7 +68,7 @@ static void transfer_result(struct wf_archive *archive, struct wf_accumulator *a
 
 /* ---- writing ---- */
 
-/* The bytes of a result without elements: the least that one has, and all, but for trees. */
+/* The bytes of a result without elements: the least that one has, and all, except for trees. */
 static int64_t result_nbytes(const struct wf_accumulator *common) {
     struct wf_archive archive = {.nbytes = SIZE_MAX};
     struct wf_accumulator acc;

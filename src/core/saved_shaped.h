@@ -8,7 +8,7 @@
 /* Bytes after the settings that are all 0 where there is no shape. */
 #define WF_SAVED_NO_SHAPE_NBYTES 3
 
-/* Whether there is a shape, after the settings that the archive stands before. */
+/* Whether there is a shape, after the settings, at which the archive is. */
 bool wf_saved_has_shape(struct wf_archive archive);
 
 /* Writes or measures it. */

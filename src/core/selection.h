@@ -26,7 +26,7 @@
 enum {
     WF_DIGIT_BITS = 16,
     WF_SELECTION_RANGES_MAX = 16,  /* counted in one pass: 512 KiB each, for each thread, */
-    WF_SELECTION_COUNTERS_MAX = 128, /* and so many together: 64 MiB */
+    WF_SELECTION_COUNTERS_MAX = 128, /* and this many together: 64 MiB */
     WF_SELECTION_KEPT_MAX = 1 << 22 /* keys: 32 MiB, and as much to sort them */
 };
 

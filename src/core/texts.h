@@ -28,7 +28,7 @@ struct wf_texts {
     unsigned char *bytes; /* of all texts that are not short, one after the other */
     size_t bytes_nbytes, bytes_capacity;
     struct wf_text_entry *entry; /* 2^spacing for each text, of which the first is the text's */
-    int spacing;                 /* 1: behind it there is room */
+    int spacing;                 /* 1: there is room after it */
     struct wf_pages entry_pages; /* where the entries are */
     int32_t count;
     uint32_t *slot; /* 0: free; otherwise number + 1, in slot_log2 bits, and above it as many of the hash's last as there is room for */

@@ -143,7 +143,7 @@ WF_HOT static void pass_range(struct wf_words *words, const struct wf_exact *x, 
     if (words->added) words->added += count;
 }
 
-/* Those around the digit of 1, which are all that usual numbers have: how many, with so many sums. */
+/* Those around the digit of 1, which are all that usual numbers have: how many, with that many sums. */
 static int inner_count(const struct wf_exact *x, int sum_count) {
     const int most = 18 / sum_count;
     return x->digit_count < most ? x->digit_count : most;

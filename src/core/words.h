@@ -4,7 +4,7 @@
  * No overflow.  Every added word is at most 2^32 - 1 in magnitude: digits are balanced (-2^31 <= d <= 2^31), counts are
  * halves of 32 bits, flags are 0 or 1.  2^31 of them add up to at most 2^31 * (2^32 - 1) = 2^63 - 2^31, and digits to
  * 2^62, to which the carries on the way back, each below 2^31, are added.  The digits have room for 2^63 elements
- * (core/exact.h); that there are no more is told by the count.
+ * (core/exact.h); the count says that there are no more.
  *
  * Those of usual numbers come first: of elements of magnitudes near 1, the words behind the first few are 0, of which
  * warpfold_mpi.h makes one short message. */

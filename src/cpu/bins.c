@@ -105,7 +105,7 @@ static void flush_with_sign(const struct wf_exact *into, const struct wf_bins *b
 
 enum { POWERS_TOGETHER = 16 };
 
-/* The same of values that have their squares beside them. */
+/* The same for values that have their squares next to them. */
 static void add_values_beside(const struct wf_exact *into, int field, const uint64_t *word, const uint64_t *negative, int sign) {
     const int last = field == 0;
     wf_i128 sum = 0;

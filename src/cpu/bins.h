@@ -27,13 +27,13 @@ struct wf_bins_format {
                     * bins of fields of f64 are looked at now and then */
 };
 
-/* One bin for each sign and exponent field of a type, in one word; in as many sets as there is room for. */
+/* One bin for each sign and exponent field of a type, in one word; in as many sets as fit. */
 static inline struct wf_bins_format wf_bins_of_fields(int exponent_bits) {
     const int count = 1 << exponent_bits;
     return (struct wf_bins_format){0, 1, count, 2, 8 * count <= WF_BINS_WORDS ? 4 : 1, 1 << 30};
 }
 
-/* One for each sign and exponent field of a narrow type, too, but for a value and its square: a word for either, the square's
+/* Likewise one for each sign and exponent field of a narrow type, but of a value and its square: a word for either, the square's
  * of fewer than 2^16 elements. */
 static inline struct wf_bins_format wf_bins_of_powers(int exponent_bits) {
     return (struct wf_bins_format){0, 2, 1 << exponent_bits, 2, 2, (1 << 16) - 1};

@@ -26,9 +26,9 @@ struct wf_guess {
     unsigned uses;            /* the number of guesses since the last wrong one */
     unsigned wait;            /* the number of blocks until a run is tried again */
     unsigned wait_next;       /* from which the next wait follows, should that run fail */
-    int changes;              /* for so many blocks to come, data of another kind are expected */
-    int specials;             /* for so many blocks to come, infinities and NaNs are expected */
-    int outliers;             /* for so many blocks to come, outliers are expected; negative: none of use */
+    int changes;              /* for that many blocks to come, data of another kind are expected */
+    int specials;             /* for that many blocks to come, infinities and NaNs are expected */
+    int outliers;             /* for that many blocks to come, outliers are expected; negative: none of use */
     int top[2][2], low[2][2]; /* [block][operand] */
 };
 
@@ -69,7 +69,7 @@ typedef bool wf_run_function(struct wf_open_partial *into, struct wf_scratch *sc
 #define WF_WHOLE_TILE_ROWS_MAX 511 /* where it has all elements of its groups, of 4 bytes or more, without products */
 
 struct wf_tile {
-    const unsigned char *x, *y; /* y is NULL but for pairs */
+    const unsigned char *x, *y; /* y is NULL except for pairs */
     size_t rows, columns, pitch; /* in elements */
     int64_t index; /* of the first row's elements */
 };
@@ -80,11 +80,11 @@ typedef bool wf_columns_function(struct wf_open_partial *into, const struct wf_t
 
 /* Fills a tile with segments of a vector, whose elements lie side by side: from offset[c] to offset[c + 1] for column c <
  * count.  Shorter ones are filled up with the bits, or, if these are NULL, with their first element; empty ones, and the
- * columns behind them, are all 0.  Up to 7 rows more are written. */
+ * columns after them, are all 0.  Up to 7 rows more are written. */
 typedef void wf_fill_segments_function(unsigned char *tile, size_t pitch, size_t rows, const unsigned char *x,
                                        const int64_t *offset, size_t count, const uint64_t *bits);
 
-/* What a part of each column comes to, where all of a group is in one tile: the sum, or the extreme or its index.
+/* The results of one part for each column, where all of a group is in one tile: the sum, or the extreme or its index.
  * Writes to results as many elements as there are columns: of the tile's type, of sums of integers int64_t, or uint64_t
  * if the type is unsigned or magnitudes are added, of indices and counts uint64_t.  False, and nothing of use written,
  * if some element or part needs more. */
@@ -149,7 +149,7 @@ struct wf_panel_sums {
  * the rows shows, or all strips have failed. */
 typedef bool wf_sum_panel_function(struct wf_panel_sums *sums, const struct wf_panel *panel, enum wf_part part);
 
-/* What they come to, of at most WF_COLUMNS_MAX columns from the first on, of which none has failed: as
+/* Their results, of at most WF_COLUMNS_MAX columns from the first on, of which none has failed: as
  * wf_results_function and wf_totals_function have it, but that no 0 is -0.  False: results need more than an f64.
  * has_zero: whether any is 0. */
 typedef bool wf_panel_results_function(const struct wf_panel_sums *sums, size_t first, size_t columns, void *results,

@@ -55,7 +55,7 @@ struct wf_panel_sums *wf_columns_panel(struct wf_columns *columns) {
 
 /* ---- filling a tile ---- */
 
-/* How tiles are cut: in each row so many elements of each group lie side by side, those of the first element first.
+/* How tiles are cut: in each row that many elements of each group lie side by side, those of the first element first.
  * More than one only where indices do not matter, so that few groups fill a row. */
 struct cut {
     size_t groups, side_by_side, pitch;

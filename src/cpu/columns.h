@@ -29,16 +29,16 @@ void wf_columns_add(struct wf_columns *columns, const struct wf_tier *tier, cons
 /* Whether all elements of that many groups, `count` of each, fit into a tile. */
 bool wf_columns_fit(int64_t count, int64_t groups, size_t nbytes, unsigned parts);
 
-/* Makes a tile of all elements of so many groups; false if it has no room for them.  index: of the first elements. */
+/* Makes a tile of all elements of that many groups; false if it has no room for them.  index: of the first elements. */
 bool wf_columns_fill(struct wf_columns *columns, const struct wf_view *view, const int64_t stride_bytes[2], size_t count,
                      int64_t index, unsigned parts);
 
 /* The same of segments of a vector, which end where the next one begins: from offset[c] to offset[c + 1].  Shorter ones
- * are filled up with what changes no sum and no extremum; what empty ones come to has no meaning, but for sums. */
+ * are filled up with what changes no sum and no extremum; the results of empty ones have no meaning, except for sums. */
 bool wf_columns_fill_segments(struct wf_columns *columns, const struct wf_tier *tier, const struct wf_view *view, wf_type type,
                               const int64_t *offset, size_t count, unsigned parts);
 
-/* What a part of each group of the tile comes to (wf_results_function), without accumulators. */
+/* The result of one part for each group of the tile (wf_results_function), without accumulators. */
 bool wf_columns_results(const struct wf_columns *columns, const struct wf_tier *tier, wf_type type, enum wf_part part,
                         bool of_index, void *results);
 

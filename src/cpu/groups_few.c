@@ -10,7 +10,7 @@ static int64_t count_in(const struct few *few, size_t c) {
     return few->offset ? few->offset[c + 1] - few->offset[c] : few->count;
 }
 
-/* Whether a group has no value, but for ops that have one of no elements. */
+/* Whether a group has no value, except for ops that have one of no elements. */
 static bool is_without_value(const struct wf_accumulator *empty, enum wf_part part, int64_t count) {
     if (part) return count == 0 && part & (WF_PART_MIN | WF_PART_MAX);
     return count <= (empty->op == WF_MEAN ? 0 : empty->ddof);
@@ -20,7 +20,7 @@ static void write_value(const wf_value *value, const struct few *few, size_t c) 
     wf_value_store(value, few->result + (int64_t)c * few->result_stride_bytes);
 }
 
-/* Writes results of so many bytes: mostly side by side, so that one copy is all that they cost. */
+/* Writes results of nbytes each: mostly contiguous, so that they cost a single copy. */
 static void write_found(const struct few *few, const void *found, size_t nbytes) {
     if (few->result_stride_bytes == (int64_t)nbytes) {
         memcpy(few->result, found, few->groups * nbytes);
@@ -87,7 +87,7 @@ static bool find_row_minmax(const struct job *job, const struct few *few, bool l
     return true;
 }
 
-/* Finds what a part of each group comes to, as wf_results_function does. */
+/* Finds the result of one part for each group, as wf_results_function does. */
 static bool find_results(const struct worker *worker, const struct job *job, const struct few *few, enum wf_part part,
                          bool of_index, uint64_t *found) {
     wf_type type = job->grouped->empty->type;
@@ -124,7 +124,7 @@ static bool round_totals(const struct worker *worker, const struct job *job, con
     return true;
 }
 
-/* Writes results that are what a part of the groups comes to. */
+/* Writes results of ops that consist of one part. */
 static bool write_parts(const struct worker *worker, const struct job *job, const struct few *few, enum wf_part part,
                         bool of_index) {
     const struct wf_grouped *grouped = job->grouped;
@@ -170,7 +170,7 @@ static bool write_finished(const struct worker *worker, const struct job *job, c
     return true;
 }
 
-/* Of each segment in a tile how many elements it has, and what divides what they come to; where there is no value, 1. */
+/* The number of elements of each segment in a tile, and the divisor of its sum; 1 where there is no value. */
 struct counts {
     double count[WF_COLUMNS_MAX], divisor[WF_COLUMNS_MAX];
 };
@@ -187,7 +187,7 @@ static void set_counts(struct wf_quotient *asked, struct counts *counts, const s
     asked->divisors = counts->divisor;
 }
 
-/* Whether the worker's tile has few elements of each group, and what they come to has been written. */
+/* Whether the worker's tile has few elements of each group, and their results have been written. */
 static bool try_quotient(const struct worker *worker, const struct job *job, const struct few *few) {
     const struct wf_accumulator *empty = job->grouped->empty;
     struct wf_quotient asked = job->quotient;

@@ -46,9 +46,9 @@ struct job {
     struct dimension dimension[WF_NDIM_MAX + 1];
     bool uses_rows;     /* a group's elements lie side by side, and are so few that several groups share a window */
     bool divides_rows;  /* by wf_row_quotients_function, as the quotient says */
-    struct wf_quotient quotient; /* what few elements come to; its parts are 0 if they are not few, or it is another op */
+    struct wf_quotient quotient; /* the result of few elements; its parts are 0 if they are not few, or for other ops */
     enum panel panel;   /* a tile's results are a panel's, or, where that fails, folded as follows: */
-    int64_t columns;    /* so many results */
+    int64_t columns;    /* that many results */
     bool uses_columns;  /* are folded side by side */
     bool must_be_whole; /* but one by one unless a tile has all elements of its groups */
     /* Tiles are copied first, so that they are columns of an array of their own, and reduced as this says; NULL: they are
@@ -58,7 +58,7 @@ struct job {
     int64_t tile;       /* results of the last dimension */
     int64_t tile_count; /* in all */
     int64_t tiles_at_once;
-    int64_t shared_count; /* groups of so many elements are shared by all threads */
+    int64_t shared_count; /* groups of that many elements are shared by all threads */
     atomic_llong next;
     atomic_llong first_failed; /* the number of the first result that failed; INT64_MAX: none */
 };
@@ -120,7 +120,7 @@ int64_t wf_place_find(struct place *place, const struct job *job, int64_t tile);
 /* The elements of the group there. */
 int64_t wf_place_count(const struct job *job, const struct place *place);
 
-/* Whether they are so many that all threads share them. */
+/* Whether there are so many that all threads share them. */
 bool wf_place_is_shared(const struct job *job, const struct place *place);
 
 /* Makes the view, which is the job's, show these elements.  *begin: how many positions of the axis, or of the sorted
@@ -139,10 +139,10 @@ void wf_place_move_in_tile(struct place *place, const struct job *job, int64_t i
 /* Sets whether tiles are copied, to be reduced as packed is, and which they are then.  The ways have been chosen. */
 void wf_job_choose_packing(struct job *job, struct job *packed, int threads);
 
-/* Copies a tile of so many results of the last dimension; the place becomes that of the copy.  False without memory. */
+/* Copies a tile of that many results of the last dimension; the place becomes that of the copy.  False without memory. */
 bool wf_job_pack(struct worker *worker, struct wf_pages *pages, const struct job *job, struct place *place, size_t results);
 
-/* ---- by accumulators: in the environment of wf_environment_enter, but for what all threads share ---- */
+/* ---- by accumulators: in the environment of wf_environment_enter, except for what all threads share ---- */
 
 /* Makes acc the group at that place.  handle: whose threads share the work, or NULL, for the worker alone. */
 void wf_job_fold(struct wf_accumulator *acc, struct wf_tree *tree, const struct job *job, const struct place *place,
@@ -157,7 +157,7 @@ void wf_job_fold_columns(struct worker *worker, const struct job *job, const str
 wf_error wf_job_write(const struct job *job, const struct place *place, const struct wf_accumulator *acc,
                       wf_handle *handle);
 
-/* The same of a tile's groups, of which each has so many elements; notes failures. */
+/* The same of a tile's groups, of which each has that many elements; notes failures. */
 void wf_job_write_columns(struct job *job, struct wf_accumulator *acc, struct place *place, int64_t results,
                           int64_t count);
 
@@ -173,7 +173,7 @@ bool wf_job_try_small_sum(const struct job *job, const struct place *place);
 /* Writes results; false if the general path must find them. */
 bool wf_few_write(const struct worker *worker, const struct job *job, const struct few *few);
 
-/* Writes what rows come to that are divided; has_failed: of each, whether the general path must find it. */
+/* Writes the results of rows that are divided; has_failed: for each row, whether the general path must find its result. */
 void wf_few_divide_rows(const struct job *job, const struct few *few, bool *has_failed);
 
 /* ---- tiles ---- */

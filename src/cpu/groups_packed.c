@@ -12,7 +12,7 @@ enum {
 
 /* ---- the plan ---- */
 
-/* A dimension of the results that goes on where the last one ends, so that both count as one; -1: none. */
+/* A dimension of the results that continues where the last one ends, so that both count as one; -1: none. */
 static int find_outer(const struct job *job) {
     const struct dimension *inner = &job->dimension[job->ndim - 1];
     for (int d = job->ndim - 2; d >= 0; d--) {
@@ -46,8 +46,7 @@ static int64_t packed_results(const struct job *job, int64_t results, int thread
     return columns;
 }
 
-/* What a tile is when it has been packed: an array of so many groups, which lie that far apart, and so do the elements of
- * one. */
+/* A packed tile as a job of its own: groups that are stride_bytes apart, whose elements are element_stride_bytes apart. */
 static void plan_packed(struct job *packed, const struct job *job, int64_t groups, int64_t stride_bytes,
                         int64_t element_stride_bytes) {
     *packed = *job;
@@ -69,7 +68,7 @@ static int64_t results_of_others(const struct job *job) {
     return job->grouped->layout->count / (job->dimension[job->ndim - 1].length * job->inner.length);
 }
 
-/* So many results along the last dimension a tile, each of them as many as job->inner has. */
+/* That many results along the last dimension a tile, each of them as many as job->inner has. */
 static void set_tiles(struct job *job, struct job *packed, int64_t tile) {
     job->tile = tile;
     job->tile_count = results_of_others(job) * ((job->dimension[job->ndim - 1].length + tile - 1) / tile);
@@ -151,7 +150,7 @@ static void copy_elements(unsigned char *to, const unsigned char *from, int64_t 
     }
 }
 
-/* Rows whose elements are in memory at the addresses, of so many results of the last dimension. */
+/* Rows whose elements are in memory at the addresses, of that many results of the last dimension. */
 static void pack_rows(unsigned char *to, const struct job *job, int o, const unsigned char *const *address, size_t rows,
                       size_t results) {
     const size_t nbytes = job->view.nbytes, pitch = (size_t)job->packed->view.stride_bytes[0][0];

@@ -140,8 +140,8 @@ enum wf_part wf_job_minmax_part(const struct job *job, bool *of_index) {
     return part && (parts == WF_PART_MIN || parts == WF_PART_MAX) ? part : (enum wf_part)0;
 }
 
-/* Whether registers serve sums of so many elements: an f64 takes a dozen additions there, and fewer through a window, which
- * takes more besides; products of short integers take fewer as integers. */
+/* Whether registers serve sums of that many elements: an f64 takes a dozen additions there, and fewer through a window, which
+ * has a greater fixed cost; products of short integers take fewer as integers. */
 static bool are_worth_pairs(wf_type type, int64_t count, bool is_dot) {
     enum { F64_MAX = 16 };
     if (is_dot) return wf_type_is_float(type) || wf_type_nbytes(type) >= 4;
@@ -165,8 +165,8 @@ static void set_quotient(struct job *job, unsigned parts, bool is_divided) {
                                          .is_divided = is_divided, .is_power = is_power, .is_root = empty->op == WF_STD};
 }
 
-/* Sets what few elements, or a number of integers, come to, if they are added up or divided.  Segments have counts of their
- * own, which are set where they are in a tile. */
+/* Sets how the results of few elements, or of integers, follow from their sums.  The counts of segments differ, and are set
+ * when the segments are in a tile. */
 static void choose_quotient(struct job *job) {
     enum { FLOAT_DOTS_MAX = 512 }; /* of columns: more are too far apart in memory */
     const struct wf_grouped *grouped = job->grouped;
@@ -204,7 +204,7 @@ static enum panel panel_for(const struct job *job) {
     return is_sum && job->cpu->tier->sum_panel[job->grouped->empty->type] ? PANEL_OF_SUMS : NO_PANEL;
 }
 
-/* How many of so many neighbouring groups a panel takes; 0: none. */
+/* How many of that many neighbouring groups a panel takes; 0: none. */
 static int64_t panel_groups(const struct job *job, enum panel panel, int64_t groups) {
     bool is_flat = job->view.ndim == 1 && !job->view.positions.index;
     if (panel == PANEL_OF_SUMS) return (int64_t)wf_panel_groups(&job->view, groups);
@@ -250,7 +250,7 @@ static bool are_rows(const struct job *job) {
 }
 
 /* Whether means, variances or their roots of floats are found by lanes along each group.  Those of few elements are faster as
- * columns of a tile, but for roots, of which many are half-way between two floats; means of many through a window. */
+ * columns of a tile, except for roots, of which many are half-way between two floats; means of many through a window. */
 static bool divides_rows(const struct job *job) {
     enum { LEAST = WF_FEW_ROWS_MAX + 1, LEAST_SEGMENT = 12, MEAN_MAX = 512 };
     const struct wf_grouped *grouped = job->grouped;

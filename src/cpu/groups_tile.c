@@ -121,7 +121,7 @@ static void reduce_neighbours(struct job *job, struct worker *worker, struct pla
     }
 }
 
-/* Finds what so many groups that a view shows come to, or adds them up; false if all strips have failed. */
+/* Finds the results of that many groups that a view shows, or adds them up; false if all strips have failed. */
 static bool find_panel(const struct job *job, struct wf_panel_sums *sums, const struct wf_view *view, size_t groups) {
     const struct wf_tier *tier = job->cpu->tier;
     wf_type type = job->grouped->empty->type;
@@ -146,7 +146,7 @@ static bool find_panel(const struct job *job, struct wf_panel_sums *sums, const 
     return true;
 }
 
-/* The groups, at most limit, of the strip that begins with group c: and of those behind it, if the results of all have been
+/* The groups, at most limit, of the strip that begins with group c: and of those after it, if the results of all have been
  * found. */
 static int64_t count_strip_groups(const struct job *job, const struct wf_panel_sums *sums, int64_t c, int64_t limit) {
     const bool *has_failed = sums->has_failed + c / WF_STRIP_COLUMNS;
@@ -174,7 +174,7 @@ static void reduce_panel(struct job *job, struct worker *worker, struct place pl
     }
 }
 
-/* Writes what rows come to that are divided; by the general path those alone that need it. */
+/* Writes the results of rows that are divided; the general path finds only those that need it. */
 static void divide_rows(struct job *job, struct worker *worker, struct place place, int64_t count, int along) {
     bool has_failed[WF_COLUMNS_MAX];
     struct row_results found;
@@ -204,7 +204,7 @@ static void reduce_tile_of_rows(struct job *job, struct worker *worker, struct p
     }
 }
 
-/* So many results of the last dimension. */
+/* That many results of the last dimension. */
 static void reduce_place(struct job *job, struct worker *worker, struct place place, int64_t count) {
     if (job->uses_rows && job->counts_groups < 0) {
         reduce_tile_of_rows(job, worker, place, count);

@@ -1,7 +1,7 @@
 /* What the parts of a reduction by key share.  Each calls only those above it:
  *
  *   keyed.c           all of it, and what each thread does
- *   keyed_results.c   what the words of a group, and what was set aside, come to
+ *   keyed_results.c   results from the words of a group and from what was set aside
  *   keyed_owners.c    how many tables there are, and which has which groups
  *   keyed_table.c     a table: elements become words of its slots
  *   keyed_plan.c      which words a slot has: a pure function of op, type and a sample of the elements */
@@ -36,7 +36,7 @@ struct keyed_table {
     int64_t key_copy[WF_UNITS_MAX + WF_KEYS_AHEAD];
     int64_t place[WF_UNITS_MAX]; /* of the elements in their block */
     unsigned char own[WF_UNITS_MAX * sizeof(uint64_t)]; /* elements of the groups that the thread owns */
-    const char *next_key, *next_x; /* behind what has been read */
+    const char *next_key, *next_x; /* after what has been read */
     struct keyed_lost *lost;
     size_t lost_count, lost_capacity;
     bool has_minus_zero;

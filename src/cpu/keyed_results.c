@@ -1,4 +1,4 @@
-/* What the words of a group come to, together with the elements that were set aside. */
+/* Results from the words of groups and from the elements that were set aside. */
 #include "core/round_to_odd.h"
 #include "core/small_finish.h"
 #include "cpu/cpu.h"

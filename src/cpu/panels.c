@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* So many rows of few groups stand side by side, if one follows the other in memory. */
+/* How many rows of few groups are taken together as one, if one follows the other in memory. */
 static size_t rows_side_by_side(const struct wf_view *view, size_t groups) {
     bool are_packed = view->stride_bytes[0][0] == (int64_t)(groups * view->nbytes);
     size_t most = WF_PANEL_COLUMNS_MAX / groups;

@@ -5,11 +5,11 @@
 #include "core/view.h"
 #include "cpu/tier.h"
 
-/* How many groups of `count` elements a panel takes, whose elements are the view's and lie beside their neighbours'. */
+/* How many groups of `count` elements a panel takes, whose elements are the view's and adjacent to their neighbours'. */
 size_t wf_panel_groups(const struct wf_view *view, int64_t groups);
 
-/* Adds up values or magnitudes (part) of so many neighbouring groups, the first of which the view shows; false if their
- * elements are too many, or no window covers them.  Where groups are few, several rows stand side by side. */
+/* Adds up values or magnitudes (part) of that many neighbouring groups, the first of which the view shows; false if their
+ * elements are too many, or no window covers them.  Where groups are few, several rows are taken together as one. */
 bool wf_panel_sum(struct wf_panel_sums *sums, const struct wf_tier *tier, wf_type type, enum wf_part part,
                   const struct wf_view *view, size_t groups);
 

@@ -11,11 +11,11 @@ struct wf_block_extrema {
 enum { WF_PUBLISHED_BLOCKS = 640, WF_PUBLISHED_WORDS = 4 };
 
 /* The array (of pairs: both) is cut into whole vectors of 16 bytes, and fewer elements than a vector has before the
- * first and behind the last.  Addresses are of device memory. */
+ * first and after the last.  Addresses are of device memory. */
 struct wf_kernel_arguments {
     unsigned long long x, y;    /* of the first whole vector */
     unsigned long long vectors; /* whole ones */
-    unsigned head, tail;        /* elements before and behind them */
+    unsigned head, tail;        /* elements before and after them */
     long long index;            /* of the first vector's first element */
     unsigned long long extrema; /* struct wf_block_extrema, one for each block */
     unsigned long long published; /* of each word those of all blocks, 0 before and after */

@@ -117,7 +117,7 @@ static void name_entry(char name[NAME_NBYTES], const struct wf_cache_key *key, i
                  compiler_version % 100);
 }
 
-/* The bytes of an entry that says that there are so many. */
+/* The bytes of an entry whose head gives this size. */
 static bool read_image(FILE *stream, const struct wf_cache_key *key, struct wf_cuda_image *image) {
     struct entry found;
     if (fread(&found, sizeof found, 1, stream) != 1 || found.nbytes > ENTRY_NBYTES_MAX) return false;

@@ -66,7 +66,7 @@ static const char **join_options(const struct wf_cuda_source *source, const stru
     return options;
 }
 
-/* Names in front, texts behind; NULL: no memory. */
+/* The names first, then the texts; NULL: no memory. */
 static const char **part_headers(const struct wf_cuda_source *source, int *count) {
     size_t pairs = list_length(source->headers) / 2;
     const char **parted = calloc(2 * pairs + 1, sizeof *parted);

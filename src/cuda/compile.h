@@ -8,8 +8,8 @@
 struct wf_cuda_source {
     const char *name; /* what messages call it */
     const char *text;
-    const char *const *headers; /* pairs of a name and a text, NULL behind the last */
-    const char *const *options; /* the compiler's, NULL behind the last */
+    const char *const *headers; /* pairs of a name and a text, NULL after the last */
+    const char *const *options; /* the compiler's, NULL after the last */
 };
 
 struct wf_cuda_compiler {
@@ -18,11 +18,11 @@ struct wf_cuda_compiler {
 };
 
 struct wf_cuda_image {
-    char *bytes; /* the caller's to free; a 0 is behind them */
+    char *bytes; /* the caller's to free; a 0 is after them */
     size_t nbytes;
 };
 
-/* The options that every kernel is compiled with, beside its own and the target. */
+/* The options that every kernel is compiled with, in addition to its own and the target. */
 extern const char *const wf_cuda_common_options[];
 
 void wf_cuda_compiler_open(struct wf_cuda_compiler *compiler);

@@ -28,7 +28,7 @@ static int find_alignment(const struct wf_cuda_range *range, size_t nbytes) {
     return alignment < (int)nbytes ? alignment : (int)nbytes;
 }
 
-/* Cuts the range into whole vectors, what lies before the first and what behind the last. */
+/* Cuts the range into whole vectors, what lies before the first and what after the last. */
 static void cut(struct wf_kernel_arguments *reduction, const struct wf_cuda_range *range, size_t nbytes,
                 int alignment) {
     uint64_t per_vector = 16 / nbytes, misplaced = alignment == 16 ? range->x % 16 : 0;

@@ -35,7 +35,7 @@ void wf_gpu_leave(const struct wf_gpu *gpu);
 
 /* A kernel, compiled from CUDA C by NVRTC for this GPU, or taken from the cache.  name: what messages and the
  * cache's files call it.  source: the whole text (it includes only what headers gives).  headers: pairs of a
- * name and a text, NULL behind the last.  options: the compiler's, such as "-DTYPE=f32", NULL-terminated;
+ * name and a text, NULL after the last.  options: the compiler's, such as "-DTYPE=f32", NULL-terminated;
  * the target, the standard and -fmad=false are added, and so are the options that every kernel has.  The
  * context must be entered.  The module is the caller's; the function is its kernel called `entry`. */
 wf_error wf_gpu_load(wf_handle *handle, const struct wf_gpu *gpu, const char *name, const char *source,

@@ -13,7 +13,7 @@ struct image {
     size_t nbytes;
 };
 
-/* The bytes before and behind the first element that elements take. */
+/* The bytes before and after the first element that elements take. */
 static void find_extent(const wf_array *array, int64_t *before, int64_t *behind) {
     int64_t stride_bytes[WF_NDIM_MAX];
     wf_array_strides(array, stride_bytes);

@@ -5,7 +5,7 @@
 #include "cuda/cuda.h"
 #include "cuda/group_arguments.h"
 
-/* Scratch memory for sorting so many keys of so many groups: 16 bytes a group, 4 a key (8 from 2^32 keys on); up to 16 MiB
+/* Scratch memory for sorting that many keys of that many groups: 16 bytes a group, 4 a key (8 from 2^32 keys on); up to 16 MiB
  * more where groups are few. */
 size_t wf_cuda_keys_nbytes(int64_t count, int64_t groups);
 

@@ -23,14 +23,14 @@ static int at_most(int log2) {
 }
 
 /* As many lanes as there are elements for, and more where these would not fill the GPU; where groups are neighbours in
- * memory, first as many groups as are neighbours. */
+ * memory, first as many groups as are adjacent. */
 static void choose_lanes(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, int64_t warps) {
     int most = at_most(log2_of(task->elements / LEAST_OF_LANE));
     plan->is_across = task->neighbours > 1 && task->across < task->apart;
     plan->lanes_log2 = at_most(log2_of(task->elements / ELEMENTS_OF_LANE));
     while (plan->lanes_log2 < most && task->groups < warps << (WARP_LOG2 - plan->lanes_log2)) plan->lanes_log2++;
     if (!plan->is_across) return;
-    int free_log2 = WARP_LOG2 - at_most(log2_of(2 * task->neighbours - 1)); /* lanes beside those of neighbours */
+    int free_log2 = WARP_LOG2 - at_most(log2_of(2 * task->neighbours - 1)); /* lanes other than those of neighbours */
     if (plan->lanes_log2 > free_log2) plan->lanes_log2 = free_log2;
 }
 

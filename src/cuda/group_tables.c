@@ -11,7 +11,7 @@ enum {
     KEPT_MAX = 1 << 13,
     PASSES_MAX = 8,            /* more take longer than they save */
     SAMPLING_MAX = 16,         /* blocks */
-    STRAYS_EVERY = 8,          /* at most one run in so many elements is listed, in the room for records */
+    STRAYS_EVERY = 8,          /* at most one run in that many elements is listed, in the room for records */
     WALK_TABLE = 4,            /* no walk of kernels/groups.cu, ... */
     HAS_RUNS = 4               /* ... nor an IS_SHORT */
 };
@@ -43,7 +43,7 @@ static bool are_extremes(const struct wf_accumulator *empty) {
     return empty->parts == WF_PART_MIN || empty->parts == WF_PART_MAX;
 }
 
-/* Whether positions take a stage of their own: there is no room for them beside the elements' bits. */
+/* Whether positions take a stage of their own: there is no room for them next to the elements' bits. */
 static bool has_index_stage(const struct wf_accumulator *empty) {
     return are_extremes(empty) && wf_accumulator_is_indexed(empty) && wf_type_nbytes(empty->type) == 8;
 }
@@ -52,7 +52,7 @@ static int count_words(const struct wf_accumulator *empty) {
     return count_terms(empty) + count_square_terms(empty) + has_counts(empty);
 }
 
-/* Bits of a term, so many that no word of `count` terms overflows, which are at most 2^bits; those of two are 64 or more. */
+/* The most bits of a term with which no word of `count` terms, each at most 2^bits, overflows; those of two are 64 or more. */
 static int find_term_bits(int64_t count) {
     int bits = 62;
     while (count > (INT64_C(1) << (62 - bits))) bits--;
@@ -106,7 +106,7 @@ static int count_copies(const struct wf_accumulator *empty, int64_t groups, int 
     return copies;
 }
 
-/* Of a group that a block keeps: of extremes its number and 32 bits of its word; of sums its number beside its words. */
+/* Of a group that a block keeps: of extremes its number and 32 bits of its word; of sums its number and its words. */
 static int kept_nbytes(const struct wf_accumulator *empty) {
     return are_extremes(empty) ? 8 : 8 * count_words(empty) + 4;
 }
@@ -135,7 +135,7 @@ static int record_nbytes(const struct wf_accumulator *empty) {
     return wf_type_nbytes(empty->type) == 8 ? 16 : 8;
 }
 
-/* Instead of passes, of sums: as many keys in each as shared memory has room for, if beside two words for each bucket there is
+/* Instead of passes, of sums: as many keys in each as shared memory has room for, if, in addition to two words for each bucket, there is
  * room for tiles of some elements a bucket. */
 static void choose_buckets(struct wf_cuda_table_plan *plan, const struct wf_accumulator *empty, int64_t groups,
                            const struct wf_gpu *gpu) {

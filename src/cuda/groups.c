@@ -38,7 +38,7 @@ struct job {
 
 /* ---- the dimensions ---- */
 
-/* Whether dimension b, which is inside a, goes on where a's next step is: then they are one. */
+/* Whether dimension b, which is inside a, continues where a's next step is: then they are one. */
 static bool is_continued(const struct wf_group_dimension *a, const struct wf_group_dimension *b) {
     return a->stride[0] == b->length * b->stride[0] && a->stride[1] == b->length * b->stride[1] &&
            a->result_stride == b->length * b->result_stride && a->number_stride == b->length * b->number_stride;
@@ -679,7 +679,7 @@ wf_error wf_cuda_reduce_groups(wf_handle *handle, const struct wf_grouped *group
 
 /* ---- slots, for accumulators ---- */
 
-/* How far each of the results' dimensions reaches in a slice, whose slots are about so many at most. */
+/* How far each of the results' dimensions reaches in a slice, whose slots are about that many at most. */
 static void cut_slices(struct wf_group_arguments *r, int64_t slots) {
     while (r->count > slots) {
         struct wf_group_dimension *longest = &r->dimension[0];
@@ -713,7 +713,7 @@ static int64_t set_slice(struct wf_group_arguments *r, const struct wf_group_arg
     return number;
 }
 
-/* Moves on to the next slice; false behind the last. */
+/* Moves on to the next slice; false after the last. */
 static bool next_slice(const struct wf_group_arguments *whole, const struct wf_group_arguments *first, int64_t *begin) {
     for (int d = whole->ndim - 1; d >= 0; d--) {
         begin[d] += first->dimension[d].length;

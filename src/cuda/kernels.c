@@ -13,7 +13,7 @@ static const char *find_text(const char *path) {
     return NULL;
 }
 
-/* Pairs of a name and a text of every file, NULL behind the last. */
+/* Pairs of a name and a text of every file, NULL after the last. */
 static const char **list_headers(void) {
     const char **headers = calloc(2 * wf_cuda_file_count + 1, sizeof *headers);
     for (size_t i = 0; headers && i < wf_cuda_file_count; i++) {

@@ -13,7 +13,7 @@ static void add_list(struct wf_cache_key *key, const char *const *list) {
     wf_cache_key_add(key, "");
 }
 
-/* All that the image depends on, but for the compiler. */
+/* All that the image depends on, except for the compiler. */
 static struct wf_cache_key make_key(const struct wf_cuda_source *source, int capability, bool wants_ptx) {
     struct wf_cache_key key;
     char target[64];

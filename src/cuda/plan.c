@@ -5,7 +5,7 @@
 enum {
     WARP = 32,
     VECTOR_NBYTES = 16,
-    STATIC_NBYTES = 6144, /* shared memory that the kernel has beside its sums and its ring */
+    STATIC_NBYTES = 6144, /* shared memory that the kernel has in addition to its sums and its ring */
     COPY_ENGINE_MAJOR = 9 /* the capability from which on chunks can be copied in bulk */
 };
 
@@ -39,7 +39,8 @@ static int operands(const struct wf_cuda_task *task) {
 
 /* ---- shared memory for the sums of floats: see kernels/parts.cuh, bins.cuh, wide.cuh, packed.cuh ----------- */
 
-/* As kernels/parts.cuh has them: bins of 8 bytes, so many binades apart, in so many of which a value or a product lies. */
+/* As in kernels/parts.cuh: bins of 8 bytes, the number of binades from one to the next, and of the words that a value or a
+ * product lies in. */
 struct wide_bins {
     int value_binades, value_words, product_binades, product_words, columns;
 };
@@ -64,7 +65,7 @@ static int wide_nbytes(const struct wf_cuda_task *task) {
     return 8 * bins.columns * (value_rows + product_rows);
 }
 
-/* Values of bf16 and their squares lie in one word of 8 bytes, magnitudes beside it in 4. */
+/* Values of bf16 and their squares lie in one word of 8 bytes, magnitudes in another of 4. */
 static bool is_packed(const struct wf_cuda_task *task) {
     return task->type == WF_BF16 && has_values(task) && (task->parts & WF_PART_SQUARES);
 }
@@ -136,7 +137,7 @@ static int small_blocks(const struct wf_gpu *gpu, int resident) {
     return blocks < BLOCKS_MAX ? blocks : BLOCKS_MAX;
 }
 
-/* Of a small array each thread has all its vectors in registers.  A sum of squares beside others leaves no registers
+/* Of a small array each thread has all its vectors in registers.  A sum of squares together with others leaves no registers
  * for that. */
 static bool plan_small(struct wf_cuda_plan *plan, const struct wf_cuda_task *task, const struct wf_gpu *gpu) {
     enum { BLOCK = 512, FEW = 4, MANY = 8 };

@@ -72,7 +72,7 @@ static wf_error bring(wf_handle *handle, unsigned char *to, wf_cuda_pointer from
     return WF_DRIVER_CALL(handle, MemcpyDtoHAsync, (to + at, from + at, nbytes, cuda->stream), "%zu bytes", nbytes);
 }
 
-/* Appends to the tree what stands for so many nodes, and notes what is beside their factors. */
+/* Appends the factors of that many nodes to the tree, and notes their other properties. */
 static void append(struct wf_accumulator *into, struct wf_partial *noted, const struct wf_tree_node *node, int64_t count,
                    int level) {
     for (int64_t i = 0; i < count; i++) {

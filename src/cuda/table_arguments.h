@@ -22,13 +22,13 @@ enum wf_table_stage {
 
 enum {
     WF_TABLE_BLOCK = 512,
-    WF_TABLE_ORDER_BLOCK = 128, /* of WF_TABLE_RUNS and those behind it, so that its shared memory is little everywhere */
+    WF_TABLE_ORDER_BLOCK = 128, /* of WF_TABLE_RUNS and those after it, so that its shared memory is little everywhere */
     WF_TABLE_TERMS_MAX = 3, /* words among which a sum's bits are divided */
     WF_TABLE_SQUARE_TERMS = 4, /* those of a sum of squares, whose exponents are twice as far apart, ... */
     WF_TABLE_F64_SQUARE_TERMS = 5, /* ... of f64, which are two f64 each, ... */
     WF_TABLE_INTEGER_SQUARE_TERMS = 2, /* ... and of squares of 64 bits */
     WF_TABLE_RUN_TILE = 256, /* elements of which a warp has the runs of equal keys that begin there, ... */
-    WF_TABLE_RUN_MAX = 32,   /* ... and those behind them, of the last one */
+    WF_TABLE_RUN_MAX = 32,   /* ... and those after them, of the last one */
     WF_TABLE_STRAYS_SEEN = 32, /* keys that a sample keeps, to find whether those of strays are few */
     WF_TABLE_RUNS_CHUNK = 64,  /* of the list of runs, which a warp takes at a time */
     WF_TABLE_COPIES_MAX = 32 /* of a table in shared memory, so that lanes with equal keys do not wait for each other */
@@ -76,7 +76,7 @@ struct wf_table_arguments {
     unsigned long long flags;    /* u32 for each group: enum wf_special, of its infinities, and WF_TABLE_NAN; WF_TABLE_SEEN */
     unsigned long long findings; /* struct wf_table_findings */
     int terms, term_bits; /* how many words a sum has, and how many bits of an element go to one */
-    int square_terms;     /* how many a sum of squares has, beside or without that of values */
+    int square_terms;     /* how many a sum of squares has, with or without that of values */
     int has_counts;
     int has_sample; /* grids are laid by a sample, unless that has `missed` */
     int is_sampled; /* this stage goes by a sample */

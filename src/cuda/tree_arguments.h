@@ -12,7 +12,7 @@ enum {
     WF_TREE_LEVELS_MAX = 11    /* of the tree, that a stage goes up */
 };
 
-/* A node, and what there is below it besides factors. */
+/* A node, and what it has below it other than factors. */
 struct wf_tree_node {
     struct wf_factor factor;
     unsigned long long flags;                /* enum wf_product_flag */
@@ -25,7 +25,7 @@ struct wf_tree_stage {
     unsigned long long from; /* struct wf_tree_node: groups one after the other; no address: elements */
     unsigned long long to;   /* the same; no address: each group has one node, which becomes its result */
     long long first, count;  /* of a group: the index of the first, and how many there are */
-    long long nodes;         /* that a group has behind this stage */
+    long long nodes;         /* that a group has after this stage */
     long long index;         /* that counts from the first element on, for first_nan */
     int lanes_log2;          /* of the lanes of a warp that make a node, 0 to 5 */
     int batches_log2;        /* of a lane's, 0 to WF_TREE_BATCHES_LOG2; its levels, then: */

@@ -10,7 +10,7 @@
 /* The first stage of the groups. */
 struct wf_tree_stage wf_cuda_trees_begin(const struct wf_group_arguments *groups);
 
-/* A stage of one group that goes up WF_TREE_LEVELS_MAX levels: count, a multiple of so many, from such a multiple on. */
+/* A stage of one group that goes up WF_TREE_LEVELS_MAX levels: count, a multiple of 2^WF_TREE_LEVELS_MAX, from such a multiple on. */
 struct wf_tree_stage wf_cuda_trees_whole(int64_t first, int64_t count);
 
 /* Scratch memory for the nodes of the groups: bytes. */

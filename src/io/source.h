@@ -18,8 +18,8 @@ struct wf_source {
     int64_t nbytes_read;  /* includes claimed bytes */
     int64_t nbytes_total; /* the size of a regular file from origin on; -1: unknown */
     int64_t origin;       /* the position in a regular file where reading began */
-    bool needs_seek;      /* a claim has left the descriptor's position behind nbytes_read */
-    bool is_restricted;   /* the descriptor's file goes on after nbytes_total */
+    bool needs_seek;      /* a claim has left the descriptor's position after nbytes_read */
+    bool is_restricted;   /* the descriptor's file continues after nbytes_total */
     bool is_at_end;       /* no bytes follow the window */
     bool owns_descriptor;
     int descriptor;

@@ -1,7 +1,7 @@
 /* Tables: several columns of a text, and the texts of those that group its rows.
  *
  * A table is read through a wf_reader, which opens the files one after the other and was opened without a column.  A
- * column is the field of that name in each file's header, wherever it stands there; or, by its number, that field of
+ * column is the field of that name in each file's header, wherever it is; or, by its number, that field of
  * each line.  What names what is decided in the first file that has a line. */
 #ifndef WF_IO_TABLE_H
 #define WF_IO_TABLE_H
@@ -45,7 +45,7 @@ struct wf_rows {
     unsigned char **values;  /* of each column: elements */
     unsigned char **missing; /* of each column: 1 where there is none */
     bool *has_missing;       /* of each column */
-    struct wf_field *field;  /* of the line at hand: those that are read */
+    struct wf_field *field;  /* of the current line: those that are read */
     struct wf_specials specials;
     struct wf_hashed_text *key; /* their bytes are the chunk's, or in key_bytes; NULL: rows are not grouped */
     unsigned char *key_bytes;
@@ -62,7 +62,7 @@ struct wf_table {
     bool has_header;
     bool is_resolved;  /* the columns are known */
     bool skips_rows;   /* those without a value of the only column, as those without a key, are none */
-    /* The columns of values, and behind them those of keys. */
+    /* The columns of values, and after them those of keys. */
     size_t column_count, by_count;
     char **name;
     bool *is_named; /* otherwise it is the field of this number in every file */
@@ -118,7 +118,7 @@ bool wf_table_plan_has_names(const struct wf_table_plan *plan);
 /* ---- decimals (table_decimal.c) */
 
 /* Converts a decimal number to a multiple of 10^-decimals.  WF_ERROR_FORMAT: it is none.
- * WF_ERROR_UNSUPPORTED: it has more digits behind the point, other than zeros.  WF_ERROR_RANGE: it does not fit. */
+ * WF_ERROR_UNSUPPORTED: it has more digits after the point, other than zeros.  WF_ERROR_RANGE: it does not fit. */
 wf_error wf_decimal_parse(const char *text, size_t length, int32_t decimals, int64_t *value);
 
 /* sum / (count * 10^decimals), rounded once to a float type; count is not 0. */

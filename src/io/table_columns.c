@@ -150,7 +150,7 @@ static wf_error add_column(wf_handle *handle, struct wf_table *table, const stru
     return WF_OK;
 }
 
-/* One of several names between commas, which may be quoted; *text: behind it. */
+/* One of several names between commas, which may be quoted; *text: after it. */
 static void next_name(const char **text, char *name) {
     const char *p = *text;
     const bool is_quoted = *p == '"';

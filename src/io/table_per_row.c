@@ -25,7 +25,7 @@ void wf_row_results_clear(struct wf_row_results *results) {
     memset(results, 0, sizeof *results);
 }
 
-/* ---- the rows of a chunk, one behind the other ---- */
+/* ---- the rows of a chunk, one after the other ---- */
 
 static wf_error lay_out(struct job *job) {
     const struct wf_rows *rows = &job->rows;

@@ -21,7 +21,7 @@ typedef void append_function(struct wf_places *places, size_t base, uint64_t mas
 
 /* ---- finding ---- */
 
-/* Four in a step, which may write up to three that are none behind the last. */
+/* Four in a step, which may write up to three that are none after the last. */
 INLINE void append_fours(struct wf_places *places, size_t base, uint64_t mask) {
     uint32_t *to = places->at + places->count;
     places->count += (size_t)__builtin_popcountll(mask);
@@ -107,7 +107,7 @@ TARGET_512 INLINE struct masks masks_of_avx512(const char *p, char delimiter) {
     return (struct masks){_mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(delimiter)), breaks | quotes};
 }
 
-/* Sixteen in a step, nearly always the only one: what is behind the last is none. */
+/* Sixteen in a step, nearly always the only one: what is after the last is none. */
 TARGET_512 INLINE void append_sixteens(struct wf_places *places, size_t base, uint64_t mask) {
     static const unsigned char own_place[64] = {
         0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,

@@ -15,12 +15,12 @@ struct wf_places {
 /* The bytes that may end fields, and quotes; and those of them that are no delimiters: line breaks and quotes.  Both have
  * the same capacity, 64 or more. */
 struct wf_specials {
-    struct wf_places all, fence; /* behind the last fence stands UINT32_MAX */
+    struct wf_places all, fence; /* after the last fence stands UINT32_MAX */
     size_t looked_at;            /* bytes of the text whose places are known */
 };
 
 /* Drops the places that have been passed, and finds more in the text's nbytes, as many as there is room for.  63 bytes
- * behind the text may be read. */
+ * after the text may be read. */
 typedef void wf_places_function(struct wf_specials *specials, const char *text, size_t nbytes, char delimiter);
 
 /* For a tier of this name, or, if it is NULL, the fastest that this processor has. */

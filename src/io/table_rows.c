@@ -54,7 +54,7 @@ static size_t lay_out(struct wf_rows *rows, const struct wf_table *table, const 
     rows->key = part_of(memory, &used, table->by_count ? capacity : 0, sizeof *rows->key);
     rows->key_bytes = part_of(memory, &used, table->by_count ? chunk->nbytes : 0, 1);
     part_of(memory, &used, capacity * table->by_count, KEY_LENGTH_NBYTES);
-    part_of(memory, &used, WF_TEXT_READ_NBYTES, 1); /* behind the last key */
+    part_of(memory, &used, WF_TEXT_READ_NBYTES, 1); /* after the last key */
     if (!table->by_count) rows->key = NULL;
     for (size_t c = 0; c < columns; c++) {
         unsigned char *values = part_of(memory, &used, capacity, value_nbytes);
@@ -182,7 +182,7 @@ static unsigned char *put_text(unsigned char *to, const struct wf_field *field) 
     return to;
 }
 
-/* Writes the key of the line at hand; returns its length. */
+/* Writes the key of the current line; returns its length. */
 static size_t put_key(const struct reading *r) {
     const struct wf_table *table = r->table;
     struct wf_rows *rows = r->rows;
@@ -215,7 +215,7 @@ static bool lacks_value(const struct reading *r) {
            wf_text_is_missing(&r->rows->field[table->field_of[0]]);
 }
 
-/* Notes the key of the line at hand: most are the bytes of the chunk. */
+/* Notes the key of the current line: most are the bytes of the chunk. */
 static void note_key(const struct reading *r) {
     const struct wf_table *table = r->table;
     const struct wf_field *field = &r->rows->field[table->field_of[table->column_count]];
@@ -270,7 +270,7 @@ static inline struct wf_field field_between(const struct wf_text *text, const ch
 }
 
 /* Finds the wanted fields of the line at p, which has delimiters only at the places that begin at `special`, and ends
- * behind the last of its fields. */
+ * after the last of its fields. */
 static inline void find_plain(const struct reading *r, const char *p, const uint32_t *special) {
     const struct wf_table *table = r->table;
     const char *base = (const char *)r->source.buffer;

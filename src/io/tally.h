@@ -70,7 +70,7 @@ struct wf_tally {
     size_t carrier_count;
     wf_op carrier[WF_TALLY_OPS_MAX];
     size_t column_count, by_count;
-    char **name; /* of the columns, and behind them of the keys */
+    char **name; /* of the columns, and after them of the keys */
     struct wf_tally_column *column;
     struct wf_texts keys; /* of the groups; without columns of keys there is one, of no text */
     int64_t row_count;
@@ -116,7 +116,7 @@ static inline int64_t wf_tally_group_count(const struct wf_tally *tally) {
 wf_type wf_tally_result_type(const struct wf_tally *tally, wf_op op);
 bool wf_tally_is_scaled(const struct wf_tally *tally, wf_op op);
 
-/* The tally's memory for so many times 8 bytes of each group: most likely what found the keys of rows, of which no more come
+/* The tally's memory for that many times 8 bytes of each group: most likely what found the keys of rows, of which no more come
  * then.  NULL: there is none. */
 uint64_t *wf_tally_reserve_results(struct wf_tally *tally, size_t count);
 
@@ -144,7 +144,7 @@ int64_t wf_tally_least_count(const struct wf_tally *tally, wf_op op);
 /* Whether op has a result for the group. */
 bool wf_tally_has_result(const struct wf_tally *tally, size_t column, wf_op op, int64_t group);
 
-/* Where a row stands: its file's name; *line, from 1. */
+/* Where a row is: its file's name; *line, from 1. */
 const char *wf_tally_find_row(const struct wf_tally *tally, int64_t row, int64_t *line);
 
 /* The order of the groups by their keys, column by column: numbers by value, before other texts by their bytes.  order has

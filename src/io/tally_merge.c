@@ -54,7 +54,7 @@ static wf_error merge_keys(wf_handle *handle, struct wf_texts *into, const struc
     return WF_OK;
 }
 
-/* Whether the place is that of the line behind the last one's. */
+/* Whether the place is that of the line after the last one's. */
 static bool goes_on(const struct wf_tally *into, const struct wf_place *place) {
     const struct wf_place *last = into->place_count ? &into->place[into->place_count - 1] : NULL;
     return last && last->file == place->file && place->line - place->row == last->line - last->row;

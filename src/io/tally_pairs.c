@@ -42,7 +42,7 @@ static inline struct pair two_sum(double a, double b) {
     return (struct pair){sum, (a - (sum - part)) + (b - part)};
 }
 
-/* false: the pair stays, as it would not be exact.  -0 is told from 0 by no sum but that of nothing but -0. */
+/* false: the pair stays, as it would not be exact.  No sum tells -0 from 0, except for one of nothing but -0. */
 static inline bool add_value(struct pair *pair, double x) {
     int64_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -215,7 +215,8 @@ static struct leftover *list_leftovers(const struct wf_tally *tally) {
     return list;
 }
 
-/* The result of a group of which the first so many leftovers are: the sum of the others stands for them, beside zeros. */
+/* The result of a group whose leftovers come first in the list, left_count of them: made of these and of the sum of the
+ * group's other values, padded with zeros. */
 static bool reduce_group(wf_handle *handle, const struct wf_tally *tally, wf_op op, const struct leftover *left, int64_t left_count,
                          double *result) {
     const wf_reduction reduction = wf_tally_reduction(tally, op);

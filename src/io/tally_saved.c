@@ -183,7 +183,7 @@ static wf_error get_names(wf_handle *handle, struct wf_archive *archive, struct 
     return error;
 }
 
-/* Whether a key has as many parts as there are columns, and nothing behind them. */
+/* Whether a key has as many parts as there are columns, and nothing after them. */
 static bool is_key(const struct wf_tally *tally, const uint8_t *key, size_t nbytes) {
     size_t length = nbytes;
     const uint8_t *part = key;

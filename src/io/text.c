@@ -51,7 +51,7 @@ bool wf_text_is_missing(const struct wf_field *field) {
            is_word(bytes, length, "null") || is_word(bytes + has_sign, length - has_sign, "nan");
 }
 
-/* Whether the field is a number but for commas: one for a point, or those that group digits. */
+/* Whether the field is a number except for commas: one for a point, or those that group digits. */
 static bool has_commas(const struct wf_field *field) {
     size_t commas = 0, others = 0;
     for (size_t i = 0; i < field->length; i++) {

@@ -39,7 +39,7 @@ enum wf_find wf_text_find(struct wf_text *text, struct wf_source *source, struct
 enum wf_find wf_text_scan_quoted(const struct wf_text *text, const char *p, const char *end, bool is_at_end,
                                  struct wf_field *field, const char **next);
 
-/* The end of the last line that ends outside of quoted fields, of the lines from begin to end, which is behind a line break;
+/* The end of the last line that ends outside of quoted fields, of the lines from begin to end, which is after a line break;
  * NULL: there is none.  Fields that are longer than a field can be are left to the parser. */
 const char *wf_text_last_line_end(const struct wf_text *text, const char *begin, const char *end, bool is_line_begin);
 

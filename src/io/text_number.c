@@ -465,7 +465,7 @@ static void bound_closely(uint64_t digits, int exponent, uint64_t *top, int *uni
 }
 
 /* False if the bounds do not round to the same element, or not to a normal number well inside the range of the float type
- * that has this precision and so many bits for exponents. */
+ * that has this precision and this many exponent bits. */
 static inline __attribute__((always_inline)) bool round_closely(uint64_t digits, int exponent, bool negative, int precision,
                                                                 int exponent_bits, uint64_t *element) {
     const int fraction_bits = precision - 1, drop = 64 - precision, bias = (1 << (exponent_bits - 1)) - 1;

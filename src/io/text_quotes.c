@@ -12,7 +12,7 @@
 
 /* ---- any text ---- */
 
-/* Whether the quote at p, which stands in no quoted field, opens one: it is the first of a field. */
+/* Whether the quote at p, which is in no quoted field, opens one: it is the first of a field. */
 static bool opens_field(const struct wf_text *text, const char *begin, const char *p) {
     const char *before = p;
     while (before > begin && wf_char_class_of(text, before[-1]) & WF_CHAR_BLANK) before--;
@@ -72,10 +72,10 @@ struct scan {
     char delimiter;
     uint64_t inside; /* all bits: the next byte is in a quoted field */
     uint64_t opens, breaks; /* bit 0: a field can open with the next byte; it begins a line */
-    const char *last; /* behind the last line break outside of quoted fields, or NULL */
+    const char *last; /* after the last line break outside of quoted fields, or NULL */
 };
 
-/* Takes 64 bytes in which every second quote opens a field, directly behind a delimiter or line break, or is the second of
+/* Takes 64 bytes in which every second quote opens a field, directly after a delimiter or line break, or is the second of
  * a doubled one.  false: there are other quotes, or comments, which may have some. */
 static inline bool scan_block(struct scan *scan, const char *bytes, const char *place) {
     const uint64_t quotes = mask_of(bytes, '"'), breaks = mask_of(bytes, '\n');

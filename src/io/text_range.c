@@ -31,10 +31,10 @@ static wf_error read_block(wf_handle *handle, wf_reader *reader, int64_t at, int
     return wf_fail(handle, WF_ERROR_IO, "%s: became shorter while it was read", reader->source.name);
 }
 
-/* *end: behind the first line break from target - 1 on, or the file's end; *has_quotes: there are some near it, so that it may
+/* *end: after the first line break from target - 1 on, or the file's end; *has_quotes: there are some near it, so that it may
  * not end a line. */
 static wf_error find_break(wf_handle *handle, wf_reader *reader, int64_t begin, int64_t target, int64_t *end, bool *has_quotes) {
-    enum { NEAR = 2 * WF_TEXT_FIELD_NBYTES_MAX }; /* with what may stand around a field */
+    enum { NEAR = 2 * WF_TEXT_FIELD_NBYTES_MAX }; /* with what may surround a field */
     const int64_t size = file_nbytes(reader);
     size_t found;
     *end = size;
@@ -53,7 +53,7 @@ static wf_error find_break(wf_handle *handle, wf_reader *reader, int64_t begin, 
     return WF_OK;
 }
 
-/* Takes lines from begin on until one begins at target or behind it. */
+/* Takes lines from begin on until one begins at target or after it. */
 static wf_error take_lines_to(wf_handle *handle, wf_reader *reader, int64_t begin, int64_t target, int64_t *end) {
     struct wf_source *source = &reader->source;
     struct wf_text *text = &reader->text;

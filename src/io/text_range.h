@@ -18,7 +18,7 @@ bool wf_text_range_of(const wf_reader *reader, struct wf_text_range *all);
  * reader is good for nothing else afterwards. */
 wf_error wf_text_range_cut(wf_handle *handle, wf_reader *reader, int64_t nbytes, struct wf_text_range *range);
 
-/* Tells the line of a range that begins behind another one, whose line is known. */
+/* Tells the line of a range that begins after another one, whose line is known. */
 wf_error wf_text_range_find_line(wf_handle *handle, wf_reader *reader, const struct wf_text_range *before,
                                  struct wf_text_range *range);
 

@@ -53,7 +53,7 @@ INLINE void extract_columns(struct column_units *units, const struct window *win
         extract_some_columns(units, window, shape, kind, tile, first);
 }
 
-/* Fewer shapes than for blocks, since tiles are short and code is dear; returns whether one of them covers the
+/* Fewer shapes than for blocks, since tiles are short and code is expensive; returns whether one of them covers the
  * ranges. */
 INLINE bool make_column_window(struct window *window, const struct range *range, struct kind kind) {
     int levels = 1;

@@ -1,4 +1,4 @@
-/* Columns of a tile, whatever the type: extremes and counts, of all columns at once.  Included behind any_type.h. */
+/* Columns of a tile, whatever the type: extremes and counts, of all columns at once.  Included after any_type.h. */
 #ifndef WF_CPU_LOOPS_COLUMNS_H
 #define WF_CPU_LOOPS_COLUMNS_H
 

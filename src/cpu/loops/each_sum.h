@@ -24,7 +24,7 @@ INLINE void add_sum(struct block *block, unsigned sum) {
         kind_of(sum).add_wide(target_of(block, sum), source_of(block, sum == WF_PART_DOT));
 }
 
-/* Whether squares, and values beside them, go to bins of both: where squares have no window that takes less. */
+/* Whether squares, together with values, go to bins of both: where squares have no window that takes less. */
 static bool are_for_powers(const struct block *block) {
     unsigned parts = block->into->parts;
     struct target target = target_of_powers(block);

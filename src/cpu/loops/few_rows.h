@@ -215,7 +215,7 @@ INLINE void prefetch_few(struct strip strip) {
 
 /* ---- dot products ---- */
 
-/* Rows, which are far apart, are read in pieces of so many columns, a few of them at a time. */
+/* Rows, which are far apart, are read in pieces of that many columns, a few of them at a time. */
 enum { QUICK_COLUMNS = 256, QUICK_ROWS = 8 };
 
 /* Adds some rows of a few columns. */

@@ -136,7 +136,7 @@ INLINE struct quick_sums join_quick(const struct quick_sums *a, const struct qui
     return (struct quick_sums){sum.high, a->lost + b->lost + sum.low, a->magnitude + b->magnitude};
 }
 
-/* The sum of so many products rounded to an element, which stays f64.  *lost: lanes, not all bits 0, in which it is not
+/* The sum of that many products rounded to an element, which stays f64.  *lost: lanes, not all bits 0, in which it is not
  * known, or is 0, infinite or NaN. */
 INLINE vf64 rounded_quick(vi64 *lost, const struct quick_sums *sums, size_t count) {
     const double least = 0x1p-900, terms = (double)(count + 2 * LANES);

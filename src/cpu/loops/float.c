@@ -21,7 +21,7 @@ enum outcome {
     SLOW                   /* nothing was added, and no window can: the sums must be added one by one */
 };
 
-/* So many elements are looked at once more where bins have found some that are infinite or NaN. */
+/* That many elements are looked at once more where bins have found some that are infinite or NaN. */
 enum { NOTED_TOGETHER = 4 * WF_BINS_ROUND };
 
 /* Whether recent blocks suggest any window. */
@@ -168,7 +168,7 @@ static void add_by_copy(struct block *block) {
         add_sums(block);
 }
 
-/* Adds the sums of a block in parts, each by what it is alone.  What is learnt from them says nothing about blocks. */
+/* Adds the sums of a block in parts, each by itself.  What they show about their data is not used to predict other blocks. */
 static void add_stretches(struct block *block) {
     const struct wf_guess guess = block->scratch->guess;
     size_t room = room_for_copy(block), length = room < STRETCH ? room : STRETCH;
@@ -193,7 +193,7 @@ APART void add_slowly(struct block *block) {
     enum look look = block->look == UNSEEN && !is_short ? look_at(block) : block->look;
     if (look != NARROW) expect_changes(&block->scratch->guess);
     if (is_short && block->is_scanned && is_finite(block))
-        add_sums(block); /* all else has been tried */
+        add_sums(block); /* everything else has been tried */
     else if (look == SEVERAL_KINDS || block->source.count > room_for_copy(block))
         add_stretches(block);
     else if (look == EVEN && may_begin_with_bins(block) && !block->is_scanned)

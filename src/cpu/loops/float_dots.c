@@ -24,7 +24,7 @@ INLINE void join_few(struct few_sums *into, const struct few_sums *other) {
     into->lost |= other->lost;
 }
 
-/* The last elements of a row, fewer than LANES; behind them zeros and -0, whose products are -0, which adds nothing. */
+/* The last elements of a row, fewer than LANES; after them zeros and -0, whose products are -0, which adds nothing. */
 INLINE void add_rest(struct few_sums *sums, const unsigned char *x, const unsigned char *y, size_t count) {
     uword rest[2][LANES];
     for (size_t lane = 0; lane < LANES; lane++) {

@@ -23,7 +23,7 @@ typedef uword vnarrow __attribute__((vector_size(WIDE_LANES * sizeof(uword))));
 typedef sword vnarrow_signed __attribute__((vector_size(WIDE_LANES * sizeof(uword))));
 typedef lane vfour __attribute__((vector_size(LANES * sizeof(lane)))); /* as many as a vi64 has */
 
-/* What so many rows of each column come to: of 64 bits the sums of the lower and of the upper halves. */
+/* The sums of that many rows of each column: of 64 bits the sums of the lower and of the upper halves. */
 struct totals {
     int64_t low[WF_PANEL_COLUMNS_MAX], high[IS_64 ? WF_PANEL_COLUMNS_MAX : WIDE_COLUMNS];
 };
@@ -129,7 +129,7 @@ INLINE bool write_columns(uint64_t *results, const int64_t *low, const int64_t *
 
 /* ---- rows ---- */
 
-/* low + high * 2^32; high is 0 but for 64 bits. */
+/* low + high * 2^32; high is 0 except for 64 bits. */
 struct total {
     int64_t low, high;
 };

@@ -19,7 +19,7 @@ typedef __typeof__(_Generic((char (*)[sizeof(uword)])0, char (*)[1]: (int16_t)0,
 typedef between vfew_between __attribute__((vector_size(LANES * sizeof(between))));
 typedef int32_t vfew_i32 __attribute__((vector_size(LANES * sizeof(int32_t))));
 
-/* What LANES columns come to: the sums of values and of products. */
+/* The results of LANES columns: the sums of values and of products. */
 struct product_sums {
     vf64 value;
     struct pair product;

@@ -22,7 +22,7 @@ static int leaves_level(const struct wf_scratch *scratch) {
 struct leaves {
     vsword signs;                      /* the top bit: whether an odd number is negative */
     vsword zeros, infinities;          /* all ones: there were some */
-    vsword nans, subnormals;           /* how many, negative */
+    struct lane_counts nans, subnormals; /* the latter of f64 alone */
 };
 
 /* Magnitudes, with 1 in place of what has no factor. */
@@ -33,7 +33,7 @@ INLINE vsword clean_leaves(struct leaves *seen, vsword bits) {
     seen->signs ^= bits & ~nan;
     seen->zeros |= zero;
     seen->infinities |= infinite;
-    seen->nans += nan;
+    count_lanes(&seen->nans, nan);
     return select_where(nan | infinite | zero, (vsword){0} + ONE_BITS, magnitude);
 }
 
@@ -41,7 +41,7 @@ INLINE vsword clean_leaves(struct leaves *seen, vsword bits) {
 INLINE vsword scale_subnormals(struct leaves *seen, vsword magnitude) {
     const sword exponent_52 = (sword)((uword)(BIAS + FRACTION_BITS) << FRACTION_BITS);
     vsword subnormal = magnitude < (sword)HIDDEN_BIT;
-    seen->subnormals += subnormal;
+    count_lanes(&seen->subnormals, subnormal);
     return select_where(subnormal, (vsword)((vf64)(magnitude | exponent_52) - 0x1p52), magnitude);
 }
 
@@ -103,7 +103,7 @@ static bool make_plain_leaves(struct leaves *seen, double *leaf, const unsigned 
 }
 
 static struct leaves make_leaves(double *leaf, const unsigned char *x, size_t count) {
-    struct leaves seen = {{0}, {0}, {0}, {0}, {0}};
+    struct leaves seen = {.signs = {0}};
     vsword bits;
     size_t i = 0;
     if (count % STEP == 0 && make_plain_leaves(&seen, leaf, x, count)) return seen;
@@ -126,7 +126,7 @@ static void note_leaves(struct wf_open_partial *into, const struct leaves *seen,
     if (signs < 0) into->partial->product_flags ^= WF_PRODUCT_NEGATIVE;
     if (any_lane(seen->zeros)) into->partial->product_flags |= WF_PRODUCT_ZERO;
     if (any_lane(seen->infinities)) into->partial->product_flags |= WF_PRODUCT_INFINITY;
-    note_nans(into, -sum_of_counts(seen->nans), x, NULL, count, into->tree->end);
+    note_nans(into, count_of(&seen->nans), x, NULL, count, into->tree->end);
 }
 
 /* A block shorter than a vector of elements fills it. */
@@ -136,7 +136,7 @@ APART struct wf_factor tree_node(struct wf_open_partial *into, struct wf_scratch
     struct leaves seen = make_leaves(leaf, x, (size_t)1 << level);
     struct wf_factor node = multiply_leaves(leaf, level > LEAF_LEVEL ? level - LEAF_LEVEL : 0);
     note_leaves(into, &seen, x, (size_t)1 << level);
-    node.exponent -= LOW_EXPONENT * sum_of_counts(seen.subnormals);
+    node.exponent += LOW_EXPONENT * count_of(&seen.subnormals);
     return node;
 }
 

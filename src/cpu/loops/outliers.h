@@ -261,7 +261,7 @@ static bool add_parted_outliers(struct block *block) {
     return add_parted(block, within, outliers_max(block));
 }
 
-/* Adds the elements of a scanned, finite block, which were parted from so many in all.  Returns whether they gained by
+/* Adds the elements of a scanned, finite block, which were parted from that many in all.  Returns whether they gained by
  * that: bins of products wait for one another where most go to few of them. */
 static bool add_outliers(struct block *block, size_t of_count) {
     struct source source = block->source;

@@ -7,7 +7,7 @@
 
 enum {
     PANEL_LEVELS = 2,
-    STRIP_COLUMNS_MAX = 128, /* so many that rows are read in long pieces, which the processor expects */
+    STRIP_COLUMNS_MAX = 128, /* enough that rows are read in long pieces, which the processor prefetches */
     PANEL_ADDITIONS = 511    /* that a level holds: headroom_of */
 };
 
@@ -168,7 +168,7 @@ static void collect_panel(struct wf_panel_sums *sums, const struct window *windo
     start_panel(sums, window, columns);
 }
 
-/* Rows of so many of a strip's columns, filled up with zeros. */
+/* Rows of that many of a strip's columns, filled up with zeros. */
 static struct strip fill_strip(struct wf_panel_sums *sums, struct strip strip, size_t columns) {
     struct strip filled = {sums->copy, WF_STRIP_COLUMNS * sizeof(uword), strip.rows, WF_STRIP_COLUMNS, 0, NULL, 0};
     for (size_t r = 0; r < strip.rows; r++) {
@@ -188,7 +188,7 @@ static size_t strip_columns(const struct wf_panel_sums *sums, size_t first, size
     return taken;
 }
 
-/* Adds rows of a strip; returns whether it has not failed, so many columns of it as fail together. */
+/* Adds rows of a strip; returns whether it has not failed, that many columns of it as fail together. */
 static bool add_strip_rows(struct wf_panel_sums *sums, const struct window *window, struct strip rows, size_t first,
                            size_t columns, enum wf_part part) {
     struct strip strip = {rows.x + first * sizeof(uword), rows.stride_bytes, rows.rows, columns,

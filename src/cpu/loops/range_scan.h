@@ -6,6 +6,7 @@
 #include "cpu/loops/extract.h"
 #include "cpu/loops/float_bits.h"
 #include "cpu/loops/any_type.h"
+#include "cpu/loops/special.h"
 
 /* ---- the range of magnitudes ---- */
 
@@ -156,22 +157,22 @@ static struct keys keys_of(const struct extremes *found) {
 APART struct keys find_keys(struct wf_scratch *scratch, const unsigned char *x, size_t count) {
     const vsword above = (vsword){0} + KEY_MAX, below = ~above;
     struct ahead ahead = next_pass(scratch);
-    vsword min = above, max = below, nans = {0}, bits;
+    struct lane_counts nans = {.lanes = {0}};
+    vsword min = above, max = below, bits;
     size_t i = 0;
     for (; i + STEP <= count; i += STEP) {
         prefetch_line(ahead, x, i * sizeof(uword));
         memcpy(&bits, x + i * sizeof(uword), sizeof bits);
         vsword nan = (bits & (sword)MAGNITUDE) > (sword)INFINITY_BITS;
         vsword keys = bits ^ ((bits < 0) & (sword)MAGNITUDE);
-        nans += nan;
+        count_lanes(&nans, nan);
         min = min_signed(min, select_where(nan, above, keys));
         max = max_signed(max, select_where(nan, below, keys));
     }
-    struct keys found = {KEY_MAX, (key)~KEY_MAX, 0};
+    struct keys found = {KEY_MAX, (key)~KEY_MAX, count_of(&nans)};
     for (size_t lane = 0; lane < STEP; lane++) {
         if (min[lane] < found.min) found.min = min[lane];
         if (max[lane] > found.max) found.max = max[lane];
-        found.nans -= nans[lane];
     }
     for (; i < count; i++) {
         uword last = bits_at(x, i);

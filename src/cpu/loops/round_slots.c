@@ -1,4 +1,4 @@
-/* Sums by key: what the words of slots come to, a lane for each slot.  Compiled for each tier. */
+/* Sums by key: rounds the words of slots to results, a lane for each slot.  Compiled for each tier. */
 #define TYPE F64 /* what the vectors hold */
 #include "cpu/round_slots.h"
 #include "cpu/loops/two_sum.h"

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* LANES elements, of which so many are left in the row; behind these -0, which adds nothing.  end: what may be read. */
+/* LANES elements, of which that many are left in the row; after these -0, which adds nothing.  end: what may be read. */
 INLINE vf64 load_left(const unsigned char *x, size_t left, const unsigned char *end) {
     const vi64 place = {EACH_LANE(SAME_LANE, 0)};
     unsigned char copy[LANES * sizeof(uword)];

@@ -22,7 +22,7 @@ INLINE vu64 scaled_down(vu64 bits, uint64_t shift) {
     return (bits + (shift << 52)) & (vu64)((bits & UINT64_C(0x7ff) << 52) != 0);
 }
 
-/* Small f64 of groups, all by the same: what of them has a window of few levels has room above. */
+/* Small f64 of groups, all by the same factor: a window of few levels has room above those that it covers. */
 enum { SHIFT_OF_GROUPS = 600 };
 
 INLINE vf64 scaled_value(vf64 x) {

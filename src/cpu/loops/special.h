@@ -5,16 +5,36 @@
 #include "cpu/loops/float_bits.h"
 #include "cpu/loops/any_type.h"
 
+/* Counts in lanes, negative: a lane of 16 bits or more has room for all of a run of blocks; one of 8 bits is emptied
+ * after every 127 vectors. */
+struct lane_counts {
+    vsword lanes;
+    int64_t emptied; /* the counts that were taken out of the lanes, negative */
+    int vectors;     /* counted since then; of lanes of 8 bits alone */
+};
+
 /* The lanes, all ones, of what a sum cannot take, as found so far; of infinities the sign is the top bit. */
 struct specials {
-    vsword nans; /* how many, negative: a lane of 16 bits has room for those of a block */
+    struct lane_counts nans;
     vsword positive, negative, invalid;
 };
 
-static int64_t sum_of_counts(vsword lanes) {
-    int64_t sum = 0;
-    for (size_t lane = 0; lane < STEP; lane++) sum += lanes[lane];
-    return sum;
+static int64_t count_of(const struct lane_counts *counts) {
+    int64_t count = -counts->emptied;
+    for (size_t lane = 0; lane < STEP; lane++) count -= counts->lanes[lane];
+    return count;
+}
+
+/* To be called after each vector whose lanes were counted. */
+INLINE void empty_full_lanes(struct lane_counts *counts) {
+    enum { VECTORS_MAX = 127 };
+    if (sizeof(uword) > 1 || ++counts->vectors < VECTORS_MAX) return;
+    *counts = (struct lane_counts){.emptied = -count_of(counts)};
+}
+
+INLINE void count_lanes(struct lane_counts *counts, vsword found) {
+    counts->lanes += found;
+    empty_full_lanes(counts);
 }
 
 static bool any_lane(vsword lanes) {
@@ -54,20 +74,22 @@ static void note_nans(struct wf_open_partial *into, int64_t nans, const unsigned
 }
 
 APART int64_t count_nans(const unsigned char *x, size_t count) {
-    vsword nans = {0}, bits;
+    struct lane_counts nans = {.lanes = {0}};
+    vsword bits;
     int64_t rest = 0;
     size_t i = 0;
     for (; i + STEP <= count; i += STEP) {
         memcpy(&bits, x + i * sizeof(uword), sizeof bits);
-        nans += (bits & (sword)MAGNITUDE) > (sword)INFINITY_BITS;
+        count_lanes(&nans, (bits & (sword)MAGNITUDE) > (sword)INFINITY_BITS);
     }
     for (; i < count; i++) rest += is_nan(bits_at(x, i));
-    return rest - sum_of_counts(nans);
+    return rest + count_of(&nans);
 }
 
 /* Puts -0, which adds nothing, in place of infinities and NaNs. */
 INLINE void clean_vector(struct specials *seen, vsword *x) {
-    *x = clean_lanes(*x, (sword)INFINITY_BITS, &seen->nans, &seen->positive, &seen->negative);
+    *x = clean_lanes(*x, (sword)INFINITY_BITS, &seen->nans.lanes, &seen->positive, &seen->negative);
+    empty_full_lanes(&seen->nans);
 }
 
 /* Puts -0 and +0 in place of pairs whose product is not finite. */
@@ -76,7 +98,7 @@ INLINE void clean_vector_pair(struct specials *seen, vsword *x, vsword *y) {
     vsword a = *x & (sword)MAGNITUDE, b = *y & (sword)MAGNITUDE;
     vsword nan = (a > infinity) | (b > infinity), infinite = ((a == infinity) | (b == infinity)) & ~nan;
     vsword zero = (a == 0) | (b == 0), sign = *x ^ *y;
-    seen->nans += nan;
+    count_lanes(&seen->nans, nan);
     seen->invalid |= infinite & zero;
     seen->positive |= infinite & ~zero & ~sign;
     seen->negative |= infinite & ~zero & sign;
@@ -110,7 +132,7 @@ INLINE void clean_rest(struct specials *seen, unsigned char *to_x, unsigned char
  * are copied there, and to to_y, without them. */
 INLINE struct specials clean_all(unsigned char *to_x, unsigned char *to_y, const unsigned char *x,
                                  const unsigned char *y, size_t count) {
-    struct specials seen = {{0}, {0}, {0}, {0}};
+    struct specials seen = {.positive = {0}};
     size_t nbytes = count * sizeof(uword), i = 0;
     for (; i + VECTOR_NBYTES <= nbytes; i += VECTOR_NBYTES) {
         if (to_x) prefetch_next_block(x + i);
@@ -126,7 +148,7 @@ INLINE struct specials clean_all(unsigned char *to_x, unsigned char *to_y, const
 /* Notes what was found in x and y, which still hold it; returns whether it is anything. */
 INLINE bool note_found(struct wf_open_partial *into, const struct specials *seen, const unsigned char *x,
                        const unsigned char *y, size_t count, int64_t index) {
-    int64_t nans = -sum_of_counts(seen->nans);
+    int64_t nans = count_of(&seen->nans);
     bool positive = any_lane(seen->positive < 0), negative = any_lane(seen->negative < 0);
     bool invalid = any_lane(seen->invalid);
     if (positive) into->partial->special_seen |= WF_SPECIAL_POSITIVE_INFINITY;

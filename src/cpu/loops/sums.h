@@ -61,7 +61,7 @@ INLINE uword position_of(uword bits) {
     return (uword)(field - (field != 0));
 }
 
-/* Bins of so many exponents each, that all positions below 2^position_bits have. */
+/* Bins of that many exponents each, for all positions below 2^position_bits. */
 #define BINS_FORMAT(STEP_LOG2, POSITION_BITS, WORDS, SIGNS, SETS, TAKEN_MAX) \
     ((struct wf_bins_format){STEP_LOG2, WORDS, 1 << ((POSITION_BITS) - (STEP_LOG2)), SIGNS, SETS, TAKEN_MAX})
 

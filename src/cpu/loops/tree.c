@@ -60,7 +60,7 @@ static struct wf_factor factor_of_leaf(double leaf) {
     return factor;
 }
 
-/* Joins neighbours that are so many lanes apart: of two vectors at a time, their nodes in turn. */
+/* Joins neighbours that are that many lanes apart: of two vectors at a time, their nodes in turn. */
 INLINE void join_rows(struct nodes *row, int count, int distance) {
     UNROLLED
     for (int i = 0; i < count / 2; i++) {

@@ -27,7 +27,7 @@ void multiply_neighbours(struct factors to, struct factors from, int count);
 #define LANE_LEVEL 7
 
 /* The node of 2^level leaves, which are positive, finite and no subnormal doubles; at most one lane's for each
- * lane. Where that is fewer than lanes * lanes, so many are written to: leaf must have room. */
+ * lane. Where that is fewer than lanes * lanes, that many are written to: leaf must have room. */
 struct wf_factor multiply_leaves(double *leaf, int level);
 
 #endif

@@ -36,7 +36,7 @@ INLINE vf64 sum_of_pair(struct pair x) {
     return (vf64)((vi64)sum | ((vi64)x.high & is_zero));
 }
 
-/* The quotient x / n, but for at most 2^-99 of it: n is a small natural number. */
+/* The quotient x / n, except for at most 2^-99 of it: n is a small natural number. */
 INLINE struct pair quotient_of(struct pair x, vf64 n) {
     vf64 quotient = x.high / n, left = fused(-quotient, n, x.high);
     return two_sum(quotient, (left + x.low) / n);

@@ -1,4 +1,4 @@
-/* Elements as integers, for tables by key: whatever the type, the keys that order them.  Included behind any_type.h. */
+/* Elements as integers, for tables by key: whatever the type, the keys that order them.  Included after any_type.h. */
 #ifndef WF_CPU_LOOPS_UNITS_H
 #define WF_CPU_LOOPS_UNITS_H
 

@@ -45,15 +45,23 @@ INLINE vsword max_unsigned(vsword a, vsword b) {
     }
 }
 
-/* Where max_signed and min_signed would take three instructions: of 64 bits the halves by themselves, so that the upper
- * half is the bound's. */
+/* Used because max_signed and min_signed of 64 bits take three instructions: the halves of 64 bits are bounded separately, so
+ * the upper half is that of the bound. */
 #define HAS_BOUNDS
 INLINE vsword upper_bound(vsword a, vsword b) {
-    return (vsword)(sizeof(sword) == 2 ? _mm256_max_epu16((__m256i)a, (__m256i)b) : _mm256_max_epu32((__m256i)a, (__m256i)b));
+    switch (sizeof(sword)) {
+    case 1: return (vsword)_mm256_max_epu8((__m256i)a, (__m256i)b);
+    case 2: return (vsword)_mm256_max_epu16((__m256i)a, (__m256i)b);
+    default: return (vsword)_mm256_max_epu32((__m256i)a, (__m256i)b);
+    }
 }
 
 INLINE vsword lower_bound(vsword a, vsword b) {
-    return (vsword)(sizeof(sword) == 2 ? _mm256_min_epu16((__m256i)a, (__m256i)b) : _mm256_min_epu32((__m256i)a, (__m256i)b));
+    switch (sizeof(sword)) {
+    case 1: return (vsword)_mm256_min_epu8((__m256i)a, (__m256i)b);
+    case 2: return (vsword)_mm256_min_epu16((__m256i)a, (__m256i)b);
+    default: return (vsword)_mm256_min_epu32((__m256i)a, (__m256i)b);
+    }
 }
 
 #define HAS_LANE_BITS

@@ -70,28 +70,28 @@ INLINE vf64 add_where_negative(vf64 sum, vf64 term, vf64 x) {
 }
 
 /* Masks of the lanes in which a is above, or equal to, b; and b in the lanes of a mask, a in others. */
-INLINE uint32_t lanes_above(vsword a, vsword b) {
+INLINE uint64_t lanes_above(vsword a, vsword b) {
     switch (sizeof(sword)) {
-    case 1: return 0; /* no float has 8 bits */
+    case 1: return _mm512_cmpgt_epi8_mask((__m512i)a, (__m512i)b);
     case 2: return _mm512_cmpgt_epi16_mask((__m512i)a, (__m512i)b);
     case 4: return _mm512_cmpgt_epi32_mask((__m512i)a, (__m512i)b);
     default: return _mm512_cmpgt_epi64_mask((__m512i)a, (__m512i)b);
     }
 }
 
-INLINE uint32_t lanes_equal(vsword a, vsword b) {
+INLINE uint64_t lanes_equal(vsword a, vsword b) {
     switch (sizeof(sword)) {
-    case 1: return 0;
+    case 1: return _mm512_cmpeq_epi8_mask((__m512i)a, (__m512i)b);
     case 2: return _mm512_cmpeq_epi16_mask((__m512i)a, (__m512i)b);
     case 4: return _mm512_cmpeq_epi32_mask((__m512i)a, (__m512i)b);
     default: return _mm512_cmpeq_epi64_mask((__m512i)a, (__m512i)b);
     }
 }
 
-INLINE vsword replaced(vsword a, uint32_t mask, vsword b) {
+INLINE vsword replaced(vsword a, uint64_t mask, vsword b) {
     switch (sizeof(sword)) {
-    case 1: return a;
-    case 2: return (vsword)_mm512_mask_blend_epi16(mask, (__m512i)a, (__m512i)b);
+    case 1: return (vsword)_mm512_mask_blend_epi8(mask, (__m512i)a, (__m512i)b);
+    case 2: return (vsword)_mm512_mask_blend_epi16((__mmask32)mask, (__m512i)a, (__m512i)b);
     case 4: return (vsword)_mm512_mask_blend_epi32((__mmask16)mask, (__m512i)a, (__m512i)b);
     default: return (vsword)_mm512_mask_blend_epi64((__mmask8)mask, (__m512i)a, (__m512i)b);
     }
@@ -101,7 +101,7 @@ INLINE vsword replaced(vsword a, uint32_t mask, vsword b) {
 #define HAS_CLEAN_LANES
 INLINE vsword clean_lanes(vsword x, sword infinity, vsword *nans, vsword *positive, vsword *negative) {
     vsword magnitude = x & (sword)((uword)-1 >> 1), limit = (vsword){0} + infinity;
-    uint32_t nan = lanes_above(magnitude, limit), infinite = lanes_equal(magnitude, limit);
+    uint64_t nan = lanes_above(magnitude, limit), infinite = lanes_equal(magnitude, limit);
     *nans = replaced(*nans, nan, *nans - 1);
     *positive = replaced(*positive, infinite, *positive | ~x);
     *negative = replaced(*negative, infinite, *negative | x);

@@ -36,6 +36,7 @@ INLINE vsword min_signed(vsword a, vsword b) {
 #define UNSIGNED_FLIP ((uword)(sizeof(uword) == 8 ? TOP_BIT : 0))
 INLINE vsword max_unsigned(vsword a, vsword b) {
     switch (sizeof(uword)) {
+    case 1: return (vsword)vmaxq_u8((uint8x16_t)a, (uint8x16_t)b);
     case 2: return (vsword)vmaxq_u16((uint16x8_t)a, (uint16x8_t)b);
     case 4: return (vsword)vmaxq_u32((uint32x4_t)a, (uint32x4_t)b);
     default: return max_signed(a, b);

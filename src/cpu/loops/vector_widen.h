@@ -16,7 +16,7 @@ INLINE vf64 widen_bf16(const unsigned char *x) {
 }
 
 /* Shifted to where an f32 has its fields, the bits of an f16 mean its value times 2^-112, subnormals included;
- * infinities and NaNs come to 2^16 and more, and stay what they are. */
+ * infinities and NaNs would be 2^16 and more, and stay what they are. */
 INLINE vf64 widen_f16(const unsigned char *x) {
     vu16 half;
     memcpy(&half, x, sizeof half);
