@@ -1,6 +1,7 @@
 /* The driver's memory, copies and fills. */
 #include "arrays.h"
 #include "driver.h"
+#include "virtual.h"
 
 #include <string.h>
 
@@ -150,8 +151,9 @@ DRIVER cuMemPoolSetAccess(cudaMemPool_t pool, const void *access, size_t count) 
 /* ---- questions ----------------------------------------------------------------------------------- */
 
 static cudaError_t get_range(CUdeviceptr *base, size_t *nbytes, CUdeviceptr address) {
-    const struct buffer *buffer = buffer_find(address);
-    if (!buffer) return cudaErrorInvalidValue;
+    struct buffer found;
+    const struct buffer *const buffer = &found;
+    if (!buffer_look(address, &found)) return cudaErrorInvalidValue;
     if (base) *base = buffer->address;
     if (nbytes) *nbytes = buffer->nbytes;
     return cudaSuccess;
@@ -183,8 +185,9 @@ static cudaError_t answer(void *to, const void *value, size_t nbytes) {
 }
 
 static cudaError_t ask_pointer(void *value, int attribute, CUdeviceptr address) {
-    const struct buffer *buffer = buffer_find(address);
-    if (!buffer) return cudaErrorInvalidValue;
+    struct buffer found;
+    const struct buffer *const buffer = &found;
+    if (!buffer_look(address, &found)) return cudaErrorInvalidValue;
     const uint64_t offset = address - buffer->address, device_address = buffer->device_address + offset;
     const unsigned type = buffer->kind <= BUFFER_MANAGED ? 2 : 1, yes = 1, no = 0;
     CUcontext context = driver_context_on(buffer->device);

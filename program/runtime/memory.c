@@ -1,5 +1,6 @@
 /* Memory of every kind, and which buffer an address lies in. */
 #include "graphs.h"
+#include "virtual.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,24 @@ cudaError_t memory_allocate_at(uint64_t address, size_t nbytes) {
     return cudaSuccess;
 }
 
+cudaError_t memory_reserve_pages(uint64_t *address, size_t nbytes) {
+    struct buffer buffer = {.nbytes = nbytes, .kind = BUFFER_RESERVED, .device = runtime_thread.device};
+    cudaError_t error = runtime_error_of(simt_machine_reserve_pages(runtime.machine, nbytes, &buffer.address));
+    if (error) return error;
+    buffer.device_address = *address = buffer.address;
+    error = buffer_add(&buffer);
+    if (error) simt_machine_free(runtime.machine, buffer.address);
+    return error;
+}
+
+cudaError_t memory_unreserve(uint64_t address, size_t nbytes) {
+    struct buffer *buffer = find(address);
+    if (!buffer || buffer->kind != BUFFER_RESERVED || buffer->address != address || buffer->nbytes != nbytes)
+        return cudaErrorInvalidValue;
+    release(buffer);
+    return cudaSuccess;
+}
+
 API cudaMalloc(void **pointer, size_t nbytes) { return CALL(allocate(pointer, nbytes, BUFFER_DEVICE)); }
 
 /* In a captured stream memory is the graph's. */
@@ -204,7 +223,7 @@ void memory_clear(void) {
     host_wait_all();
     for (size_t i = buffer_count; i-- > 0;)
         if (buffers[i].device == runtime_thread.device && buffers[i].kind != BUFFER_VARIABLE &&
-            buffers[i].kind != BUFFER_MANAGED)
+            buffers[i].kind != BUFFER_RESERVED && buffers[i].kind != BUFFER_MANAGED)
             release(&buffers[i]);
 }
 
@@ -214,6 +233,7 @@ void memory_count_leaks(void) {
         runtime.record->leaks++;
         runtime.record->leaked_nbytes += buffers[i].nbytes;
     }
+    virtual_count_leaks();
 }
 
 /* ---- memory of the host's ------------------------------------------------------------------------ */
@@ -268,7 +288,8 @@ API cudaHostGetFlags(unsigned *flags, void *host) { return CALL(get_flags(flags,
 /* ---- questions and hints ------------------------------------------------------------------------- */
 
 static cudaError_t get_attributes(struct cudaPointerAttributes *attributes, const void *pointer) {
-    const struct buffer *buffer = find((uintptr_t)pointer);
+    struct buffer found;
+    const struct buffer *buffer = buffer_look((uintptr_t)pointer, &found) ? &found : NULL;
     void *given = (void *)(uintptr_t)pointer;
     *attributes = (struct cudaPointerAttributes){.device = buffer ? buffer->device : -2};
     if (!buffer) {

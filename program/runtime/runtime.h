@@ -108,7 +108,7 @@ const simt_module *module_parsed(const struct module *module);
 struct CUkern_st *module_kernel(struct module *module, const char *name, cudaError_t *error);
 
 /* memory.c */
-enum buffer_kind { BUFFER_DEVICE, BUFFER_VARIABLE, BUFFER_MANAGED, BUFFER_PINNED, BUFFER_REGISTERED };
+enum buffer_kind { BUFFER_DEVICE, BUFFER_RESERVED /* virtual.c */, BUFFER_VARIABLE, BUFFER_MANAGED, BUFFER_PINNED, BUFFER_REGISTERED };
 
 struct buffer {
     uint64_t address; /* the host's, of the last three */
@@ -132,6 +132,8 @@ cudaError_t memory_allocate_rows(void **pointer, size_t *pitch, size_t width, si
 cudaError_t memory_free(void *pointer);
 cudaError_t memory_reserve(void **pointer, size_t nbytes); /* an address for memory that a graph allocates */
 cudaError_t memory_allocate_at(uint64_t address, size_t nbytes); /* there */
+cudaError_t memory_reserve_pages(uint64_t *address, size_t nbytes); /* for memory that is mapped: a buffer */
+cudaError_t memory_unreserve(uint64_t address, size_t nbytes);
 void memory_clear(void);       /* cudaDeviceReset */
 void memory_count_leaks(void); /* into the record */
 
