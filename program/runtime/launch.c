@@ -1,4 +1,5 @@
 /* Launches of kernels, and what programs ask about kernels before. */
+#include "family.h"
 #include "graphs.h"
 
 #include <stdio.h>
@@ -115,6 +116,7 @@ struct child {
     struct child *next;
     struct operation *launch; /* NULL: a copy */
     uint64_t to, from, nbytes;
+    struct kin kin;
 };
 
 struct tree {
@@ -122,7 +124,8 @@ struct tree {
     struct child *asked[2]; /* by the running kernel, the last one first; and what comes after all else */
     size_t count;
     uint64_t spent; /* instructions */
-    const struct CUkern_st *kernel; /* that is running */
+    const struct CUkern_st *kernel; /* that is running, */
+    struct kin kin;                 /* and who has launched it */
 };
 
 static cudaError_t keep(const struct request *request, const struct CUkern_st *kernel, struct operation **made);
@@ -151,7 +154,9 @@ static bool take_child(void *context, const simt_child *asked) {
         free(child);
         return false;
     }
-    struct child **last = &tree->asked[asked->stream == TAIL];
+    const bool is_tail = asked->stream == TAIL;
+    struct child **last = &tree->asked[is_tail];
+    child->kin = family_launch(is_tail);
     child->next = *last;
     *last = child;
     tree->count++;
@@ -196,9 +201,11 @@ static cudaError_t execute_one(const struct request *request, const struct CUker
     if (settings->tells_slow) simt_machine_set_notice(runtime.machine, say_slow, (void *)&launch);
     simt_machine_set_launch(runtime.machine, take_child, tree);
     watch_begin(kernel->name);
+    family_begin(tree->kin, kernel->name);
     simt_error error = simt_machine_launch(runtime.machine, &launch, &report, &message);
     watch_end();
     watch_note(&launch, report, observers != NULL, number);
+    family_end();
     const uint64_t instructions = (uint64_t)simt_report_counter_value(report, "instructions", 0);
     tree->spent += instructions + CHILD_COST;
     runtime_pass(instructions);
@@ -228,8 +235,13 @@ static cudaError_t execute_kept(const struct kept_launch *kept, struct tree *tre
 }
 
 static cudaError_t execute_child(const struct child *child, struct tree *tree) {
+    tree->kin = child->kin;
     if (child->launch) return execute_kept((const struct kept_launch *)child->launch, tree);
-    return copy((void *)(uintptr_t)child->to, (const void *)(uintptr_t)child->from, child->nbytes, cudaMemcpyDeviceToDevice);
+    family_begin(child->kin, "a copy");
+    cudaError_t error =
+        copy((void *)(uintptr_t)child->to, (const void *)(uintptr_t)child->from, child->nbytes, cudaMemcpyDeviceToDevice);
+    family_end();
+    return error;
 }
 
 /* What is left of a launch whose kernel has run: `error`, if that is one, ends it. */
@@ -239,6 +251,7 @@ static cudaError_t execute_rest(struct tree *tree, cudaError_t error) {
         tree->first = child->next;
         tree->count--;
         if (!error && !device_current()->sticky) error = execute_child(child, tree);
+        family_let_go(child->kin);
         free(child->launch);
         free(child);
     }

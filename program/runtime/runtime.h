@@ -180,6 +180,19 @@ void order_wait_device(int device);
 /* From now on there may be operations that others do not wait for: what they touch is noted. */
 void order_watch(void);
 extern const struct simt_observer order_observer; /* notes what kernels touch */
+/* What is touched is noted there, too, from now on; NULL: no more.  For family.c. */
+enum order_place { ORDER_WHOLE, ORDER_AFTER, ORDER_PLACES };
+void order_note_in(enum order_place place, struct touched *touched);
+/* One of two that race, with the places of the kernel that has begun last. */
+struct order_party {
+    const char *name;
+    const struct simt_place *places; /* of its kernel's instructions */
+    uint32_t place_count;
+};
+struct order_party order_party(const char *name);
+/* `why` nothing orders the two. */
+void order_tell(const struct order_party *first, const struct order_party *second, const struct touched_meeting *meeting,
+                const char *why);
 
 /* streams.c */
 bool stream_is_known(cudaStream_t stream);
