@@ -361,6 +361,37 @@ DRIVER cuGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node
     return DRIVE(error ? error : cudaGraphExecMemcpyNodeSetParams(exec, node, &params));
 }
 
+static struct end end_told(const struct cudaPos *position, const struct cudaPitchedPtr *memory) {
+    struct end end = {.x = position->x, .y = position->y, .z = position->z};
+    const struct buffer *buffer = buffer_find((uintptr_t)memory->ptr);
+    end.type = buffer && buffer->kind <= BUFFER_MANAGED ? TYPE_DEVICE : TYPE_HOST;
+    if (end.type == TYPE_DEVICE) end.device = (uintptr_t)memory->ptr;
+    else end.host = memory->ptr;
+    end.pitch = memory->pitch;
+    end.height = memory->ysize;
+    return end;
+}
+
+/* An array's memory is told in its place, in bytes. */
+static cudaError_t tell_planes(cudaGraphNode_t node, struct planes *planes) {
+    struct cudaMemcpy3DParms params;
+    cudaError_t error = planes ? cudaGraphMemcpyNodeGetParams(node, &params) : cudaErrorInvalidValue;
+    if (error) return error;
+    runtime_enter();
+    params = array_resolve(&params);
+    *planes = (struct planes){.from = end_told(&params.srcPos, &params.srcPtr),
+                              .to = end_told(&params.dstPos, &params.dstPtr),
+                              .width = params.extent.width,
+                              .height = params.extent.height,
+                              .depth = params.extent.depth};
+    runtime_leave();
+    return cudaSuccess;
+}
+
+DRIVER cuGraphMemcpyNodeGetParams(cudaGraphNode_t node, struct planes *planes) {
+    return DRIVE(tell_planes(node, planes));
+}
+
 /* CUDA_MEMCPY2D and CUDA_MEMCPY3D. */
 struct end_2d {
     size_t x, y;

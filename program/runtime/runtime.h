@@ -96,6 +96,7 @@ struct CUkern_st {
     const simt_module *parsed; /* NULL before the first use */
     size_t index;              /* in it */
     int dynamic_shared_max[SIMT_DEVICES], ptx_version;
+    bool allows_large_clusters; /* of more than 8 blocks */
 };
 
 /* *error says why there is none: NULL. */
