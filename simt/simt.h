@@ -127,6 +127,10 @@ simt_error simt_machine_allocate(simt_machine *machine, size_t nbytes, uint64_t 
 simt_error simt_machine_write(simt_machine *machine, uint64_t address, const void *bytes, size_t nbytes);
 simt_error simt_machine_read(const simt_machine *machine, uint64_t address, void *bytes, size_t nbytes);
 
+/* Devices whose kernels may access an allocation, given its first address, besides its own device and those that have that
+ * one for a peer: a bit for each. */
+simt_error simt_machine_share(simt_machine *machine, uint64_t address, uint32_t devices);
+
 /* Reserves an address for memory that is repeatedly allocated there later and freed in between; until the first
  * allocation it counts as freed.  After each allocation it counts as uninitialised. */
 simt_error simt_machine_reserve(simt_machine *machine, size_t nbytes, uint64_t *address);

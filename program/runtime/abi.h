@@ -132,6 +132,11 @@ struct cudaMemLocation {
     int type, id;
 };
 
+struct cudaMemAccessDesc {
+    struct cudaMemLocation location;
+    int flags;
+};
+
 struct cudaMemPoolProps {
     int allocType, handleTypes;
     struct cudaMemLocation location;

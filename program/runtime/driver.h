@@ -81,6 +81,8 @@ API cudaMemPoolDestroy(cudaMemPool_t pool);
 API cudaMemPoolTrimTo(cudaMemPool_t pool, size_t nbytes);
 API cudaMemPoolSetAttribute(cudaMemPool_t pool, int attribute, void *value);
 API cudaMemPoolGetAttribute(cudaMemPool_t pool, int attribute, void *value);
+API cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *access, size_t count);
+API cudaMemPoolGetAccess(int *flags, cudaMemPool_t pool, struct cudaMemLocation *location);
 API cudaMemcpy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind);
 API cudaMemcpyAsync(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind, cudaStream_t stream);
 API cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,

@@ -141,11 +141,12 @@ DRIVER cuMemPoolGetAttribute(cudaMemPool_t pool, int attribute, void *value) {
     return DRIVE_BARE(cudaMemPoolGetAttribute(pool, attribute, value));
 }
 
-/* A device has access to what is its own; of several, those that are peers. */
-DRIVER cuMemPoolSetAccess(cudaMemPool_t pool, const void *access, size_t count) {
-    (void)access, (void)count;
-    if (runtime.device_count > 1) return runtime_absent("cuMemPoolSetAccess");
-    return DRIVE_BARE(pool ? cudaSuccess : cudaErrorInvalidValue);
+DRIVER cuMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *access, size_t count) {
+    return DRIVE_BARE(cudaMemPoolSetAccess(pool, access, count));
+}
+
+DRIVER cuMemPoolGetAccess(int *flags, cudaMemPool_t pool, struct cudaMemLocation *location) {
+    return DRIVE_BARE(cudaMemPoolGetAccess(flags, pool, location));
 }
 
 /* ---- questions ----------------------------------------------------------------------------------- */

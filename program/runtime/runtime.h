@@ -118,6 +118,7 @@ struct buffer {
     enum buffer_kind kind;
     int device; /* whose it is; of memory that the host uses, where it was allocated */
     bool is_of_graph; /* allocated by a node of a graph */
+    cudaMemPool_t pool; /* that it was allocated from; NULL: none */
     uint32_t *touched; /* of managed memory: a bit for each 4 bytes that a kernel may be writing; NULL: not known */
 };
 

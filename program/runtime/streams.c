@@ -213,14 +213,15 @@ static cudaError_t copy_attributes(cudaStream_t to, cudaStream_t from) {
 API cudaStreamSetAttribute(cudaStream_t stream, int id, const union cudaLaunchAttributeValue *value) {
     return CALL(set_attribute(stream, id, value));
 }
-ALSO(cudaStreamSetAttribute, _ptsz)
 
 API cudaStreamGetAttribute(cudaStream_t stream, int id, union cudaLaunchAttributeValue *value) {
     return CALL(get_attribute(stream, id, value));
 }
-ALSO(cudaStreamGetAttribute, _ptsz)
 
 API cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) { return CALL(copy_attributes(to, from)); }
+
+ALSO(cudaStreamSetAttribute, _ptsz)
+ALSO(cudaStreamGetAttribute, _ptsz)
 ALSO(cudaStreamCopyAttributes, _ptsz)
 
 static cudaError_t set_number(int *result, int number) {

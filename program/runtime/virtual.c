@@ -20,12 +20,6 @@ struct properties {
     unsigned char reserved[4];
 };
 
-/* CUmemAccessDesc */
-struct access {
-    struct cudaMemLocation location;
-    int flags;
-};
-
 /* Memory, which is there until it is neither held by a handle nor mapped. */
 struct memory {
     struct memory *next;
@@ -170,7 +164,7 @@ static cudaError_t unmap(uint64_t address, size_t nbytes) {
 
 /* ---- access -------------------------------------------------------------------------------------- */
 
-static cudaError_t check_access(const struct access *access, size_t count) {
+static cudaError_t check_access(const struct cudaMemAccessDesc *access, size_t count) {
     if (!access || !count) return cudaErrorInvalidValue;
     for (size_t i = 0; i < count; i++) {
         if (access[i].flags && access[i].flags != ACCESS_READ && access[i].flags != ACCESS_READ_WRITE)
@@ -184,7 +178,7 @@ static cudaError_t check_access(const struct access *access, size_t count) {
 static void set_bit(uint32_t *set, uint32_t bit, bool is_in) { *set = is_in ? *set | bit : *set & ~bit; }
 
 /* Devices that are not named have what they had. */
-static cudaError_t set_access(uint64_t address, size_t nbytes, const struct access *access, size_t count) {
+static cudaError_t set_access(uint64_t address, size_t nbytes, const struct cudaMemAccessDesc *access, size_t count) {
     cudaError_t error = check_access(access, count);
     if (error || !are_whole(address, nbytes)) return error ? error : cudaErrorInvalidValue;
     for (struct mapping *mapping = mappings; mapping && !error; mapping = mapping->next) {
@@ -244,7 +238,7 @@ DRIVER cuMemMap(CUdeviceptr address, size_t nbytes, size_t offset, handle given,
 
 DRIVER cuMemUnmap(CUdeviceptr address, size_t nbytes) { return DRIVE_BARE(CALL_WAIT(unmap(address, nbytes))); }
 
-DRIVER cuMemSetAccess(CUdeviceptr address, size_t nbytes, const struct access *access, size_t count) {
+DRIVER cuMemSetAccess(CUdeviceptr address, size_t nbytes, const struct cudaMemAccessDesc *access, size_t count) {
     return DRIVE_BARE(CALL(set_access(address, nbytes, access, count)));
 }
 

@@ -69,7 +69,7 @@ static void fault(struct warp *warp, struct path *path, const struct request *re
         simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
                             "%s %u bytes of global memory at 0x%llx, which is device %d's: device %u has no access to "
                             "it (cudaDeviceEnablePeerAccess)", verb, request->nbytes, address,
-                            __builtin_ctz(allocation->devices), memory->device);
+                            __builtin_ctz(allocation->owner), memory->device);
     else if (allocation && allocation->refusal && (!allocation->nbytes || request->kind != SIMT_LOAD))
         simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address, "%s %u bytes of global memory at 0x%llx, %s", verb,
                             request->nbytes, address, allocation->refusal);

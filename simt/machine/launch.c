@@ -97,6 +97,14 @@ simt_error simt_machine_free(simt_machine *machine, uint64_t address) {
     return SIMT_OK;
 }
 
+simt_error simt_machine_share(simt_machine *machine, uint64_t address, uint32_t devices) {
+    struct allocation *allocation = simt_memory_slot(&machine->memory, address);
+    if (!allocation || allocation->is_freed || allocation->address != address || allocation->backing != BACKING_OWN)
+        return SIMT_ERROR_ARGUMENT;
+    allocation->devices = allocation->owner | devices;
+    return SIMT_OK;
+}
+
 static struct allocation *find_range(const simt_machine *machine, uint64_t address, size_t nbytes) {
     struct allocation *allocation = simt_memory_find(&machine->memory, address);
     bool is_within = allocation && nbytes <= allocation->nbytes &&

@@ -33,7 +33,7 @@ static struct allocation *prepare(struct memory *memory, uint64_t nbytes, enum b
     allocation->nbytes = nbytes;
     allocation->address = next_address(memory);
     allocation->backing = backing;
-    allocation->devices = backing == BACKING_OWN ? UINT32_C(1) << memory->device : SIMT_ALL_DEVICES;
+    allocation->devices = allocation->owner = backing == BACKING_OWN ? UINT32_C(1) << memory->device : SIMT_ALL_DEVICES;
     return allocation;
 }
 

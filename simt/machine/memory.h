@@ -26,7 +26,8 @@ struct allocation {
     const char *refusal; /* why it cannot be accessed, or not be stored to; NULL: it can */
     struct page_table *table; /* of reserved addresses; NULL: it is memory itself */
     bool is_heap; /* a kernel's malloc made it, and only such ones are freed by kernels */
-    uint32_t devices; /* whose it is: a bit for each */
+    uint32_t devices; /* whose it is, or who may use it as if it were: a bit for each */
+    uint32_t owner;   /* the former alone */
 };
 
 struct memory {
