@@ -127,13 +127,30 @@ simt_error simt_machine_allocate(simt_machine *machine, size_t nbytes, uint64_t 
 simt_error simt_machine_write(simt_machine *machine, uint64_t address, const void *bytes, size_t nbytes);
 simt_error simt_machine_read(const simt_machine *machine, uint64_t address, void *bytes, size_t nbytes);
 
+/* Devices whose kernels may access an allocation, given its first address, besides its own device and those that have that
+ * one for a peer: a bit for each. */
+simt_error simt_machine_share(simt_machine *machine, uint64_t address, uint32_t devices);
+
 /* Reserves an address for memory that is repeatedly allocated there later and freed in between; until the first
  * allocation it counts as freed.  After each allocation it counts as uninitialised. */
 simt_error simt_machine_reserve(simt_machine *machine, size_t nbytes, uint64_t *address);
 simt_error simt_machine_allocate_at(simt_machine *machine, uint64_t address);
 
-/* The same for memory that host code may use at the same address, *pointer.  Since the host may write it unseen,
- * all of it counts as written. */
+/* Reserves addresses for memory that is mapped there later, in whole pages, and may be mapped in several places.  What
+ * devices may do there is set afterwards for each (a bit for each device): nothing at first.  Every other access is a
+ * finding.  Memory lasts until it is destroyed and nowhere mapped; simt_machine_free also unmaps what is mapped there. */
+enum { SIMT_PAGE_NBYTES = 1 << 21 };
+typedef struct simt_pages simt_pages;
+simt_error simt_pages_create(size_t nbytes, simt_pages **pages);
+void simt_pages_destroy(simt_pages *pages); /* NULL: nothing */
+simt_error simt_machine_reserve_pages(simt_machine *machine, size_t nbytes, uint64_t *address);
+simt_error simt_machine_map_pages(simt_machine *machine, uint64_t address, size_t nbytes, const simt_pages *pages);
+simt_error simt_machine_unmap_pages(simt_machine *machine, uint64_t address, size_t nbytes);
+simt_error simt_machine_protect_pages(simt_machine *machine, uint64_t address, size_t nbytes, uint32_t readers,
+                                      uint32_t writers);
+
+/* Like simt_machine_allocate, for memory that host code may use at the same address, *pointer.  Since the host may
+ * write it unseen, all of it counts as written. */
 simt_error simt_machine_allocate_shared(simt_machine *machine, size_t nbytes, void **pointer);
 
 /* Maps memory of the caller as global memory, at a device address of its own.  It counts as written.  The caller

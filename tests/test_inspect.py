@@ -350,6 +350,34 @@ ret;"""))
     assert read_npy(out)[2] == content
 
 
+LEGACY = """
+ld.param.u64 %rd2, [legacy_param_0];
+mov.f32 %f1, 0f3F800001;
+mov.f32 %f2, 0f00400000;
+mad.f32 %f3, %f1, %f1, 0fBF800002;
+add.f32 %f4, %f2, %f2;
+div.f32 %f5, 0f40C00000, 0f40000000;
+setp.eq.f32 %p1, %f2, 0f00000000;
+selp.f32 %f6, 0f3F800000, 0f00000000, %p1;
+st.global.v4.f32 [%rd2], {%f3, %f4, %f5, %f6};
+ret;"""
+
+
+def test_floats_of_the_first_gpus(write, tmp_path):
+    """PTX for sm_1x: mad.f32 is fused, subnormal values are flushed though nothing says so, div.f32 approximates."""
+    path = write("legacy.ptx", ".version 1.4\n.target sm_10\n" + kernel("legacy", parameters("legacy", "u64"), LEGACY))
+    out = tmp_path / "out.npy"
+    inspected(path, "--block", "1", "--arg", "f32[4]=none", "--out", f"0={out}")
+    assert struct.unpack("<4f", read_npy(out)[2]) == (2.0 ** -46, 0, 3, 1)
+
+
+def test_floats_of_the_first_gpus_are_unknown_to_later_ones(write):
+    """From sm_20 on, mad.f32 needs a rounding."""
+    path = write("later.ptx", HEAD.replace("75", "20") + kernel("legacy", parameters("legacy", "u64"), LEGACY))
+    finding, = inspected(path, "--block", "1", "--arg", "f32[4]=none", status=3)["findings"]
+    assert finding["kind"] == "unsupported" and "'mad.f32'" in finding["message"]
+
+
 def test_not_a_number(write, tmp_path):
     path = write("scalar.ptx", HEAD + kernel("scalar", parameters("scalar", "u64", "b16"), """
 ld.param.u64 %rd2, [scalar_param_0];

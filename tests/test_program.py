@@ -210,6 +210,14 @@ def test_copies_and_accesses_between_devices(ran):
     assert (report["findings"], report["leaks"]) == ([], 0)
 
 
+def test_pools_count_and_open_what_is_theirs(ran):
+    """The program checks the counts; after its access was taken away, the second device's kernel has a finding."""
+    _, output, report, _ = ran("pools", "--gpus", "2", status=3)
+    finding, = (each for each in report["findings"] if each["kind"] != "leak")
+    assert (output, finding["launch"]) == ("cudaErrorIllegalAddress\n", 3)
+    assert re.match(r"loads 4 bytes of global memory at 0x\w+, which is device 0's: device 1 has no access", finding["message"])
+
+
 def test_kernel_that_may_not_access_another_devices_memory(ran):
     _, output, report, _ = ran("foreign", "--gpus", "2", status=3)
     finding, = report["findings"]

@@ -36,11 +36,12 @@ def report_of(tmp_path, *words, status):
 def test_driver(driver_program, tmp_path):
     """The program checks its results.  What is refused is told by name."""
     done, report = report_of(tmp_path, driver_program, status=0)
-    assert [(kernel["kernel"], kernel["launches"]) for kernel in report["kernels"]] == [("add", 12), ("rank", 1)]
+    assert [(kernel["kernel"], kernel["launches"]) for kernel in report["kernels"]] == [("add", 13), ("rank", 1)]
     assert (report["findings"], report["leaks"]) == ([], 0)
     for said in ("it is machine code (a cubin): load the PTX", "found 'nonsense'", "cuGraphDebugDotPrint is not supported",
                  "cuTexRefCreate is not supported by the simulator: textures and surfaces are objects (cuTexObjectCreate)",
-                 "linking of more than one text of PTX is not supported"):
+                 "linking of more than one text of PTX is not supported",
+                 "cuMemCreate of memory for other processes is not supported"):
         assert said in done.stderr
 
 
@@ -72,7 +73,21 @@ def test_runtime_begins_for_the_driver_too(compiling, tmp_path):
 def test_wrong_kernel_breaks_the_context(driver_program, tmp_path):
     report = report_of(tmp_path, driver_program, "wrong", status=3)[1]
     finding, = report["findings"]
-    assert (finding["kind"], finding["thread"], finding["launch"], report["status"]) == ("bounds", [63, 0, 0], 14, 0)
+    assert (finding["kind"], finding["thread"], finding["launch"], report["status"]) == ("bounds", [63, 0, 0], 15, 0)
+
+
+@pytest.mark.parametrize("how, said", [
+    ("unmapped", "loads 4 bytes of global memory at 0x{:x}, where no memory is mapped (cuMemMap)"),
+    ("denied", "loads 4 bytes of global memory at 0x{:x}, to which the device has no access (cuMemSetAccess)"),
+    ("read-only", "stores 4 bytes of global memory at 0x{:x}, which the device may only read (cuMemSetAccess)"),
+    ("freed", "loads 4 bytes of global memory at 0x{:x}: byte 0 of an allocation of 4194304 that was freed"),
+])
+def test_wrong_pages(driver_program, tmp_path, how, said):
+    """What is still mapped, or has a handle, at the end is a leak."""
+    report = report_of(tmp_path, driver_program, "page", how, status=3)[1]
+    finding, = [each for each in report["findings"] if each["kind"] != "leak"]
+    assert (finding["kind"], finding["message"]) == ("bounds", said.format(finding["address"]) + " (argument 0)")
+    assert report["leaks"] == 1
 
 
 @pytest.mark.parametrize("threads, status, printed", [(32, 0, f"{1.5 * sum(range(32))}\n"), (33, 3, "")])

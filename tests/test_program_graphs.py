@@ -26,6 +26,9 @@ def test_memory_and_conditions(program):
         "captured 5",
         "capturing 1 1 1 loop 14 loop 14 ",
         "4 8 10 20 cudaErrorInvalidValue",
+        "told 1 1 1 1 1 1 1 1 4",
+        "attributes 1 cudaErrorInvalidClusterSize 1 1 1 1 1 801",
+        "clusters 1056 352 264 132 8 16 cudaErrorInvalidClusterSize cudaErrorInvalidConfiguration 1",
     ]
 
 

@@ -29,7 +29,28 @@ def test_launches(program, tmp_path, schedule):
     assert report["findings"] == []
     launches = {kernel["kernel"]: kernel["launches"] for kernel in report["kernels"]}
     assert launches == {"branch": 127 + 2 * 7, "launch_pass": 1, "pass": 1, "launch_chain": 1, "add": 4, "launch_wrong": 1,
-                        "allocate_it": 1, "free_it": 1}
+                        "allocate_it": 1, "free_it": 1, "store_before": 1, "load_it": 2, "count_it": 1}
+
+
+@pytest.mark.parametrize("schedule", ["lockstep", "random:5"])
+def test_kernels_race_with_what_they_launch(program, tmp_path, schedule):
+    """Whatever they do after the launch; the child's line, the other one, and what is said."""
+    lines = (SOURCES / "launching.cu").read_text().splitlines()
+    at = {line.split("// ")[1]: number for number, line in enumerate(lines, 1) if "// " in line}
+    report = report_of(tmp_path, "--schedule", schedule, program, "races")[1]
+    found = {(each["kernel"], each["line"], (each["other"] or {}).get("line"), each["message"].split(" 0x")[0],
+              each["message"].split(", ")[1].split(":")[0]) for each in report["findings"]}
+    assert {each["kind"] for each in report["findings"]} == {"race"}
+    assert found == {
+        ("load_it", at["loads"], at["after"], "load_it loads", "which store_after may still store to"),
+        ("store_it", at["stores"], at["result"], "store_it stores to", "which load_after may still load"),
+        ("load_it", at["loads"], at["grandchild"], "load_it loads", "which store_after_two may still store to"),
+        ("a copy", at["copied"], None, "a copy loads", "which copy_and_store may still store to"),
+        ("load_it", at["loads"], at["tail"], "load_it loads", "which store_after_tail may still store to"),
+        ("tail_of_a_child", at["before its tail"], at["tail"], "tail_of_a_child stores to",
+         "which store_after_tail may still store to"),
+    }
+    assert all(each["message"].endswith(": a kernel does not wait for what it launches") for each in report["findings"])
 
 
 def test_a_kernel_that_launches_itself_for_ever(program, tmp_path):

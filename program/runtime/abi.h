@@ -132,6 +132,11 @@ struct cudaMemLocation {
     int type, id;
 };
 
+struct cudaMemAccessDesc {
+    struct cudaMemLocation location;
+    int flags;
+};
+
 struct cudaMemPoolProps {
     int allocType, handleTypes;
     struct cudaMemLocation location;
@@ -223,17 +228,25 @@ struct cudaGraphExecUpdateResultInfo {
     cudaGraphNode_t errorNode, errorFromNode;
 };
 
+union cudaLaunchAttributeValue {
+    char pad[64];
+    int cooperative, synchronisation, priority;
+    dim3 cluster;
+};
+
 struct cudaLaunchAttribute {
     int id;
     char pad[4];
-    union {
-        char pad[64];
-        int cooperative;
-        dim3 cluster;
-    } val;
+    union cudaLaunchAttributeValue val;
 };
 
-enum { LAUNCH_ATTRIBUTE_COOPERATIVE = 2, LAUNCH_ATTRIBUTE_CLUSTER = 4 };
+enum {
+    LAUNCH_ATTRIBUTE_WINDOW = 1,
+    LAUNCH_ATTRIBUTE_COOPERATIVE,
+    LAUNCH_ATTRIBUTE_SYNCHRONISATION,
+    LAUNCH_ATTRIBUTE_CLUSTER,
+    LAUNCH_ATTRIBUTE_PRIORITY = 8
+};
 
 typedef struct cudaLaunchConfig {
     dim3 gridDim, blockDim;

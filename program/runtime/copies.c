@@ -207,6 +207,25 @@ cudaError_t planes_make(const struct cudaMemcpy3DParms *params, struct operation
     return operation_keep(&copying.operation, made);
 }
 
+/* Whatever the copy was asked for as. */
+cudaError_t planes_tell(const struct operation *operation, struct cudaMemcpy3DParms *params) {
+    struct rows rows;
+    if (operation->run == run_planes) {
+        *params = ((const struct copying_planes *)operation)->request;
+        return cudaSuccess;
+    }
+    if (operation->run == run_copy) {
+        const struct copying *one = (const struct copying *)operation;
+        rows = (struct rows){one->to, one->from, one->nbytes, one->nbytes, one->nbytes, 1, one->kind};
+    } else rows = ((const struct copying_rows *)operation)->rows;
+    void *from = (void *)(uintptr_t)rows.from;
+    *params = (struct cudaMemcpy3DParms){.srcPtr = {from, rows.from_pitch, rows.width, rows.height},
+                                         .dstPtr = {rows.to, rows.to_pitch, rows.width, rows.height},
+                                         .extent = {rows.width, rows.height, 1},
+                                         .kind = rows.kind};
+    return cudaSuccess;
+}
+
 static cudaError_t copy_planes_in(cudaStream_t stream, const struct cudaMemcpy3DParms *request) {
     const struct copying_planes copying = {{NODE_COPY, sizeof copying, run_planes}, *request};
     return stream_is_known(stream) ? operation_do(&copying.operation, stream) : cudaErrorInvalidResourceHandle;
@@ -390,6 +409,13 @@ cudaError_t fill_make(const struct cudaMemsetParams *params, struct operation **
                                      params->width, params->height}};
     cudaError_t error = check_pattern(&filling.pattern);
     return error ? error : operation_keep(&filling.operation, made);
+}
+
+cudaError_t fill_tell(const struct operation *operation, struct cudaMemsetParams *params) {
+    const struct pattern *pattern = &((const struct filling *)operation)->pattern;
+    *params = (struct cudaMemsetParams){(void *)(uintptr_t)pattern->to, pattern->pitch, pattern->value,
+                                        pattern->width,                 pattern->count, pattern->rows};
+    return cudaSuccess;
 }
 
 /* Fills do not wait for the device, but for the default stream. */

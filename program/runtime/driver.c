@@ -439,6 +439,8 @@ static const struct {
     {"cuGraphAddDependencies", 0, "cuGraphAddDependencies"},
     {"cuGraphRemoveDependencies", 12030, "cuGraphRemoveDependencies_v2"},
     {"cuGraphRemoveDependencies", 0, "cuGraphRemoveDependencies"},
+    {"cuGraphKernelNodeGetParams", 12000, "cuGraphKernelNodeGetParams_v2"},
+    {"cuGraphKernelNodeGetParams", 0, "cuGraphKernelNodeGetParams"},
     {"cuStreamBeginCapture", 10010, "cuStreamBeginCapture_v2"},
     {"cuStreamBeginCapture", 0, "cuStreamBeginCapture"},
 };

@@ -81,6 +81,8 @@ API cudaMemPoolDestroy(cudaMemPool_t pool);
 API cudaMemPoolTrimTo(cudaMemPool_t pool, size_t nbytes);
 API cudaMemPoolSetAttribute(cudaMemPool_t pool, int attribute, void *value);
 API cudaMemPoolGetAttribute(cudaMemPool_t pool, int attribute, void *value);
+API cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *access, size_t count);
+API cudaMemPoolGetAccess(int *flags, cudaMemPool_t pool, struct cudaMemLocation *location);
 API cudaMemcpy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind);
 API cudaMemcpyAsync(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind, cudaStream_t stream);
 API cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
@@ -136,6 +138,7 @@ API cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGr
     API cudaGraphAdd##Kind##Node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,    \
                                  size_t count, const params *given);                                               \
     API cudaGraph##Kind##NodeSetParams(cudaGraphNode_t node, const params *given);                                 \
+    API cudaGraph##Kind##NodeGetParams(cudaGraphNode_t node, params *told);                                        \
     API cudaGraphExec##Kind##NodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, const params *given);
 NODE_OF(Kernel, struct cudaKernelNodeParams)
 NODE_OF(Memset, struct cudaMemsetParams)
@@ -149,6 +152,14 @@ API cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *funct
                                                   size_t dynamic_nbytes);
 API cudaOccupancyAvailableDynamicSMemPerBlock(size_t *nbytes, const void *function, int blocks, int block_threads);
 
+API cudaOccupancyMaxActiveClusters(int *clusters, const void *function, const cudaLaunchConfig_t *config);
+API cudaOccupancyMaxPotentialClusterSize(int *size, const void *function, const cudaLaunchConfig_t *config);
+API cudaStreamSetAttribute(cudaStream_t stream, int id, const union cudaLaunchAttributeValue *value);
+API cudaStreamGetAttribute(cudaStream_t stream, int id, union cudaLaunchAttributeValue *value);
+API cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from);
+API cudaGraphKernelNodeSetAttribute(cudaGraphNode_t node, int id, const union cudaLaunchAttributeValue *value);
+API cudaGraphKernelNodeGetAttribute(cudaGraphNode_t node, int id, union cudaLaunchAttributeValue *value);
+API cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t to, cudaGraphNode_t from);
 API cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
                                   const void *edges, size_t count, int mode);
 API cudaStreamGetCaptureInfo(cudaStream_t stream, int *status, unsigned long long *id, cudaGraph_t *graph,

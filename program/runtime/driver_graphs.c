@@ -121,6 +121,58 @@ DRIVER cuGraphExecKernelNodeSetParams_v2(cudaGraphExec_t exec, cudaGraphNode_t n
 }
 ALSO_UNVERSIONED(cuGraphExecKernelNodeSetParams)
 
+/* The driver's name of a kernel is its handle, whatever the program's is. */
+static cudaError_t tell_kernel(cudaGraphNode_t node, struct kernel_node *kernel) {
+    struct cudaKernelNodeParams params;
+    cudaError_t error = cudaGraphKernelNodeGetParams(node, &params);
+    if (error) return error;
+    runtime_enter();
+    kernel->function = kernel_find(params.func, &error);
+    runtime_leave();
+    kernel->grid = params.gridDim;
+    kernel->block = params.blockDim;
+    kernel->shared_nbytes = params.sharedMemBytes;
+    kernel->arguments = params.kernelParams;
+    kernel->extra = NULL;
+    return error;
+}
+
+static cudaError_t tell_whole_kernel(cudaGraphNode_t node, struct kernel_node *kernel) {
+    struct kernel_node told = {.context = driver_context()};
+    cudaError_t error = kernel ? tell_kernel(node, &told) : cudaErrorInvalidValue;
+    if (!error) *kernel = told;
+    return error;
+}
+
+DRIVER cuGraphKernelNodeGetParams_v2(cudaGraphNode_t node, struct kernel_node *kernel) {
+    return DRIVE(tell_whole_kernel(node, kernel));
+}
+
+/* Before CUDA 12 the last two were not there. */
+DRIVER cuGraphKernelNodeGetParams(cudaGraphNode_t node, struct kernel_node *kernel) {
+    return DRIVE(kernel ? tell_kernel(node, kernel) : cudaErrorInvalidValue);
+}
+
+DRIVER cuGraphMemsetNodeGetParams(cudaGraphNode_t node, struct cudaMemsetParams *params) {
+    return DRIVE(cudaGraphMemsetNodeGetParams(node, params));
+}
+
+DRIVER cuGraphHostNodeGetParams(cudaGraphNode_t node, struct cudaHostNodeParams *params) {
+    return DRIVE(cudaGraphHostNodeGetParams(node, params));
+}
+
+DRIVER cuGraphKernelNodeSetAttribute(cudaGraphNode_t node, int id, const union cudaLaunchAttributeValue *value) {
+    return DRIVE(cudaGraphKernelNodeSetAttribute(node, id, value));
+}
+
+DRIVER cuGraphKernelNodeGetAttribute(cudaGraphNode_t node, int id, union cudaLaunchAttributeValue *value) {
+    return DRIVE(cudaGraphKernelNodeGetAttribute(node, id, value));
+}
+
+DRIVER cuGraphKernelNodeCopyAttributes(cudaGraphNode_t to, cudaGraphNode_t from) {
+    return DRIVE(cudaGraphKernelNodeCopyAttributes(to, from));
+}
+
 DRIVER cuGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
                             const struct cudaMemsetParams *params, CUcontext context) {
     (void)context;

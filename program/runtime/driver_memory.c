@@ -1,6 +1,7 @@
 /* The driver's memory, copies and fills. */
 #include "arrays.h"
 #include "driver.h"
+#include "virtual.h"
 
 #include <string.h>
 
@@ -140,18 +141,20 @@ DRIVER cuMemPoolGetAttribute(cudaMemPool_t pool, int attribute, void *value) {
     return DRIVE_BARE(cudaMemPoolGetAttribute(pool, attribute, value));
 }
 
-/* A device has access to what is its own; of several, those that are peers. */
-DRIVER cuMemPoolSetAccess(cudaMemPool_t pool, const void *access, size_t count) {
-    (void)access, (void)count;
-    if (runtime.device_count > 1) return runtime_absent("cuMemPoolSetAccess");
-    return DRIVE_BARE(pool ? cudaSuccess : cudaErrorInvalidValue);
+DRIVER cuMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *access, size_t count) {
+    return DRIVE_BARE(cudaMemPoolSetAccess(pool, access, count));
+}
+
+DRIVER cuMemPoolGetAccess(int *flags, cudaMemPool_t pool, struct cudaMemLocation *location) {
+    return DRIVE_BARE(cudaMemPoolGetAccess(flags, pool, location));
 }
 
 /* ---- questions ----------------------------------------------------------------------------------- */
 
 static cudaError_t get_range(CUdeviceptr *base, size_t *nbytes, CUdeviceptr address) {
-    const struct buffer *buffer = buffer_find(address);
-    if (!buffer) return cudaErrorInvalidValue;
+    struct buffer found;
+    const struct buffer *const buffer = &found;
+    if (!buffer_look(address, &found)) return cudaErrorInvalidValue;
     if (base) *base = buffer->address;
     if (nbytes) *nbytes = buffer->nbytes;
     return cudaSuccess;
@@ -183,8 +186,9 @@ static cudaError_t answer(void *to, const void *value, size_t nbytes) {
 }
 
 static cudaError_t ask_pointer(void *value, int attribute, CUdeviceptr address) {
-    const struct buffer *buffer = buffer_find(address);
-    if (!buffer) return cudaErrorInvalidValue;
+    struct buffer found;
+    const struct buffer *const buffer = &found;
+    if (!buffer_look(address, &found)) return cudaErrorInvalidValue;
     const uint64_t offset = address - buffer->address, device_address = buffer->device_address + offset;
     const unsigned type = buffer->kind <= BUFFER_MANAGED ? 2 : 1, yes = 1, no = 0;
     CUcontext context = driver_context_on(buffer->device);
@@ -356,6 +360,37 @@ DRIVER cuGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node
     struct cudaMemcpy3DParms params;
     cudaError_t error = params_of(copying, &params);
     return DRIVE(error ? error : cudaGraphExecMemcpyNodeSetParams(exec, node, &params));
+}
+
+static struct end end_told(const struct cudaPos *position, const struct cudaPitchedPtr *memory) {
+    struct end end = {.x = position->x, .y = position->y, .z = position->z};
+    const struct buffer *buffer = buffer_find((uintptr_t)memory->ptr);
+    end.type = buffer && buffer->kind <= BUFFER_MANAGED ? TYPE_DEVICE : TYPE_HOST;
+    if (end.type == TYPE_DEVICE) end.device = (uintptr_t)memory->ptr;
+    else end.host = memory->ptr;
+    end.pitch = memory->pitch;
+    end.height = memory->ysize;
+    return end;
+}
+
+/* An array's memory is told in its place, in bytes. */
+static cudaError_t tell_planes(cudaGraphNode_t node, struct planes *planes) {
+    struct cudaMemcpy3DParms params;
+    cudaError_t error = planes ? cudaGraphMemcpyNodeGetParams(node, &params) : cudaErrorInvalidValue;
+    if (error) return error;
+    runtime_enter();
+    params = array_resolve(&params);
+    *planes = (struct planes){.from = end_told(&params.srcPos, &params.srcPtr),
+                              .to = end_told(&params.dstPos, &params.dstPtr),
+                              .width = params.extent.width,
+                              .height = params.extent.height,
+                              .depth = params.extent.depth};
+    runtime_leave();
+    return cudaSuccess;
+}
+
+DRIVER cuGraphMemcpyNodeGetParams(cudaGraphNode_t node, struct planes *planes) {
+    return DRIVE(tell_planes(node, planes));
 }
 
 /* CUDA_MEMCPY2D and CUDA_MEMCPY3D. */

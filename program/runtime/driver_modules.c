@@ -438,9 +438,30 @@ struct driver_config {
     unsigned attribute_count;
 };
 
+static cudaLaunchConfig_t config_of(const struct driver_config *config) {
+    return (cudaLaunchConfig_t){config->grid,   config->block,      config->shared_nbytes,
+                                config->stream, config->attributes, config->attribute_count};
+}
+
 DRIVER cuLaunchKernelEx(const struct driver_config *config, CUfunction function, void **arguments, void **extra) {
-    return DRIVE(launch(&(cudaLaunchConfig_t){config->grid, config->block, config->shared_nbytes, config->stream,
-                                              config->attributes, config->attribute_count},
-                        function, arguments, extra));
+    const cudaLaunchConfig_t as_runtime = config_of(config);
+    return DRIVE(launch(&as_runtime, function, arguments, extra));
 }
 ALSO(cuLaunchKernelEx, _ptsz)
+
+typedef cudaError_t cluster_question(int *answer, const void *function, const cudaLaunchConfig_t *config);
+
+static cudaError_t ask_clusters(cluster_question *ask, int *answer, CUfunction function,
+                                const struct driver_config *config) {
+    if (!config) return cudaErrorInvalidValue;
+    const cudaLaunchConfig_t as_runtime = config_of(config);
+    return ask(answer, function, &as_runtime);
+}
+
+DRIVER cuOccupancyMaxActiveClusters(int *clusters, CUfunction function, const struct driver_config *config) {
+    return DRIVE(ask_clusters(cudaOccupancyMaxActiveClusters, clusters, function, config));
+}
+
+DRIVER cuOccupancyMaxPotentialClusterSize(int *size, CUfunction function, const struct driver_config *config) {
+    return DRIVE(ask_clusters(cudaOccupancyMaxPotentialClusterSize, size, function, config));
+}

@@ -88,3 +88,18 @@ DRIVER cuEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to)
     return DRIVE(cudaEventElapsedTime(milliseconds, from, to));
 }
 ALSO(cuEventElapsedTime, _v2)
+
+/* ---- attributes ---------------------------------------------------------------------------------- */
+
+DRIVER cuStreamCopyAttributes(cudaStream_t to, cudaStream_t from) { return DRIVE(cudaStreamCopyAttributes(to, from)); }
+ALSO(cuStreamCopyAttributes, _ptsz)
+
+DRIVER cuStreamSetAttribute(cudaStream_t stream, int id, const union cudaLaunchAttributeValue *value) {
+    return DRIVE(cudaStreamSetAttribute(stream, id, value));
+}
+ALSO(cuStreamSetAttribute, _ptsz)
+
+DRIVER cuStreamGetAttribute(cudaStream_t stream, int id, union cudaLaunchAttributeValue *value) {
+    return DRIVE(cudaStreamGetAttribute(stream, id, value));
+}
+ALSO(cuStreamGetAttribute, _ptsz)

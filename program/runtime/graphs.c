@@ -162,7 +162,7 @@ static cudaError_t replace(struct operation **place, struct operation *operation
     return is_of_kind ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-const struct operation *graph_operation(cudaGraphNode_t node, enum operation_kind kind) {
+struct operation *graph_operation(cudaGraphNode_t node, enum operation_kind kind) {
     return node && node->operation->kind == kind ? node->operation : NULL;
 }
 

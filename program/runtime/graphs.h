@@ -33,7 +33,7 @@ struct graph_place {
  * the operation, *made, and pass on an error of making it, with which there is none. */
 cudaError_t graph_add(const struct graph_place *place, cudaError_t error, struct operation *const *made);
 cudaError_t graph_add_child(const struct graph_place *place, cudaGraph_t given);
-const struct operation *graph_operation(cudaGraphNode_t node, enum operation_kind kind); /* NULL: it is of another kind */
+struct operation *graph_operation(cudaGraphNode_t node, enum operation_kind kind); /* NULL: it is of another kind */
 cudaError_t graph_set(cudaGraphNode_t node, cudaError_t error, struct operation *const *made);
 cudaError_t graph_set_step(cudaGraphExec_t exec, cudaGraphNode_t node, cudaError_t error,
                            struct operation *const *made);
@@ -46,6 +46,14 @@ cudaError_t fill_make(const struct cudaMemsetParams *params, struct operation **
 cudaError_t host_make(const struct cudaHostNodeParams *params, struct operation **made);
 cudaError_t event_make(enum operation_kind kind, cudaEvent_t event, struct operation **made);
 cudaError_t empty_make(struct operation **made);
+/* The other way round.  What a launch's arguments are told by is the operation's own. */
+cudaError_t launch_tell(const struct operation *operation, struct cudaKernelNodeParams *params);
+cudaError_t planes_tell(const struct operation *operation, struct cudaMemcpy3DParms *params);
+cudaError_t fill_tell(const struct operation *operation, struct cudaMemsetParams *params);
+cudaError_t host_tell(const struct operation *operation, struct cudaHostNodeParams *params);
+cudaError_t launch_set_attribute(struct operation *operation, int id, const union cudaLaunchAttributeValue *value);
+cudaError_t launch_get_attribute(const struct operation *operation, int id, union cudaLaunchAttributeValue *value);
+cudaError_t launch_copy_attributes(struct operation *to, const struct operation *from);
 cudaError_t condition_make(const struct cudaConditionalNodeParams *params, struct operation **made);
 cudaError_t allocation_make(struct cudaMemAllocNodeParams *params, struct operation **made);
 cudaError_t free_make(void *pointer, struct operation **made);

@@ -1,4 +1,5 @@
 /* Launches of kernels, and what programs ask about kernels before. */
+#include "family.h"
 #include "graphs.h"
 
 #include <stdio.h>
@@ -19,6 +20,8 @@ struct request {
     cudaStream_t stream;
     bool is_cooperative;
     uint8_t cluster[3]; /* 0: as the kernel says */
+    int priority;       /* a hint, */
+    union cudaLaunchAttributeValue window; /* and another */
 };
 
 static void print(void *context, const char *text, size_t nbytes) {
@@ -101,7 +104,8 @@ static cudaError_t conclude(simt_error error, const simt_report *report, const s
     return cudaSuccess;
 }
 
-/* A launch that a graph keeps, or that a kernel has asked for, with the bytes of its arguments behind it. */
+/* A launch that a graph keeps, or that a kernel has asked for, with the bytes of its arguments behind it, and a pointer to each
+ * behind them. */
 struct kept_launch {
     struct operation operation;
     struct request request;
@@ -115,6 +119,7 @@ struct child {
     struct child *next;
     struct operation *launch; /* NULL: a copy */
     uint64_t to, from, nbytes;
+    struct kin kin;
 };
 
 struct tree {
@@ -122,7 +127,8 @@ struct tree {
     struct child *asked[2]; /* by the running kernel, the last one first; and what comes after all else */
     size_t count;
     uint64_t spent; /* instructions */
-    const struct CUkern_st *kernel; /* that is running */
+    const struct CUkern_st *kernel; /* that is running, */
+    struct kin kin;                 /* and who has launched it */
 };
 
 static cudaError_t keep(const struct request *request, const struct CUkern_st *kernel, struct operation **made);
@@ -151,7 +157,9 @@ static bool take_child(void *context, const simt_child *asked) {
         free(child);
         return false;
     }
-    struct child **last = &tree->asked[asked->stream == TAIL];
+    const bool is_tail = asked->stream == TAIL;
+    struct child **last = &tree->asked[is_tail];
+    child->kin = family_launch(is_tail);
     child->next = *last;
     *last = child;
     tree->count++;
@@ -196,9 +204,11 @@ static cudaError_t execute_one(const struct request *request, const struct CUker
     if (settings->tells_slow) simt_machine_set_notice(runtime.machine, say_slow, (void *)&launch);
     simt_machine_set_launch(runtime.machine, take_child, tree);
     watch_begin(kernel->name);
+    family_begin(tree->kin, kernel->name);
     simt_error error = simt_machine_launch(runtime.machine, &launch, &report, &message);
     watch_end();
     watch_note(&launch, report, observers != NULL, number);
+    family_end();
     const uint64_t instructions = (uint64_t)simt_report_counter_value(report, "instructions", 0);
     tree->spent += instructions + CHILD_COST;
     runtime_pass(instructions);
@@ -215,21 +225,35 @@ static size_t argument_nbytes(const struct CUkern_st *kernel, size_t parameter) 
     return (nbytes + ARGUMENT_ALIGNMENT - 1) / ARGUMENT_ALIGNMENT * ARGUMENT_ALIGNMENT;
 }
 
+static size_t arguments_nbytes(const struct CUkern_st *kernel) {
+    size_t count = simt_module_parameter_count(kernel->parsed, kernel->index), nbytes = 0;
+    for (size_t p = 0; p < count; p++) nbytes += argument_nbytes(kernel, p);
+    return nbytes;
+}
+
+/* They are where they were last told, and a copy of the operation has its own. */
+static void **point_to_arguments(const struct kept_launch *kept) {
+    unsigned char *argument = (unsigned char *)(uintptr_t)kept->arguments;
+    void **pointers = (void **)(void *)(argument + arguments_nbytes(kept->kernel));
+    const size_t count = simt_module_parameter_count(kept->kernel->parsed, kept->kernel->index);
+    for (size_t p = 0; p < count; argument += argument_nbytes(kept->kernel, p++)) pointers[p] = argument;
+    return pointers;
+}
+
 static cudaError_t execute_kept(const struct kept_launch *kept, struct tree *tree) {
-    size_t count = simt_module_parameter_count(kept->kernel->parsed, kept->kernel->index), offset = 0;
     struct request request = kept->request;
-    request.arguments = calloc(count + 1, sizeof *request.arguments);
-    if (!request.arguments) return cudaErrorMemoryAllocation;
-    for (size_t p = 0; p < count; offset += argument_nbytes(kept->kernel, p++))
-        request.arguments[p] = (void *)(uintptr_t)(kept->arguments + offset);
-    cudaError_t error = execute_one(&request, kept->kernel, tree);
-    free(request.arguments);
-    return error;
+    request.arguments = point_to_arguments(kept);
+    return execute_one(&request, kept->kernel, tree);
 }
 
 static cudaError_t execute_child(const struct child *child, struct tree *tree) {
+    tree->kin = child->kin;
     if (child->launch) return execute_kept((const struct kept_launch *)child->launch, tree);
-    return copy((void *)(uintptr_t)child->to, (const void *)(uintptr_t)child->from, child->nbytes, cudaMemcpyDeviceToDevice);
+    family_begin(child->kin, "a copy");
+    cudaError_t error =
+        copy((void *)(uintptr_t)child->to, (const void *)(uintptr_t)child->from, child->nbytes, cudaMemcpyDeviceToDevice);
+    family_end();
+    return error;
 }
 
 /* What is left of a launch whose kernel has run: `error`, if that is one, ends it. */
@@ -239,6 +263,7 @@ static cudaError_t execute_rest(struct tree *tree, cudaError_t error) {
         tree->first = child->next;
         tree->count--;
         if (!error && !device_current()->sticky) error = execute_child(child, tree);
+        family_let_go(child->kin);
         free(child->launch);
         free(child);
     }
@@ -261,8 +286,9 @@ static cudaError_t run_kept(const struct operation *operation) {
 }
 
 static cudaError_t keep(const struct request *request, const struct CUkern_st *kernel, struct operation **made) {
-    size_t count = simt_module_parameter_count(kernel->parsed, kernel->index), nbytes = 0, offset = 0;
-    for (size_t p = 0; p < count; p++) nbytes += argument_nbytes(kernel, p);
+    const size_t count = simt_module_parameter_count(kernel->parsed, kernel->index);
+    const size_t nbytes = arguments_nbytes(kernel) + count * sizeof(void *);
+    size_t offset = 0;
     struct kept_launch *kept = calloc(1, sizeof *kept + nbytes);
     if (!kept) return cudaErrorMemoryAllocation;
     *kept = (struct kept_launch){
@@ -310,21 +336,44 @@ cudaError_t launch_make(const struct cudaKernelNodeParams *params, struct operat
     return error ? error : keep(&request, kernel, made);
 }
 
+/* The kernel's name in the program is that of host code, if it has one. */
+cudaError_t launch_tell(const struct operation *operation, struct cudaKernelNodeParams *params) {
+    const struct kept_launch *kept = (const struct kept_launch *)operation;
+    const void *function = kept->kernel->host ? kept->kernel->host : kept->kernel;
+    *params = (struct cudaKernelNodeParams){.func = (void *)(uintptr_t)function,
+                                            .gridDim = kept->request.grid,
+                                            .blockDim = kept->request.block,
+                                            .sharedMemBytes = (unsigned)kept->request.shared_nbytes,
+                                            .kernelParams = point_to_arguments(kept)};
+    return cudaSuccess;
+}
+
+static cudaError_t launch_plain(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared_nbytes,
+                                cudaStream_t stream, bool is_cooperative) {
+    return launch(&(struct request){.function = function,
+                                    .grid = grid,
+                                    .block = block,
+                                    .arguments = arguments,
+                                    .shared_nbytes = shared_nbytes,
+                                    .stream = stream,
+                                    .is_cooperative = is_cooperative});
+}
+
 API cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared_nbytes,
                      cudaStream_t stream) {
-    return CALL(launch(&(struct request){function, grid, block, arguments, shared_nbytes, stream, false, {0}}));
+    return CALL(launch_plain(function, grid, block, arguments, shared_nbytes, stream, false));
 }
 ALSO(cudaLaunchKernel, _ptsz)
 
 API __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments, size_t shared_nbytes,
                        cudaStream_t stream) {
-    return CALL(launch(&(struct request){kernel, grid, block, arguments, shared_nbytes, stream, false, {0}}));
+    return CALL(launch_plain(kernel, grid, block, arguments, shared_nbytes, stream, false));
 }
 ALSO(__cudaLaunchKernel, _ptsz)
 
 API cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared_nbytes,
                                 cudaStream_t stream) {
-    return CALL(launch(&(struct request){function, grid, block, arguments, shared_nbytes, stream, true, {0}}));
+    return CALL(launch_plain(function, grid, block, arguments, shared_nbytes, stream, true));
 }
 ALSO(cudaLaunchCooperativeKernel, _ptsz)
 
@@ -343,16 +392,76 @@ static bool set_cluster(struct request *request, dim3 cluster) {
     return true;
 }
 
+/* Those that are not known are hints. */
+static cudaError_t set_launch_attribute(struct request *request, int id, const union cudaLaunchAttributeValue *value) {
+    if (id == LAUNCH_ATTRIBUTE_COOPERATIVE) request->is_cooperative = value->cooperative;
+    if (id == LAUNCH_ATTRIBUTE_CLUSTER && !set_cluster(request, value->cluster)) return cudaErrorInvalidClusterSize;
+    if (id == LAUNCH_ATTRIBUTE_PRIORITY) request->priority = value->priority;
+    if (id == LAUNCH_ATTRIBUTE_WINDOW) request->window = *value;
+    return cudaSuccess;
+}
+
+static cudaError_t configure(struct request *request, const cudaLaunchConfig_t *config, const void *function,
+                             void **arguments) {
+    cudaError_t error = cudaSuccess;
+    *request = (struct request){.function = function,
+                                .grid = config->gridDim,
+                                .block = config->blockDim,
+                                .arguments = arguments,
+                                .shared_nbytes = config->dynamicSmemBytes,
+                                .stream = config->stream};
+    for (unsigned i = 0; i < config->numAttrs && !error; i++)
+        error = set_launch_attribute(request, config->attrs[i].id, &config->attrs[i].val);
+    return error;
+}
+
 static cudaError_t launch_configured(const cudaLaunchConfig_t *config, const void *function, void **arguments) {
-    struct request request = {function,       config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes,
-                              config->stream, false,           {0}};
-    for (unsigned i = 0; i < config->numAttrs; i++) {
-        const struct cudaLaunchAttribute *attribute = &config->attrs[i];
-        if (attribute->id == LAUNCH_ATTRIBUTE_COOPERATIVE) request.is_cooperative = attribute->val.cooperative;
-        if (attribute->id == LAUNCH_ATTRIBUTE_CLUSTER && !set_cluster(&request, attribute->val.cluster))
-            return cudaErrorInvalidClusterSize;
+    struct request request;
+    cudaError_t error = configure(&request, config, function, arguments);
+    return error ? error : launch(&request);
+}
+
+cudaError_t launch_set_attribute(struct operation *operation, int id, const union cudaLaunchAttributeValue *value) {
+    struct kept_launch *kept = (struct kept_launch *)operation;
+    struct request request = kept->request;
+    const bool is_known = id == LAUNCH_ATTRIBUTE_COOPERATIVE || id == LAUNCH_ATTRIBUTE_CLUSTER ||
+                          id == LAUNCH_ATTRIBUTE_PRIORITY || id == LAUNCH_ATTRIBUTE_WINDOW;
+    if (!is_known) return runtime_lacks("cudaGraphKernelNodeSetAttribute of this attribute");
+    cudaError_t error = set_launch_attribute(&request, id, value);
+    request.arguments = kept->request.arguments = point_to_arguments(kept);
+    if (!error) error = check_request(&request, kept->kernel);
+    if (!error) kept->request = request;
+    return error;
+}
+
+cudaError_t launch_get_attribute(const struct operation *operation, int id, union cudaLaunchAttributeValue *value) {
+    const struct request *request = &((const struct kept_launch *)operation)->request;
+    const dim3 cluster = {request->cluster[0], request->cluster[1], request->cluster[2]};
+    *value = (union cudaLaunchAttributeValue){{0}};
+    switch (id) {
+    case LAUNCH_ATTRIBUTE_COOPERATIVE: value->cooperative = request->is_cooperative; return cudaSuccess;
+    case LAUNCH_ATTRIBUTE_CLUSTER: value->cluster = cluster; return cudaSuccess;
+    case LAUNCH_ATTRIBUTE_PRIORITY: value->priority = request->priority; return cudaSuccess;
+    case LAUNCH_ATTRIBUTE_WINDOW: *value = request->window; return cudaSuccess;
+    default: return runtime_lacks("cudaGraphKernelNodeGetAttribute of this attribute");
     }
-    return launch(&request);
+}
+
+cudaError_t launch_copy_attributes(struct operation *to, const struct operation *from) {
+    static const int ids[] = {LAUNCH_ATTRIBUTE_COOPERATIVE, LAUNCH_ATTRIBUTE_CLUSTER, LAUNCH_ATTRIBUTE_PRIORITY,
+                              LAUNCH_ATTRIBUTE_WINDOW};
+    struct request *request = &((struct kept_launch *)to)->request;
+    const struct request kept = *request;
+    cudaError_t error = cudaSuccess;
+    for (size_t i = 0; i < sizeof ids / sizeof *ids && !error; i++) {
+        union cudaLaunchAttributeValue value;
+        launch_get_attribute(from, ids[i], &value);
+        const bool is_open = ids[i] == LAUNCH_ATTRIBUTE_CLUSTER && !value.cluster.x; /* as the kernel says */
+        if (is_open) memset(request->cluster, 0, sizeof request->cluster);
+        else error = launch_set_attribute(to, ids[i], &value);
+    }
+    if (error) *request = kept;
+    return error;
 }
 
 API cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void **arguments) {
@@ -412,11 +521,12 @@ API cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *fun
     return CALL(get_attributes(attributes, function));
 }
 
-enum { FUNCTION_DYNAMIC_SHARED = 8 };
+enum { FUNCTION_DYNAMIC_SHARED = 8, FUNCTION_LARGE_CLUSTERS = 14 };
 
 static cudaError_t set_attribute(const void *function, int attribute, int value) {
     cudaError_t error;
     struct CUkern_st *kernel = kernel_find(function, &error);
+    if (!error && attribute == FUNCTION_LARGE_CLUSTERS) kernel->allows_large_clusters = value;
     if (error || attribute != FUNCTION_DYNAMIC_SHARED) return error;
     if (value < 0 || value > runtime.gpu->block_shared_nbytes) return cudaErrorInvalidValue;
     kernel->dynamic_shared_max[runtime_thread.device] = value;
@@ -463,6 +573,49 @@ API cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const vo
                                                            size_t dynamic_nbytes, unsigned flags) {
     (void)flags;
     return CALL(get_blocks(blocks, function, block_threads, dynamic_nbytes));
+}
+
+/* Clusters that the device holds at once, if their blocks may be on any of its multiprocessors. */
+static cudaError_t get_clusters(int *clusters, const void *function, const cudaLaunchConfig_t *config) {
+    struct request request;
+    cudaError_t error;
+    const struct CUkern_st *kernel = kernel_find(function, &error);
+    if (error) return error;
+    if (!clusters || !config) return cudaErrorInvalidValue;
+    error = configure(&request, config, function, NULL);
+    if (error) return error;
+    const uint64_t threads = (uint64_t)request.block.x * request.block.y * request.block.z;
+    if (!is_extent(request.block, BLOCK_THREADS, BLOCK_THREADS, BLOCK_Z) || threads > BLOCK_THREADS)
+        return cudaErrorInvalidConfiguration;
+    const int size = request.cluster[0] ? request.cluster[0] * request.cluster[1] * request.cluster[2] : 1;
+    *clusters = resident_blocks(kernel, (int)threads, request.shared_nbytes) * runtime.gpu->multiprocessors / size;
+    return cudaSuccess;
+}
+
+API cudaOccupancyMaxActiveClusters(int *clusters, const void *function, const cudaLaunchConfig_t *config) {
+    return CALL(get_clusters(clusters, function, config));
+}
+
+/* Of blocks of that size: as many as every GPU with clusters takes, or more if the kernel allows them. */
+static cudaError_t get_cluster_size(int *size, const void *function, const cudaLaunchConfig_t *config) {
+    enum { PORTABLE = 8, LARGEST = 16 };
+    int blocks;
+    cudaLaunchConfig_t single;
+    cudaError_t error;
+    const struct CUkern_st *kernel = kernel_find(function, &error);
+    if (error) return error;
+    if (!size || !config) return cudaErrorInvalidValue;
+    single = *config;
+    single.numAttrs = 0;
+    error = get_clusters(&blocks, function, &single);
+    if (error) return error;
+    const int most = runtime.gpu->major < 9 ? 1 : kernel->allows_large_clusters ? LARGEST : PORTABLE;
+    *size = blocks < most ? blocks : most;
+    return cudaSuccess;
+}
+
+API cudaOccupancyMaxPotentialClusterSize(int *size, const void *function, const cudaLaunchConfig_t *config) {
+    return CALL(get_cluster_size(size, function, config));
 }
 
 static cudaError_t get_shared(size_t *nbytes, const void *function, int blocks) {

@@ -1,5 +1,7 @@
 /* Memory of every kind, and which buffer an address lies in. */
 #include "graphs.h"
+#include "pools.h"
+#include "virtual.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +60,7 @@ static bool is_counted(const struct buffer *buffer) {
 
 static void release(struct buffer *buffer) {
     if (is_counted(buffer)) runtime.devices[buffer->device].used_nbytes -= buffer->nbytes;
+    if (buffer->pool) pool_take_back(buffer->pool, buffer->nbytes);
     if (buffer->is_of_graph) runtime.devices[buffer->device].graph_used -= buffer->nbytes;
     simt_machine_free(runtime.machine, buffer->device_address);
     host_destroy_touched(buffer->touched);
@@ -126,17 +129,36 @@ cudaError_t memory_allocate_at(uint64_t address, size_t nbytes) {
     return cudaSuccess;
 }
 
+cudaError_t memory_reserve_pages(uint64_t *address, size_t nbytes) {
+    struct buffer buffer = {.nbytes = nbytes, .kind = BUFFER_RESERVED, .device = runtime_thread.device};
+    cudaError_t error = runtime_error_of(simt_machine_reserve_pages(runtime.machine, nbytes, &buffer.address));
+    if (error) return error;
+    buffer.device_address = *address = buffer.address;
+    error = buffer_add(&buffer);
+    if (error) simt_machine_free(runtime.machine, buffer.address);
+    return error;
+}
+
+cudaError_t memory_unreserve(uint64_t address, size_t nbytes) {
+    struct buffer *buffer = find(address);
+    if (!buffer || buffer->kind != BUFFER_RESERVED || buffer->address != address || buffer->nbytes != nbytes)
+        return cudaErrorInvalidValue;
+    release(buffer);
+    return cudaSuccess;
+}
+
 API cudaMalloc(void **pointer, size_t nbytes) { return CALL(allocate(pointer, nbytes, BUFFER_DEVICE)); }
 
-/* In a captured stream memory is the graph's. */
-static cudaError_t allocate_in(cudaStream_t stream, void **pointer, size_t nbytes) {
-    return stream_is_captured(stream) ? graph_allocate_in(stream, pointer, nbytes) : allocate(pointer, nbytes, BUFFER_DEVICE);
+cudaError_t memory_allocate_in(cudaMemPool_t pool, void **pointer, size_t nbytes) {
+    cudaError_t error = allocate(pointer, nbytes, BUFFER_DEVICE);
+    if (!error && *pointer) find((uintptr_t)*pointer)->pool = pool;
+    return error;
 }
 
-API cudaMallocAsync(void **pointer, size_t nbytes, cudaStream_t stream) {
-    return CALL(pointer ? allocate_in(stream, pointer, nbytes) : cudaErrorInvalidValue);
+void memory_leave_pool(cudaMemPool_t pool) {
+    for (size_t i = 0; i < buffer_count; i++)
+        if (buffers[i].pool == pool) buffers[i].pool = NULL;
 }
-ALSO(cudaMallocAsync, _ptsz)
 
 API cudaMallocManaged(void **pointer, size_t nbytes, unsigned flags) {
     (void)flags;
@@ -204,7 +226,7 @@ void memory_clear(void) {
     host_wait_all();
     for (size_t i = buffer_count; i-- > 0;)
         if (buffers[i].device == runtime_thread.device && buffers[i].kind != BUFFER_VARIABLE &&
-            buffers[i].kind != BUFFER_MANAGED)
+            buffers[i].kind != BUFFER_RESERVED && buffers[i].kind != BUFFER_MANAGED)
             release(&buffers[i]);
 }
 
@@ -214,6 +236,7 @@ void memory_count_leaks(void) {
         runtime.record->leaks++;
         runtime.record->leaked_nbytes += buffers[i].nbytes;
     }
+    virtual_count_leaks();
 }
 
 /* ---- memory of the host's ------------------------------------------------------------------------ */
@@ -268,7 +291,8 @@ API cudaHostGetFlags(unsigned *flags, void *host) { return CALL(get_flags(flags,
 /* ---- questions and hints ------------------------------------------------------------------------- */
 
 static cudaError_t get_attributes(struct cudaPointerAttributes *attributes, const void *pointer) {
-    const struct buffer *buffer = find((uintptr_t)pointer);
+    struct buffer found;
+    const struct buffer *buffer = buffer_look((uintptr_t)pointer, &found) ? &found : NULL;
     void *given = (void *)(uintptr_t)pointer;
     *attributes = (struct cudaPointerAttributes){.device = buffer ? buffer->device : -2};
     if (!buffer) {
@@ -321,101 +345,6 @@ API cudaStreamAttachMemAsync(cudaStream_t stream, void *pointer, size_t nbytes, 
     return CALL(check_managed(pointer, 0));
 }
 ALSO(cudaStreamAttachMemAsync, _ptsz)
-
-/* ---- pools: names for the one that each device has ------------------------------------------------------ */
-
-struct CUmemPool_st {
-    uint64_t release_threshold;
-    int device;
-};
-
-static struct CUmemPool_st default_pools[SIMT_DEVICES];
-
-static cudaError_t get_pool(cudaMemPool_t *pool, int device) {
-    cudaError_t error = device_check(device);
-    if (error) return error;
-    *pool = &default_pools[device];
-    (*pool)->device = device;
-    return cudaSuccess;
-}
-
-API cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device) {
-    return CALL(get_pool(pool, device));
-}
-
-API cudaDeviceGetMemPool(cudaMemPool_t *pool, int device) {
-    return CALL(get_pool(pool, device));
-}
-
-API cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
-    return CALL(device_check(device) || !pool || pool->device != device ? cudaErrorInvalidValue : cudaSuccess);
-}
-
-static cudaError_t create_pool(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties) {
-    cudaError_t error = device_check(properties->location.id);
-    *pool = error ? NULL : calloc(1, sizeof **pool);
-    if (!*pool) return error ? error : cudaErrorMemoryAllocation;
-    (*pool)->device = properties->location.id;
-    return cudaSuccess;
-}
-
-API cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties) {
-    return CALL(properties ? create_pool(pool, properties) : cudaErrorInvalidValue);
-}
-
-static cudaError_t destroy_pool(cudaMemPool_t pool) {
-    if (!pool || pool == &default_pools[pool->device]) return cudaErrorInvalidValue;
-    free(pool);
-    return cudaSuccess;
-}
-
-API cudaMemPoolDestroy(cudaMemPool_t pool) { return CALL(destroy_pool(pool)); }
-
-API cudaMemPoolTrimTo(cudaMemPool_t pool, size_t nbytes) {
-    (void)nbytes;
-    return CALL(pool ? cudaSuccess : cudaErrorInvalidValue);
-}
-
-enum { POOL_REUSE_FIRST = 1, POOL_REUSE_LAST = 3, POOL_THRESHOLD = 4 };
-
-/* Reuse is always allowed, and there is none. */
-static cudaError_t set_pool(cudaMemPool_t pool, int attribute, const void *value) {
-    if (!pool || attribute < POOL_REUSE_FIRST || attribute > POOL_THRESHOLD) return cudaErrorInvalidValue;
-    if (attribute == POOL_THRESHOLD) memcpy(&pool->release_threshold, value, sizeof pool->release_threshold);
-    return cudaSuccess;
-}
-
-static cudaError_t ask_pool(cudaMemPool_t pool, int attribute, void *value) {
-    const int is_allowed = 1;
-    if (!pool || attribute < POOL_REUSE_FIRST) return cudaErrorInvalidValue;
-    const uint64_t used = runtime.devices[pool->device].used_nbytes;
-    if (attribute <= POOL_REUSE_LAST) memcpy(value, &is_allowed, sizeof is_allowed);
-    else if (attribute == POOL_THRESHOLD) memcpy(value, &pool->release_threshold, sizeof pool->release_threshold);
-    else memcpy(value, &used, sizeof used);
-    return cudaSuccess;
-}
-
-API cudaMemPoolSetAttribute(cudaMemPool_t pool, int attribute, void *value) {
-    return CALL(set_pool(pool, attribute, value));
-}
-
-API cudaMemPoolGetAttribute(cudaMemPool_t pool, int attribute, void *value) {
-    return CALL(ask_pool(pool, attribute, value));
-}
-
-static cudaError_t allocate_from(cudaMemPool_t pool, void **pointer, size_t nbytes, cudaStream_t stream) {
-    const int current = runtime_thread.device;
-    if (!pool || !pointer) return cudaErrorInvalidValue;
-    runtime_use(pool->device);
-    cudaError_t error = allocate_in(stream, pointer, nbytes);
-    runtime_use(current);
-    return error;
-}
-
-API cudaMallocFromPoolAsync(void **pointer, size_t nbytes, cudaMemPool_t pool, cudaStream_t stream) {
-    return CALL(allocate_from(pool, pointer, nbytes, stream));
-}
-ALSO(cudaMallocFromPoolAsync, _ptsz)
 
 /* ---- memory of graphs ----------------------------------------------------------------------------------- */
 

@@ -79,6 +79,48 @@ API cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event) {
     return CALL(get_event(node, NODE_WAIT, event));
 }
 
+/* ---- parameters and attributes of nodes ------------------------------------------------------------ */
+
+#define TELL(name, kind, tell, type)                                                                               \
+    API name(cudaGraphNode_t node, type *params) {                                                                 \
+        const struct operation *operation = NULL;                                                                  \
+        return CALL((operation = graph_operation(node, kind)) && params ? tell(operation, params)                  \
+                                                                        : cudaErrorInvalidValue);                  \
+    }
+
+TELL(cudaGraphKernelNodeGetParams, NODE_LAUNCH, launch_tell, struct cudaKernelNodeParams)
+TELL(cudaGraphMemcpyNodeGetParams, NODE_COPY, planes_tell, struct cudaMemcpy3DParms)
+TELL(cudaGraphMemsetNodeGetParams, NODE_FILL, fill_tell, struct cudaMemsetParams)
+TELL(cudaGraphHostNodeGetParams, NODE_HOST, host_tell, struct cudaHostNodeParams)
+
+static cudaError_t set_attribute(cudaGraphNode_t node, int id, const union cudaLaunchAttributeValue *value) {
+    struct operation *operation = graph_operation(node, NODE_LAUNCH);
+    return operation && value ? launch_set_attribute(operation, id, value) : cudaErrorInvalidValue;
+}
+
+API cudaGraphKernelNodeSetAttribute(cudaGraphNode_t node, int id, const union cudaLaunchAttributeValue *value) {
+    return CALL(set_attribute(node, id, value));
+}
+
+static cudaError_t get_attribute(cudaGraphNode_t node, int id, union cudaLaunchAttributeValue *value) {
+    const struct operation *operation = graph_operation(node, NODE_LAUNCH);
+    return operation && value ? launch_get_attribute(operation, id, value) : cudaErrorInvalidValue;
+}
+
+API cudaGraphKernelNodeGetAttribute(cudaGraphNode_t node, int id, union cudaLaunchAttributeValue *value) {
+    return CALL(get_attribute(node, id, value));
+}
+
+static cudaError_t copy_attributes(cudaGraphNode_t to, cudaGraphNode_t from) {
+    struct operation *target = graph_operation(to, NODE_LAUNCH);
+    const struct operation *source = graph_operation(from, NODE_LAUNCH);
+    return target && source ? launch_copy_attributes(target, source) : cudaErrorInvalidValue;
+}
+
+API cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t to, cudaGraphNode_t from) {
+    return CALL(copy_attributes(to, from));
+}
+
 /* ---- memory -------------------------------------------------------------------------------------- */
 
 API cudaGraphAddMemAllocNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,

@@ -17,8 +17,7 @@ static const size_t nbytes_max = (size_t)256 << 20; /* of all that is noted */
 struct remembered {
     struct touched touched;
     order_set before; /* those that it waits for */
-    const simt_place *places; /* of its kernel's instructions */
-    uint32_t place_count;
+    struct order_party party;
     uint64_t number; /* in the order in which they ran */
     int device;
     bool is_of_graph;
@@ -28,6 +27,8 @@ struct remembered {
 static struct remembered operations[OPERATIONS];
 static order_set live;
 static struct remembered *running; /* NULL: none, or none that is watched */
+static struct touched *also[ORDER_PLACES];
+static struct order_party begun; /* the kernel */
 static uint64_t last_number;
 static bool is_watching;
 
@@ -83,24 +84,43 @@ void order_begin(order_set before, bool is_of_graph, const char *name) {
     *running = (struct remembered){
         .before = before & live, .number = ++last_number, .device = runtime_thread.device, .is_of_graph = is_of_graph};
     snprintf(running->name, sizeof running->name, "%s", name);
+    running->party.name = running->name;
     touched_open(&running->touched);
 }
 
+void order_note_in(enum order_place place, struct touched *touched) {
+    __atomic_store_n(&also[place], touched, __ATOMIC_RELEASE);
+}
+
+static struct touched *place_of(enum order_place place) { return __atomic_load_n(&also[place], __ATOMIC_ACQUIRE); }
+
+static bool is_noting(void) { return running || place_of(ORDER_WHOLE) || place_of(ORDER_AFTER); }
+
+static void note(enum touched_how how, uint64_t address, uint64_t nbytes, uint32_t pc) {
+    if (running) touched_add(&running->touched, how, address, nbytes, pc);
+    for (int i = 0; i < ORDER_PLACES; i++) {
+        struct touched *touched = place_of(i);
+        if (touched && touched->nbytes < nbytes_max) touched_add(touched, how, address, nbytes, pc);
+    }
+}
+
 void order_touch(const void *pointer, size_t nbytes, enum touched_how how) {
-    const struct buffer *buffer = running ? buffer_find((uintptr_t)pointer) : NULL;
-    if (buffer)
-        touched_add(&running->touched, how, buffer->device_address + ((uintptr_t)pointer - buffer->address), nbytes,
-                    TOUCHED_NOWHERE);
+    const struct buffer *buffer = is_noting() ? buffer_find((uintptr_t)pointer) : NULL;
+    if (buffer) note(how, buffer->device_address + ((uintptr_t)pointer - buffer->address), nbytes, TOUCHED_NOWHERE);
 }
 
 /* ---- races --------------------------------------------------------------------------------------- */
 
-static const simt_place *place_at(const struct remembered *operation, uint32_t pc) {
-    return pc < operation->place_count ? &operation->places[pc] : NULL;
+static const simt_place *place_at(const struct order_party *party, uint32_t pc) {
+    return pc < party->place_count ? &party->places[pc] : NULL;
 }
 
-static void tell(const struct remembered *first, const struct remembered *second,
-                 const struct touched_meeting *meeting) {
+struct order_party order_party(const char *name) {
+    return (struct order_party){name, begun.places, begun.place_count};
+}
+
+void order_tell(const struct order_party *first, const struct order_party *second, const struct touched_meeting *meeting,
+                const char *why) {
     static const char *const done[] = {"loads", "stores to", "updates"}, *const doing[] = {"load", "store to", "update"};
     static simt_finding finding;
     char names[2][RECORD_NAME];
@@ -121,10 +141,15 @@ static void tell(const struct remembered *first, const struct remembered *second
                              .other_file = other ? other->file : "",
                              .other_line = other ? other->line : 0};
     snprintf(finding.message, sizeof finding.message,
-             "%.100s %s 0x%llx, which %.100s may still %s: no %s orders the two", names[1], done[meeting->second],
-             (unsigned long long)meeting->address, names[0], doing[meeting->first],
-             first->is_of_graph && second->is_of_graph ? "edge of the graph" : "stream or event");
+             "%.100s %s 0x%llx, which %.100s may still %s: %s", names[1], done[meeting->second],
+             (unsigned long long)meeting->address, names[0], doing[meeting->first], why);
     watch_note_host(&finding);
+}
+
+static void tell(const struct remembered *first, const struct remembered *second, const struct touched_meeting *meeting) {
+    const bool is_of_graph = first->is_of_graph && second->is_of_graph;
+    order_tell(&first->party, &second->party, meeting,
+               is_of_graph ? "no edge of the graph orders the two" : "no stream or event orders the two");
 }
 
 static void compare(const struct remembered *second) {
@@ -154,16 +179,16 @@ cudaError_t order_end_waited(cudaError_t error) {
 
 static bool begin_kernel(void *launch, const simt_launch_view *view) {
     (void)launch;
+    begun = (struct order_party){view->kernel, view->places, view->place_count};
     if (!running) return true;
-    running->places = view->places;
-    running->place_count = view->place_count;
+    running->party = order_party(running->name);
     snprintf(running->name, sizeof running->name, "%s", view->kernel);
     return true;
 }
 
 /* Atomic loads wait for others, or do not mind them. */
 static bool is_noted(const simt_access *access) {
-    return running && access->space == SIMT_GLOBAL && (access->kind != SIMT_LOAD || access->order == SIMT_WEAK);
+    return access->space == SIMT_GLOBAL && is_noting() && (access->kind != SIMT_LOAD || access->order == SIMT_WEAK);
 }
 
 static enum touched_how how_of(const simt_access *access) {
@@ -179,21 +204,20 @@ static void note_access(void *block, const simt_event *event, const simt_access 
     const uint32_t first = (uint32_t)__builtin_ctz(access->lanes);
     if (access->has_stride && (!access->stride || access->stride == nbytes)) {
         const uint32_t lanes = access->stride ? (uint32_t)__builtin_popcount(access->lanes) : 1;
-        touched_add(&running->touched, how, access->addresses[first], (uint64_t)nbytes * lanes, event->pc);
+        note(how, access->addresses[first], (uint64_t)nbytes * lanes, event->pc);
         return;
     }
     for (uint32_t lanes = access->lanes; lanes; lanes &= lanes - 1)
-        touched_add(&running->touched, how, access->addresses[__builtin_ctz(lanes)], nbytes, event->pc);
+        note(how, access->addresses[__builtin_ctz(lanes)], nbytes, event->pc);
 }
 
 static void note_span(const simt_event *event, const simt_span *span, enum touched_how how) {
-    if (span->space == SIMT_GLOBAL && span->nbytes)
-        touched_add(&running->touched, how, span->address, span->nbytes, event->pc);
+    if (span->space == SIMT_GLOBAL && span->nbytes) note(how, span->address, span->nbytes, event->pc);
 }
 
 static void note_copy(void *block, const simt_event *event, const simt_copy *copied) {
     (void)block;
-    if (!running) return;
+    if (!is_noting()) return;
     note_span(event, &copied->from, TOUCHED_LOAD);
     note_span(event, &copied->to, copied->is_reduction ? TOUCHED_ATOMIC : TOUCHED_STORE);
 }

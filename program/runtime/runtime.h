@@ -96,6 +96,7 @@ struct CUkern_st {
     const simt_module *parsed; /* NULL before the first use */
     size_t index;              /* in it */
     int dynamic_shared_max[SIMT_DEVICES], ptx_version;
+    bool allows_large_clusters; /* of more than 8 blocks */
 };
 
 /* *error says why there is none: NULL. */
@@ -108,7 +109,7 @@ const simt_module *module_parsed(const struct module *module);
 struct CUkern_st *module_kernel(struct module *module, const char *name, cudaError_t *error);
 
 /* memory.c */
-enum buffer_kind { BUFFER_DEVICE, BUFFER_VARIABLE, BUFFER_MANAGED, BUFFER_PINNED, BUFFER_REGISTERED };
+enum buffer_kind { BUFFER_DEVICE, BUFFER_RESERVED /* virtual.c */, BUFFER_VARIABLE, BUFFER_MANAGED, BUFFER_PINNED, BUFFER_REGISTERED };
 
 struct buffer {
     uint64_t address; /* the host's, of the last three */
@@ -117,6 +118,7 @@ struct buffer {
     enum buffer_kind kind;
     int device; /* whose it is; of memory that the host uses, where it was allocated */
     bool is_of_graph; /* allocated by a node of a graph */
+    cudaMemPool_t pool; /* that it was allocated from; NULL: none */
     uint32_t *touched; /* of managed memory: a bit for each 4 bytes that a kernel may be writing; NULL: not known */
 };
 
@@ -132,6 +134,8 @@ cudaError_t memory_allocate_rows(void **pointer, size_t *pitch, size_t width, si
 cudaError_t memory_free(void *pointer);
 cudaError_t memory_reserve(void **pointer, size_t nbytes); /* an address for memory that a graph allocates */
 cudaError_t memory_allocate_at(uint64_t address, size_t nbytes); /* there */
+cudaError_t memory_reserve_pages(uint64_t *address, size_t nbytes); /* for memory that is mapped: a buffer */
+cudaError_t memory_unreserve(uint64_t address, size_t nbytes);
 void memory_clear(void);       /* cudaDeviceReset */
 void memory_count_leaks(void); /* into the record */
 
@@ -178,6 +182,19 @@ void order_wait_device(int device);
 /* From now on there may be operations that others do not wait for: what they touch is noted. */
 void order_watch(void);
 extern const struct simt_observer order_observer; /* notes what kernels touch */
+/* What is touched is noted there, too, from now on; NULL: no more.  For family.c. */
+enum order_place { ORDER_WHOLE, ORDER_AFTER, ORDER_PLACES };
+void order_note_in(enum order_place place, struct touched *touched);
+/* One of two that race, with the places of the kernel that has begun last. */
+struct order_party {
+    const char *name;
+    const struct simt_place *places; /* of its kernel's instructions */
+    uint32_t place_count;
+};
+struct order_party order_party(const char *name);
+/* `why` nothing orders the two. */
+void order_tell(const struct order_party *first, const struct order_party *second, const struct touched_meeting *meeting,
+                const char *why);
 
 /* streams.c */
 bool stream_is_known(cudaStream_t stream);

@@ -4,9 +4,15 @@
 
 #include <stdlib.h>
 
+/* Attributes that are hints. */
+struct hints {
+    union cudaLaunchAttributeValue window, synchronisation;
+};
+
 struct CUstream_st {
     struct CUstream_st *next;
     unsigned flags;
+    struct hints hints;
     int priority, device;
     unsigned long long number;
     order_set known;     /* operations that its next one comes after */
@@ -162,6 +168,62 @@ API cudaStreamGetId(cudaStream_t stream, unsigned long long *number) {
 }
 ALSO(cudaStreamGetId, _ptsz)
 
+/* The default streams have them together. */
+static struct hints *hints_of(cudaStream_t stream) {
+    static struct hints default_hints;
+    struct CUstream_st *known = find_stream(stream);
+    return known ? &known->hints : stream_is_known(stream) ? &default_hints : NULL;
+}
+
+static cudaError_t set_attribute(cudaStream_t stream, int id, const union cudaLaunchAttributeValue *value) {
+    enum { SYNCHRONISATIONS = 4 };
+    struct hints *hints = hints_of(stream);
+    if (!hints) return cudaErrorInvalidResourceHandle;
+    if (!value) return cudaErrorInvalidValue;
+    if (id == LAUNCH_ATTRIBUTE_WINDOW) hints->window = *value;
+    else if (id == LAUNCH_ATTRIBUTE_SYNCHRONISATION) {
+        if (value->synchronisation < 1 || value->synchronisation > SYNCHRONISATIONS) return cudaErrorInvalidValue;
+        hints->synchronisation = *value;
+    } else if (id == LAUNCH_ATTRIBUTE_PRIORITY && find_stream(stream)) find_stream(stream)->priority = value->priority;
+    else return runtime_lacks("cudaStreamSetAttribute of this attribute");
+    return cudaSuccess;
+}
+
+static cudaError_t get_attribute(cudaStream_t stream, int id, union cudaLaunchAttributeValue *value) {
+    const struct hints *hints = hints_of(stream);
+    if (!hints) return cudaErrorInvalidResourceHandle;
+    if (!value) return cudaErrorInvalidValue;
+    if (id == LAUNCH_ATTRIBUTE_WINDOW) *value = hints->window;
+    else if (id == LAUNCH_ATTRIBUTE_SYNCHRONISATION) {
+        *value = hints->synchronisation;
+        if (!value->synchronisation) value->synchronisation = 1; /* automatic */
+    } else if (id == LAUNCH_ATTRIBUTE_PRIORITY) return get_stream(stream, NULL, &value->priority, NULL);
+    else return runtime_lacks("cudaStreamGetAttribute of this attribute");
+    return cudaSuccess;
+}
+
+static cudaError_t copy_attributes(cudaStream_t to, cudaStream_t from) {
+    struct hints *target = hints_of(to);
+    const struct hints *source = hints_of(from);
+    if (!target || !source) return cudaErrorInvalidResourceHandle;
+    *target = *source;
+    return cudaSuccess;
+}
+
+API cudaStreamSetAttribute(cudaStream_t stream, int id, const union cudaLaunchAttributeValue *value) {
+    return CALL(set_attribute(stream, id, value));
+}
+
+API cudaStreamGetAttribute(cudaStream_t stream, int id, union cudaLaunchAttributeValue *value) {
+    return CALL(get_attribute(stream, id, value));
+}
+
+API cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) { return CALL(copy_attributes(to, from)); }
+
+ALSO(cudaStreamSetAttribute, _ptsz)
+ALSO(cudaStreamGetAttribute, _ptsz)
+ALSO(cudaStreamCopyAttributes, _ptsz)
+
 static cudaError_t set_number(int *result, int number) {
     *result = number;
     return cudaSuccess;
@@ -229,6 +291,13 @@ cudaError_t host_make(const struct cudaHostNodeParams *params, struct operation 
     if (!params || !params->fn) return cudaErrorInvalidValue;
     const struct host_call call = {HOST_CALL, params->fn, NULL, NULL, params->userData};
     return operation_keep(&call.operation, made);
+}
+
+cudaError_t host_tell(const struct operation *operation, struct cudaHostNodeParams *params) {
+    const struct host_call *call = (const struct host_call *)operation;
+    if (!call->function) return runtime_lacks("cudaGraphHostNodeGetParams of a callback of a stream");
+    *params = (struct cudaHostNodeParams){call->function, call->data};
+    return cudaSuccess;
 }
 
 /* ---- events -------------------------------------------------------------------------------------- */

@@ -91,6 +91,10 @@ void touched_open(struct touched *touched) {
     touched->nbytes = touched->pieces ? BUCKETS * sizeof *touched->pieces : 0;
 }
 
+bool touched_is_used(const struct touched *touched) {
+    return __atomic_load_n(&touched->nbytes, __ATOMIC_RELAXED) > BUCKETS * sizeof *touched->pieces;
+}
+
 void touched_add(struct touched *touched, enum touched_how how, uint64_t address, uint64_t nbytes, uint32_t pc) {
     if (!touched->pieces) return;
     for (uint64_t length; nbytes; address += length, nbytes -= length) {

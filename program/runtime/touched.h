@@ -28,6 +28,7 @@ void touched_open(struct touched *touched);
 void touched_add(struct touched *touched, enum touched_how how, uint64_t address, uint64_t nbytes, uint32_t pc);
 /* Whether some byte is in both, and one of them stores it; atomics do not disturb each other. */
 bool touched_meet(const struct touched *first, const struct touched *second, struct touched_meeting *meeting);
+bool touched_is_used(const struct touched *touched); /* something was added */
 void touched_clear(struct touched *touched);
 
 #endif

@@ -69,7 +69,10 @@ static void fault(struct warp *warp, struct path *path, const struct request *re
         simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
                             "%s %u bytes of global memory at 0x%llx, which is device %d's: device %u has no access to "
                             "it (cudaDeviceEnablePeerAccess)", verb, request->nbytes, address,
-                            __builtin_ctz(allocation->devices), memory->device);
+                            __builtin_ctz(allocation->owner), memory->device);
+    else if (allocation && allocation->refusal && (!allocation->nbytes || request->kind != SIMT_LOAD))
+        simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address, "%s %u bytes of global memory at 0x%llx, %s", verb,
+                            request->nbytes, address, allocation->refusal);
     else if (allocation && request->kind != SIMT_LOAD && allocation->is_constant)
         simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
                             "%s %u bytes of constant memory at 0x%llx, which is read-only", verb,
@@ -258,13 +261,13 @@ static bool open_shared(struct warp *warp, struct path *path, struct request *re
 static bool is_within(const struct request *request, const struct allocation *allocation, uint64_t address) {
     return allocation && !(address & (request->nbytes - 1)) && allocation->nbytes >= request->nbytes &&
            address - allocation->address <= allocation->nbytes - request->nbytes &&
-           !(request->kind != SIMT_LOAD && allocation->is_constant);
+           !(request->kind != SIMT_LOAD && allocation->is_read_only);
 }
 
 /* Lanes of one allocation, which is nearly always. */
 static bool open_allocation(const struct memory *memory, struct request *request,
                             const struct allocation *allocation) {
-    if (!allocation || (allocation->is_constant && request->kind != SIMT_LOAD)) return false;
+    if (!allocation || (allocation->is_read_only && request->kind != SIMT_LOAD)) return false;
     if (!simt_memory_reaches(memory, allocation)) return false;
     uint64_t base = allocation->address, limit = allocation->nbytes;
     request->has_stride = request->has_stride && steps_are_within(request, base, limit);

@@ -46,13 +46,21 @@ static bool locate_shared(const struct copier *copier, struct side *side, const 
     return true;
 }
 
+/* NULL: memory is there, and can be used so. */
+static const char *why_not(const struct allocation *allocation, bool is_written) {
+    if (!allocation) return "where nothing is allocated";
+    if (allocation->refusal && (is_written || !allocation->nbytes)) return allocation->refusal;
+    return is_written && allocation->is_constant ? "where nothing can be stored" : NULL;
+}
+
 static bool locate_global(const struct copier *copier, struct side *side, const char *verb, bool is_written) {
     char what[160];
     const struct memory *memory = &copier->warp->block->launch->machine->memory;
     const struct allocation *allocation = simt_memory_find(memory, side->span.address);
-    if (!allocation || (is_written && allocation->is_constant)) {
-        snprintf(what, sizeof what, "%s %u bytes of global memory at 0x%llx, where nothing %s", verb, side->span.nbytes,
-                 (unsigned long long)side->span.address, allocation ? "can be stored" : "is allocated");
+    const char *why = why_not(allocation, is_written);
+    if (why) {
+        snprintf(what, sizeof what, "%s %u bytes of global memory at 0x%llx, %s", verb, side->span.nbytes,
+                 (unsigned long long)side->span.address, why);
         return simt_copier_stop(copier, SIMT_FINDING_BOUNDS, side->span.address, what);
     }
     if (!simt_memory_reaches(memory, allocation))

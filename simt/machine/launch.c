@@ -62,6 +62,15 @@ simt_error simt_machine_reserve(simt_machine *machine, size_t nbytes, uint64_t *
     return allocation ? SIMT_OK : SIMT_ERROR_MEMORY;
 }
 
+simt_error simt_machine_reserve_pages(simt_machine *machine, size_t nbytes, uint64_t *address) {
+    *address = 0;
+    if (!nbytes || nbytes % SIMT_PAGE_NBYTES) return SIMT_ERROR_ARGUMENT;
+    struct allocation *reserved = simt_memory_reserve_pages(&machine->memory, nbytes);
+    if (!reserved) return SIMT_ERROR_MEMORY;
+    *address = reserved->address;
+    return SIMT_OK;
+}
+
 simt_error simt_machine_allocate_at(simt_machine *machine, uint64_t address) {
     struct allocation *allocation = simt_memory_find(&machine->memory, address);
     if (!allocation || !allocation->is_freed || allocation->address != address || allocation->backing != BACKING_OWN)
@@ -82,9 +91,17 @@ simt_error simt_machine_adopt(simt_machine *machine, void *bytes, size_t nbytes,
 }
 
 simt_error simt_machine_free(simt_machine *machine, uint64_t address) {
-    struct allocation *allocation = simt_memory_find(&machine->memory, address);
+    struct allocation *allocation = simt_memory_slot(&machine->memory, address);
     if (!allocation || allocation->is_freed || allocation->address != address) return SIMT_ERROR_ARGUMENT;
     simt_memory_free(&machine->memory, allocation);
+    return SIMT_OK;
+}
+
+simt_error simt_machine_share(simt_machine *machine, uint64_t address, uint32_t devices) {
+    struct allocation *allocation = simt_memory_slot(&machine->memory, address);
+    if (!allocation || allocation->is_freed || allocation->address != address || allocation->backing != BACKING_OWN)
+        return SIMT_ERROR_ARGUMENT;
+    allocation->devices = allocation->owner | devices;
     return SIMT_OK;
 }
 
@@ -97,10 +114,11 @@ static struct allocation *find_range(const simt_machine *machine, uint64_t addre
 
 simt_error simt_machine_write(simt_machine *machine, uint64_t address, const void *bytes, size_t nbytes) {
     struct allocation *allocation = find_range(machine, address, nbytes);
-    if (!allocation) return SIMT_ERROR_ARGUMENT;
+    const bool is_of_pages = allocation && allocation->backing == BACKING_PAGES;
+    if (!allocation || (is_of_pages && allocation->is_read_only)) return SIMT_ERROR_ARGUMENT;
     uint64_t offset = address - allocation->address;
     if (nbytes) memcpy(allocation->bytes + offset, bytes, nbytes);
-    if (allocation->written && nbytes == allocation->nbytes) {
+    if (allocation->written && nbytes == allocation->nbytes && !is_of_pages) {
         free(allocation->written);
         allocation->written = NULL;
     } else if (allocation->written) memset(allocation->written + offset, 0xff, nbytes);

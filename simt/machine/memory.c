@@ -1,7 +1,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_FIXED_NOREPLACE */
 #endif
-#include "memory.h"
+#include "pages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,13 +27,13 @@ static uint64_t next_address(const struct memory *memory) { return SIMT_GLOBAL_B
 
 /* An allocation at the next address, without bytes yet, which nobody finds before it is entered. */
 static struct allocation *prepare(struct memory *memory, uint64_t nbytes, enum backing backing) {
-    if (nbytes > UINT64_C(1) << 40 || !reserve_slots(memory, (nbytes >> 32) + 1)) return NULL;
+    if (nbytes > SIMT_ALLOCATION_MAX || !reserve_slots(memory, (nbytes >> 32) + 1)) return NULL;
     struct allocation *allocation = calloc(1, sizeof *allocation);
     if (!allocation) return NULL;
     allocation->nbytes = nbytes;
     allocation->address = next_address(memory);
     allocation->backing = backing;
-    allocation->devices = backing == BACKING_OWN ? UINT32_C(1) << memory->device : SIMT_ALL_DEVICES;
+    allocation->devices = allocation->owner = backing == BACKING_OWN ? UINT32_C(1) << memory->device : SIMT_ALL_DEVICES;
     return allocation;
 }
 
@@ -49,6 +49,8 @@ static void release_bytes(struct allocation *allocation) {
     if (allocation->backing == BACKING_SHARED && allocation->bytes)
         munmap(allocation->bytes, allocation->nbytes ? allocation->nbytes : 1);
     free(allocation->written);
+    simt_page_table_destroy(allocation->table);
+    allocation->table = NULL;
     allocation->bytes = allocation->written = NULL;
 }
 
@@ -67,7 +69,7 @@ static bool create_bytes(struct allocation *allocation) {
 struct allocation *simt_memory_allocate(struct memory *memory, uint64_t nbytes, bool is_constant) {
     struct allocation *allocation = prepare(memory, nbytes, BACKING_OWN);
     if (!allocation) return NULL;
-    allocation->is_constant = is_constant;
+    allocation->is_constant = allocation->is_read_only = is_constant;
     if (create_bytes(allocation)) return enter(memory, allocation);
     allocation_destroy(allocation);
     return NULL;
@@ -79,6 +81,13 @@ struct allocation *simt_memory_reserve(struct memory *memory, uint64_t nbytes) {
     enter(memory, allocation);
     simt_memory_free(memory, allocation);
     return allocation;
+}
+
+struct allocation *simt_memory_reserve_pages(struct memory *memory, uint64_t nbytes) {
+    struct allocation *allocation = prepare(memory, nbytes, BACKING_PAGES);
+    if (allocation && (allocation->table = simt_page_table_create(nbytes))) return enter(memory, allocation);
+    if (allocation) allocation_destroy(allocation);
+    return NULL;
 }
 
 bool simt_memory_allocate_again(struct allocation *allocation) {

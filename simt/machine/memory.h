@@ -10,7 +10,8 @@
 enum backing {
     BACKING_OWN,    /* allocated */
     BACKING_SHARED, /* mapped where its device address is, so that the host may use that address, too */
-    BACKING_FOREIGN /* the caller's */
+    BACKING_FOREIGN, /* the caller's */
+    BACKING_PAGES /* pages.c */
 };
 
 struct allocation {
@@ -21,9 +22,12 @@ struct allocation {
     bool is_freed;
     enum backing backing;
     uint64_t address;
-    bool is_constant;
+    bool is_constant, is_read_only; /* to kernels; what is constant is both */
+    const char *refusal; /* why it cannot be accessed, or not be stored to; NULL: it can */
+    struct page_table *table; /* of reserved addresses; NULL: it is memory itself */
     bool is_heap; /* a kernel's malloc made it, and only such ones are freed by kernels */
-    uint32_t devices; /* whose it is: a bit for each */
+    uint32_t devices; /* whose it is, or who may use it as if it were: a bit for each */
+    uint32_t owner;   /* the former alone */
 };
 
 struct memory {
@@ -35,6 +39,7 @@ struct memory {
 };
 
 #define SIMT_ALL_DEVICES UINT32_MAX
+#define SIMT_ALLOCATION_MAX (UINT64_C(1) << 40)
 #define SIMT_GLOBAL_BASE UINT64_C(0x700000000000)
 /* Windows of generic addresses onto the other spaces, 4 GiB each. */
 #define SIMT_SHARED_WINDOW UINT64_C(0x10000000000)
@@ -47,13 +52,23 @@ struct allocation *simt_memory_reserve(struct memory *memory, uint64_t nbytes); 
 bool simt_memory_allocate_again(struct allocation *allocation); /* what was freed; false: no memory */
 struct allocation *simt_memory_allocate_shared(struct memory *memory, uint64_t nbytes);
 struct allocation *simt_memory_adopt(struct memory *memory, void *bytes, uint64_t nbytes);
+struct allocation *simt_memory_reserve_pages(struct memory *memory, uint64_t nbytes); /* a multiple of SIMT_PAGE_NBYTES */
 void simt_memory_free(struct memory *memory, struct allocation *allocation);
 void simt_memory_clear(struct memory *memory);
 
-/* The allocation that an address lies in or, beyond its end, would belong to; NULL: none. */
-static inline struct allocation *simt_memory_find(const struct memory *memory, uint64_t address) {
+/* pages.c: what accesses of the current device see of reserved addresses there */
+struct allocation *simt_page_find(const struct memory *memory, const struct allocation *reserved, uint64_t address);
+
+/* What was allocated or reserved there. */
+static inline struct allocation *simt_memory_slot(const struct memory *memory, uint64_t address) {
     uint64_t slot = (address - SIMT_GLOBAL_BASE) >> 32;
     return slot < memory->slot_count ? memory->slots[slot] : NULL;
+}
+
+/* The allocation that an address lies in or, beyond its end, would belong to; NULL: none. */
+static inline struct allocation *simt_memory_find(const struct memory *memory, uint64_t address) {
+    struct allocation *allocation = simt_memory_slot(memory, address);
+    return allocation && allocation->table ? simt_page_find(memory, allocation, address) : allocation;
 }
 
 /* Whether the device's kernels may access it. */

@@ -23,6 +23,7 @@ static const struct opcode *cut_opcode(struct parser *parser, struct name *name)
         if (opcode->modifier_count == MODIFIERS_MAX) continue;
         opcode->modifiers[opcode->modifier_count++] = text;
     }
+    simt_legacy_opcode(parser->module->target, opcode);
     for (uint32_t i = 0; i < opcode->modifier_count; i++)
         opcode->is_approximate |= is_approximate(opcode->modifiers[i]);
     return name->opcode = opcode;

@@ -213,6 +213,8 @@ void simt_parse_function(struct parser *parser, bool is_kernel);
 /* Fails unless both take and give the same. */
 void simt_parse_same_head(struct parser *parser, const struct token *token, const struct function *function,
                           const struct function *other);
+/* legacy.c: what the opcode is to later GPUs, if the module is for one of sm_1x */
+void simt_legacy_opcode(uint32_t target, struct opcode *opcode);
 void simt_parse_instruction(struct parser *parser, struct name *opcode, const struct token *token,
                             int32_t guard, bool guard_is_negated);
 int32_t simt_parse_guard(struct parser *parser); /* the predicate register's index */

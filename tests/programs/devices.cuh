@@ -121,6 +121,78 @@ static int mode_foreign() {
     return 0;
 }
 
+static uint64_t of_pool(cudaMemPool_t pool, cudaMemPoolAttr attribute) {
+    uint64_t value = 0;
+    CHECK(cudaMemPoolGetAttribute(pool, attribute, &value));
+    return value;
+}
+
+/* Pools count what is theirs, and open it to the devices that they are told. */
+static int mode_pools() {
+    cudaMemPoolProps properties = {};
+    cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, 1}, cudaMemAccessFlagsProtReadWrite};
+    cudaMemPool_t usual, pool, other;
+    cudaMemAccessFlags flags;
+    int *data, *more, *own;
+    uint64_t number = 4096;
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location = {cudaMemLocationTypeDevice, 0};
+    properties.maxSize = 1 << 20;
+    CHECK(cudaDeviceGetDefaultMemPool(&usual, 0));
+    CHECK(cudaMemPoolCreate(&pool, &properties));
+    CHECK(cudaDeviceSetMemPool(0, pool));
+    CHECK(cudaDeviceGetMemPool(&other, 0));
+    EXPECT(other == pool && cudaDeviceSetMemPool(1, pool) == cudaErrorInvalidValue);
+    CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &number));
+    CHECK(cudaMallocAsync(&data, 4096, 0));
+    CHECK(cudaMallocAsync(&more, 8192, 0));
+    EXPECT(cudaMallocAsync(&own, 1 << 20, 0) == cudaErrorMemoryAllocation); // more than the pool may have
+    CHECK(cudaMallocFromPoolAsync(&own, 256, usual, 0));
+    EXPECT(of_pool(pool, cudaMemPoolAttrUsedMemCurrent) == 12288 && of_pool(usual, cudaMemPoolAttrUsedMemCurrent) == 256);
+    CHECK(cudaFreeAsync(more, 0));
+    EXPECT(of_pool(pool, cudaMemPoolAttrUsedMemCurrent) == 4096 && of_pool(pool, cudaMemPoolAttrUsedMemHigh) == 12288);
+    EXPECT(of_pool(pool, cudaMemPoolAttrReservedMemCurrent) == 4096 && of_pool(pool, cudaMemPoolAttrReservedMemHigh) == 12288);
+    EXPECT(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &number) == cudaErrorInvalidValue);
+    EXPECT(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &(number = 0)) == cudaErrorInvalidValue);
+    CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &number));
+    EXPECT(of_pool(pool, cudaMemPoolAttrUsedMemHigh) == 4096);
+    int reuse = 0;
+    CHECK(cudaMemPoolSetAttribute(usual, cudaMemPoolReuseAllowOpportunistic, &reuse));
+    CHECK(cudaMemPoolGetAttribute(usual, cudaMemPoolReuseAllowOpportunistic, &(reuse = 7)));
+    EXPECT(reuse == 0 && cudaMemPoolGetAttribute((cudaMemPool_t)&reuse, cudaMemPoolAttrUsedMemHigh, &number) == cudaErrorInvalidValue);
+
+    CHECK(cudaMemPoolGetAccess(&flags, pool, &access.location));
+    EXPECT(flags == cudaMemAccessFlagsProtNone);
+    CHECK(cudaMemPoolSetAccess(pool, &access, 1));
+    CHECK(cudaMemPoolGetAccess(&flags, pool, &access.location));
+    EXPECT(flags == cudaMemAccessFlagsProtReadWrite);
+    access.flags = (cudaMemAccessFlags)2;
+    EXPECT(cudaMemPoolSetAccess(pool, &access, 1) == cudaErrorInvalidValue);
+    access.location.id = 5;
+    EXPECT(cudaMemPoolSetAccess(pool, &access, 1) == cudaErrorInvalidDevice);
+    access = {{cudaMemLocationTypeDevice, 0}, cudaMemAccessFlagsProtNone}; // its own
+    EXPECT(cudaMemPoolSetAccess(pool, &access, 1) == cudaErrorInvalidDevice);
+    store<<<1, 32>>>(data, 0);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaMalloc(&more, 128));
+    CHECK(cudaMemset(more, 0, 128));
+    add_from<<<1, 32>>>(data, more);
+    CHECK(cudaDeviceSynchronize());
+    access.location.id = 1;
+    CHECK(cudaMemPoolSetAccess(pool, &access, 1));
+    add_from<<<1, 32>>>(data, more); // not any more
+    printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    CHECK(cudaSetDevice(0));
+    EXPECT(cudaMemPoolDestroy(usual) == cudaErrorInvalidValue);
+    CHECK(cudaMemPoolDestroy(pool));
+    CHECK(cudaDeviceGetMemPool(&other, 0));
+    EXPECT(other == usual && cudaMemPoolDestroy(pool) == cudaErrorInvalidValue);
+    CHECK(cudaFree(data)); // which has outlived its pool
+    CHECK(cudaFree(own));
+    return 0;
+}
+
 /* It waits for a device that has nothing to do with it. */
 static int mode_other_waited() {
     volatile int *data;

@@ -44,9 +44,18 @@ int cuGraphAddKernelNode_v2(handle *, handle, const handle *, size_t, const void
 int cuGraphAddMemsetNode(handle *, handle, const handle *, size_t, const void *, handle);
 int cuGraphAddMemcpyNode(handle *, handle, const handle *, size_t, const void *, handle);
 int cuGraphExecKernelNodeSetParams_v2(handle, handle, const void *);
+typedef struct { int type, id; } location;
+typedef struct { int type, handle_types; location location; void *windows; unsigned char flags[8]; } properties;
+typedef struct { location location; int flags; } access;
+int cuMemAddressReserve(address *, size_t, size_t, address, unsigned long long), cuMemAddressFree(address, size_t);
+int cuMemCreate(unsigned long long *, size_t, const properties *, unsigned long long), cuMemRelease(unsigned long long);
+int cuMemMap(address, size_t, size_t, unsigned long long, unsigned long long), cuMemUnmap(address, size_t);
+int cuMemSetAccess(address, size_t, const access *, size_t), cuMemGetAccess(unsigned long long *, const location *, address);
+int cuMemGetAllocationGranularity(size_t *, const properties *, int), cuMemRetainAllocationHandle(unsigned long long *, void *);
+int cuMemGetAllocationPropertiesFromHandle(properties *, unsigned long long);
 int cuTexRefCreate(void), cuGraphDebugDotPrint(void), cuOccupancyMaxPotentialBlockSize(int *, int *, handle, size_t (*)(int), size_t, int);
 
-enum { INVALID_VALUE = 1, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, NO_BINARY = 209, INVALID_PTX = 218, INVALID_HANDLE = 400,
+enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, NO_BINARY = 209, INVALID_PTX = 218, INVALID_HANDLE = 400,
        NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, NOT_SUPPORTED = 801, INVALID_CLUSTER_SIZE = 912 };
 
 #define CHECK(condition)                                                                                           \
@@ -349,6 +358,89 @@ static int devices(void) {
     return 0;
 }
 
+/* Pages: twice as many addresses as memory, and two pieces of that side by side. */
+enum { PAGE = 1 << 21 };
+static const properties of_device = {1, 0, {1, 0}, NULL, {0}};
+static const access all = {{1, 0}, 3}, reading = {{1, 0}, 1}, none = {{1, 0}, 0};
+
+static int refused_pages(address at, unsigned long long piece) {
+    const properties other_kind = {7, 0, {1, 0}, NULL, {0}}, other_device = {1, 0, {1, 9}, NULL, {0}}, shared = {1, 1, {1, 0}, NULL, {0}};
+    const access other_flags = {{1, 0}, 2}, nobody = {{1, 9}, 3};
+    unsigned long long other;
+    address nowhere;
+    CHECK(cuMemCreate(&other, PAGE + 4096, &of_device, 0) == INVALID_VALUE && cuMemCreate(&other, 0, &of_device, 0) == INVALID_VALUE);
+    CHECK(cuMemCreate(&other, PAGE, &other_kind, 0) == INVALID_VALUE && cuMemCreate(&other, PAGE, &of_device, 1) == INVALID_VALUE);
+    CHECK(cuMemCreate(&other, PAGE, &other_device, 0) == INVALID_DEVICE && cuMemCreate(&other, PAGE, NULL, 0) == INVALID_VALUE);
+    CHECK(cuMemCreate(&other, PAGE, &shared, 0) == NOT_SUPPORTED && cuMemCreate(NULL, PAGE, &of_device, 0) == INVALID_VALUE);
+    CHECK(cuMemCreate(&other, (size_t)1 << 50, &of_device, 0) == OUT_OF_MEMORY);
+    CHECK(cuMemAddressReserve(&nowhere, 4096, 0, 0, 0) == INVALID_VALUE && cuMemAddressReserve(&nowhere, 0, 0, 0, 0) == INVALID_VALUE);
+    CHECK(cuMemAddressReserve(&nowhere, PAGE, 3, 0, 0) == INVALID_VALUE && cuMemAddressReserve(NULL, PAGE, 0, 0, 0) == INVALID_VALUE);
+    CHECK(cuMemAddressReserve(&nowhere, (size_t)1 << 60, 0, 0, 0) == OUT_OF_MEMORY);
+    CHECK(cuMemMap(at, 2 * PAGE, 0, piece, 0) == INVALID_VALUE && cuMemMap(at, PAGE / 2, 0, piece, 0) == INVALID_VALUE);
+    CHECK(cuMemMap(at + 4096, PAGE, 0, piece, 0) == INVALID_VALUE && cuMemMap(at, PAGE, PAGE, piece, 0) == INVALID_VALUE);
+    CHECK(cuMemMap(at, PAGE, 0, 12345, 0) == INVALID_VALUE && cuMemMap(at, PAGE, 0, piece, 1) == INVALID_VALUE);
+    CHECK(cuMemMap(at + 4 * PAGE, PAGE, 0, piece, 0) == INVALID_VALUE && cuMemMap(64, PAGE, 0, piece, 0) == INVALID_VALUE);
+    CHECK(cuMemUnmap(at, PAGE) == INVALID_VALUE && cuMemSetAccess(at, PAGE, &all, 1) == INVALID_VALUE);
+    CHECK(cuMemRelease(12345) == INVALID_VALUE && cuMemRetainAllocationHandle(&other, (void *)at) == INVALID_VALUE);
+    CHECK(cuMemMap(at, PAGE, 0, piece, 0) == 0 && cuMemMap(at, PAGE, 0, piece, 0) == INVALID_VALUE);
+    CHECK(cuMemSetAccess(at, PAGE, &other_flags, 1) == INVALID_VALUE && cuMemSetAccess(at, PAGE, &nobody, 1) == INVALID_DEVICE);
+    CHECK(cuMemSetAccess(at, 2 * PAGE, &all, 1) == INVALID_VALUE && cuMemSetAccess(at, PAGE, NULL, 1) == INVALID_VALUE);
+    CHECK(cuMemAddressFree(at, 4 * PAGE) == INVALID_VALUE && cuMemUnmap(at, 2 * PAGE) == INVALID_VALUE);
+    CHECK(cuMemFree_v2(at) == INVALID_VALUE && cuMemUnmap(at, PAGE) == 0 && cuMemAddressFree(at, PAGE) == INVALID_VALUE);
+    return 0;
+}
+
+static int pages(handle add_function) {
+    unsigned long long pieces[2], again, flags;
+    unsigned host[COUNT];
+    size_t nbytes, before, after, total;
+    address at, base, border;
+    properties found;
+    int value;
+    CHECK(cuDeviceGetAttribute(&value, 102, 0) == 0 && value == 1 && cuMemGetInfo_v2(&before, &total) == 0);
+    CHECK(cuMemGetAllocationGranularity(&nbytes, &of_device, 0) == 0 && nbytes == PAGE);
+    CHECK(cuMemAddressReserve(&at, 4 * PAGE, 0, 0, 0) == 0 && at % PAGE == 0);
+    for (int i = 0; i < 2; i++) CHECK(cuMemCreate(&pieces[i], PAGE, &of_device, 0) == 0);
+    CHECK(cuMemGetInfo_v2(&after, &total) == 0 && before - after == 2 * PAGE);
+    if ((value = refused_pages(at, pieces[0]))) return value;
+    for (int i = 0; i < 2; i++) CHECK(cuMemMap(at + i * PAGE, PAGE, 0, pieces[i], 0) == 0);
+    border = at + PAGE - NBYTES / 2;
+    CHECK(cuMemsetD8_v2(border, 0, NBYTES) == INVALID_VALUE); /* the device has no access yet */
+    CHECK(cuMemSetAccess(at, 2 * PAGE, &all, 1) == 0 && cuMemGetAccess(&flags, &all.location, border) == 0 && flags == 3);
+    CHECK(cuMemsetD32Async(border, 5, COUNT, NULL) == 0 && add(add_function, border, 2, NULL) == 0); /* across both */
+    CHECK(cuMemcpyDtoH_v2(host, border, NBYTES) == 0 && host[0] == 7 && host[COUNT - 1] == 7);
+    CHECK(cuMemcpyDtoH_v2(host, at + 2 * PAGE - 4, 8) == INVALID_VALUE);
+    CHECK(cuMemMap(at + 2 * PAGE, PAGE, 0, pieces[0], 0) == 0 && cuMemSetAccess(at + 2 * PAGE, PAGE, &reading, 1) == 0);
+    CHECK(cuMemcpyDtoH_v2(host, border + 2 * PAGE, NBYTES / 2) == 0 && host[COUNT / 2 - 1] == 7); /* the first piece again */
+    CHECK(cuMemsetD8_v2(at + 2 * PAGE, 0, 4) == INVALID_VALUE); /* which may be read alone */
+    CHECK(cuMemGetAddressRange_v2(&base, &nbytes, border) == 0 && base == at && nbytes == PAGE);
+    CHECK(cuMemGetAddressRange_v2(&base, &nbytes, at + 3 * PAGE) == INVALID_VALUE);
+    CHECK(cuPointerGetAttribute(&value, 2, border) == 0 && value == 2);
+    CHECK(cuMemRetainAllocationHandle(&again, (void *)(at + 2 * PAGE)) == 0 && again == pieces[0]);
+    CHECK(cuMemGetAllocationPropertiesFromHandle(&found, again) == 0 && found.type == 1 && found.location.type == 1);
+    CHECK(cuMemRelease(again) == 0 && cuMemRelease(pieces[0]) == 0 && cuMemRelease(pieces[0]) == INVALID_VALUE);
+    CHECK(cuMemUnmap(at, 3 * PAGE) == 0 && cuMemGetInfo_v2(&after, &total) == 0 && before - after == PAGE);
+    CHECK(cuMemRelease(pieces[1]) == 0 && cuMemGetInfo_v2(&after, &total) == 0 && before == after);
+    CHECK(cuMemAddressFree(at, 4 * PAGE) == 0 && cuMemAddressFree(at, 4 * PAGE) == INVALID_VALUE);
+    return 0;
+}
+
+/* A kernel that updates what is not mapped, not its own, only for reading, or freed. */
+static int wrong_page(handle add_function, const char *how) {
+    unsigned long long piece;
+    unsigned host[COUNT];
+    address at;
+    CHECK(cuMemCreate(&piece, PAGE, &of_device, 0) == 0 && cuMemAddressReserve(&at, 2 * PAGE, 0, 0, 0) == 0);
+    CHECK(cuMemMap(at, PAGE, 0, piece, 0) == 0 && cuMemSetAccess(at, PAGE, &all, 1) == 0 && cuMemsetD8_v2(at, 0, NBYTES) == 0);
+    if (!strcmp(how, "unmapped")) at += PAGE;
+    if (!strcmp(how, "denied")) CHECK(cuMemSetAccess(at, PAGE, &none, 1) == 0);
+    if (!strcmp(how, "read-only")) CHECK(cuMemSetAccess(at, PAGE, &reading, 1) == 0);
+    if (!strcmp(how, "freed")) CHECK(cuMemUnmap(at, PAGE) == 0 && cuMemAddressFree(at, 2 * PAGE) == 0);
+    if (strcmp(how, "freed")) CHECK(cuMemRelease(piece) == 0); /* mapped, it is there until the end */
+    CHECK(add(add_function, at, 1, NULL) == 0 && cuMemcpyDtoH_v2(host, at, NBYTES) == ILLEGAL_ADDRESS);
+    return 0;
+}
+
 /* Beyond the end, which breaks the context. */
 static int wrong(handle add_function) {
     address data;
@@ -363,6 +455,8 @@ int main(int count, char **words) {
     if (count > 1 && !strcmp(words[1], "devices")) return devices();
     int status = begin(&function);
     if (!status) status = memory(function);
+    if (!status && count > 2) return wrong_page(function, words[2]);
+    if (!status) status = pages(function);
     if (!status) status = streams(function);
     if (!status) status = nodes(function);
     if (!status) status = modules();

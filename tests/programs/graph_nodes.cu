@@ -171,6 +171,101 @@ static void branch(int *data, int *step, int *count) {
     puts(cudaGetErrorName(cudaGraphAddNode(&node, graph, 0, 0, 0, &params)));
 }
 
+static void nothing(void *) {}
+
+// What nodes were made of, by hand and captured, and what they are told to be.
+static void parameters(int *data) {
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaGraphNode_t nodes[4], filled, other;
+    size_t count = 4;
+    int host[COUNT], value = 3;
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    fill<<<dim3(1, 1, 1), dim3(COUNT, 1, 1), 16, stream>>>(data, value);
+    CHECK(cudaMemcpy2DAsync(host, 64, data, 32, 24, 3, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaMemset2DAsync(data, 64, 9, 48, 2, stream));
+    CHECK(cudaLaunchHostFunc(stream, nothing, &value));
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    CHECK(cudaGraphGetNodes(graph, nodes, &count));
+    filled = nodes[0];
+    cudaKernelNodeParams launch;
+    cudaMemcpy3DParms copy;
+    cudaMemsetParams set;
+    cudaHostNodeParams call;
+    CHECK(cudaGraphKernelNodeGetParams(filled, &launch));
+    CHECK(cudaGraphMemcpyNodeGetParams(nodes[1], &copy));
+    CHECK(cudaGraphMemsetNodeGetParams(nodes[2], &set));
+    CHECK(cudaGraphHostNodeGetParams(nodes[3], &call));
+    printf("told %d %d ", launch.func == (void *)fill && launch.blockDim.x == COUNT && launch.sharedMemBytes == 16,
+           *(int **)launch.kernelParams[0] == data && *(int *)launch.kernelParams[1] == 3 && !launch.extra);
+    printf("%d ", copy.dstPtr.ptr == host && copy.dstPtr.pitch == 64 && copy.srcPtr.ptr == data && copy.srcPtr.pitch == 32 &&
+                      copy.extent.width == 24 && copy.extent.height == 3 && copy.kind == cudaMemcpyDeviceToHost);
+    printf("%d %d ", set.dst == data && set.pitch == 64 && set.value == 9 && set.elementSize == 1 && set.width == 48 && set.height == 2,
+           call.fn == nothing && call.userData == &value);
+    printf("%d %d %d ", cudaGraphKernelNodeGetParams(nodes[1], &launch), cudaGraphMemsetNodeGetParams(filled, &set),
+           cudaGraphHostNodeGetParams(nodes[3], 0));
+    // told ones are the node's, and can be given back with another value
+    value = 4;
+    launch.kernelParams[1] = &value;
+    CHECK(cudaGraphKernelNodeSetParams(filled, &launch));
+    CHECK(cudaGraphKernelNodeGetParams(filled, &launch));
+    CHECK(cudaGraphClone(&graph, graph));
+    CHECK(cudaGraphNodeFindInClone(&other, filled, graph));
+    CHECK(cudaGraphDestroyNode(filled));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaMemcpy(host, data, sizeof host, cudaMemcpyDeviceToHost));
+    printf("%d\n", host[COUNT - 1]);
+
+    cudaLaunchAttributeValue given = {}, told;
+    given.cooperative = 1;
+    CHECK(cudaGraphKernelNodeSetAttribute(other, cudaLaunchAttributeCooperative, &given));
+    CHECK(cudaGraphKernelNodeGetAttribute(other, cudaLaunchAttributeCooperative, &told));
+    given.clusterDim = {2, 1, 1}; // of a grid of one block
+    printf("attributes %d %s ", told.cooperative,
+           cudaGetErrorName(cudaGraphKernelNodeSetAttribute(other, cudaLaunchAttributeClusterDimension, &given)));
+    given.accessPolicyWindow = {data, 4096, 0.5f, cudaAccessPropertyPersisting, cudaAccessPropertyStreaming};
+    CHECK(cudaGraphKernelNodeSetAttribute(other, cudaLaunchAttributeAccessPolicyWindow, &given));
+    CHECK(cudaStreamSetAttribute(stream, cudaLaunchAttributeAccessPolicyWindow, &given));
+    CHECK(cudaStreamGetAttribute(stream, cudaLaunchAttributeAccessPolicyWindow, &told));
+    printf("%d ", told.accessPolicyWindow.base_ptr == data && told.accessPolicyWindow.hitRatio == 0.5f);
+    void *arguments[] = {&data, &value};
+    filled = kernel(graph, (void *)fill, arguments);
+    CHECK(cudaGraphKernelNodeCopyAttributes(filled, other));
+    CHECK(cudaGraphKernelNodeGetAttribute(filled, cudaLaunchAttributeAccessPolicyWindow, &told));
+    printf("%d ", told.accessPolicyWindow.num_bytes == 4096);
+    CHECK(cudaStreamGetAttribute(stream, cudaLaunchAttributeSynchronizationPolicy, &told));
+    given.syncPolicy = (cudaSynchronizationPolicy)9;
+    printf("%d %d %d %d\n", told.syncPolicy, cudaStreamSetAttribute(stream, cudaLaunchAttributeSynchronizationPolicy, &given),
+           cudaGraphKernelNodeGetAttribute(nodes[1], cudaLaunchAttributePriority, &told),
+           cudaStreamSetAttribute(stream, cudaLaunchAttributeMemSyncDomain, &given));
+}
+
+// An H200 has 132 multiprocessors of 2048 threads.
+static void clusters() {
+    cudaLaunchAttribute attribute = {cudaLaunchAttributeClusterDimension};
+    cudaLaunchConfig_t config = {dim3(96), dim3(256), 0, 0, &attribute, 1};
+    int count, size;
+    printf("clusters");
+    for (unsigned blocks : {1, 3, 4, 8}) {
+        attribute.val.clusterDim = {blocks, 1, 1};
+        CHECK(cudaOccupancyMaxActiveClusters(&count, fill, &config));
+        printf(" %d", count);
+    }
+    CHECK(cudaOccupancyMaxPotentialClusterSize(&size, fill, &config));
+    CHECK(cudaFuncSetAttribute(fill, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+    CHECK(cudaOccupancyMaxPotentialClusterSize(&count, fill, &config));
+    attribute.val.clusterDim = {32, 1, 1};
+    printf(" %d %d %s ", size, count, cudaGetErrorName(cudaOccupancyMaxActiveClusters(&count, fill, &config)));
+    config.blockDim = 2000;
+    config.numAttrs = 0;
+    printf("%s %d\n", cudaGetErrorName(cudaOccupancyMaxActiveClusters(&count, fill, &config)),
+           cudaOccupancyMaxActiveClusters(0, fill, &config));
+}
+
 int main(int words, char **word) {
     int *data, *step, *count;
     if (words > 1 && !strcmp(word[1], "early")) return memory(true, false), 0;
@@ -187,6 +282,8 @@ int main(int words, char **word) {
     captured();
     loop(data, step, count);
     branch(data, step, count);
+    parameters(data);
+    clusters();
     CHECK(cudaFree(data));
     CHECK(cudaFree(step));
     CHECK(cudaFree(count));

@@ -76,14 +76,84 @@ __global__ void allocate_it(int *to) {
     free_it<<<1, 1>>>(memory, to);
 }
 
+// Nobody waits for what he launches; only a tail launch comes after it all.
+__global__ void load_it(const int *data, int *to) { to[threadIdx.x] = data[threadIdx.x]; } // loads
+__global__ void launch_load(const int *data, int *to) { load_it<<<1, COUNT>>>(data, to); }
+__global__ void count_it(unsigned *counted) { atomicAdd(counted, 1); }
+__global__ void store_it(int *data) { data[threadIdx.x] = 1; } // stores
+
+__global__ void store_before(int *data, int *to, unsigned *counted) {
+    data[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    if (!threadIdx.x) load_it<<<1, COUNT>>>(data, to);
+    if (!threadIdx.x) count_it<<<1, 1>>>(counted);
+    atomicAdd(counted, 1);
+    __syncthreads();
+    to[COUNT + threadIdx.x] = 1;
+    if (!threadIdx.x) load_it<<<1, COUNT, 0, cudaStreamTailLaunch>>>(to + COUNT, to);
+    to[COUNT + threadIdx.x] = 2;
+}
+
+__global__ void store_after(int *data, int *to) {
+    if (!threadIdx.x) load_it<<<1, COUNT>>>(data, to);
+    __syncthreads();
+    data[threadIdx.x] = 1; // after
+}
+
+__global__ void load_after(int *data, int *to) {
+    if (!threadIdx.x) store_it<<<1, COUNT>>>(data);
+    __syncthreads();
+    to[threadIdx.x] = data[threadIdx.x]; // result
+}
+
+__global__ void store_after_two(int *data, int *to) {
+    if (!threadIdx.x) launch_load<<<1, 1>>>(data, to);
+    __syncthreads();
+    data[threadIdx.x] = 1; // grandchild
+}
+
+__global__ void copy_and_store(int *data, int *to) {
+    if (!threadIdx.x) cudaMemcpyAsync(to, data, COUNT * sizeof *data, cudaMemcpyDeviceToDevice);
+    __syncthreads();
+    data[threadIdx.x] = 1; // copied
+}
+
+__global__ void tail_of_a_child(int *data, int *to) {
+    load_it<<<1, COUNT, 0, cudaStreamTailLaunch>>>(data, to);
+    data[0] = 5; // before its tail
+}
+
+__global__ void store_after_tail(int *data, int *to) {
+    if (!threadIdx.x) tail_of_a_child<<<1, 1>>>(data + COUNT, to);
+    __syncthreads();
+    data[COUNT + threadIdx.x] = 1; // tail
+}
+
 __global__ void for_ever(int *data) { for_ever<<<1, 1>>>(data); }
 
-int main(int argc, char **) {
+static int race() {
+    int *data, *to;
+    cudaMalloc(&data, 2 * COUNT * sizeof *data), cudaMalloc(&to, 2 * COUNT * sizeof *to);
+    cudaMemset(data, 0, 2 * COUNT * sizeof *data);
+    store_after<<<1, COUNT>>>(data, to);
+    load_after<<<1, COUNT>>>(data, to);
+    store_after_two<<<1, COUNT>>>(data, to);
+    copy_and_store<<<1, COUNT>>>(data, to);
+    store_after_tail<<<1, COUNT>>>(data, to);
+    cudaFree(data), cudaFree(to);
+    return cudaDeviceSynchronize();
+}
+
+int main(int argc, char **words) {
     int *data, *copied, *errors, host[COUNT], copies[COUNT], told[8];
     unsigned *counted, counts[LEVELS];
     cudaMalloc(&data, sizeof host), cudaMalloc(&copied, sizeof host);
     cudaMalloc(&errors, sizeof told), cudaMalloc(&counted, sizeof counts);
     cudaMemset(counted, 0, sizeof counts);
+    if (argc > 1 && words[1][0] == 'r') {
+        cudaFree(data), cudaFree(copied), cudaFree(errors), cudaFree(counted);
+        return race();
+    }
     if (argc > 1) {
         for_ever<<<1, 1>>>(data);
         CHECK(cudaDeviceSynchronize() == cudaErrorLaunchTimeout);
@@ -113,6 +183,12 @@ int main(int argc, char **) {
 
     allocate_it<<<1, 1>>>(data);
     CHECK(!cudaMemcpy(host, data, sizeof *data, cudaMemcpyDefault) && host[0] == 42);
+
+    int *more;
+    cudaMalloc(&more, 2 * sizeof host);
+    store_before<<<1, COUNT>>>(data, more, counted);
+    CHECK(!cudaMemcpy(host, more, sizeof host, cudaMemcpyDefault) && !cudaFree(more));
+    for (int number : host) CHECK(number == 2);
 
     // A launch that a graph keeps launches, too.
     cudaStream_t stream;

@@ -531,7 +531,7 @@ int main(int argc, char **argv) {
         MODE(printf),   MODE(assert),  MODE(status), MODE(registered), MODE(crash),  MODE(forever),   MODE(many),
         MODE(counting), MODE(early),   MODE(waited),
         MODE(dynamic),  MODE(columns), MODE(absent),  MODE(graph),    MODE(configurations),
-        MODE(threads),  MODE(peers),   MODE(foreign), MODE(other_waited), MODE(nodes), MODE(captured_rows),
+        MODE(threads),  MODE(peers),   MODE(pools),   MODE(foreign), MODE(other_waited), MODE(nodes), MODE(captured_rows),
         MODE(cloned),
         MODE(within),
         MODE(any_nodes),
