@@ -153,17 +153,25 @@ static void put_kernel_name(FILE *stream, const char recorded[RECORD_NAME]) {
     put_name(stream, name, strlen(name));
 }
 
+static void put_count(FILE *stream, const char *name, double count) {
+    char text[64];
+    snprintf(text, sizeof text, "%.0f", count);
+    numerals_group(text, sizeof text);
+    fprintf(stream, "  %-24s%14s\n", name, text);
+}
+
 static void put_kernel(FILE *stream, const struct record_kernel *kernel) {
+    char launches[NUMERAL_NBYTES], watched[NUMERAL_NBYTES];
     fputc('\n', stream);
     put_kernel_name(stream, kernel->name);
-    fprintf(stream, "  %" PRIu64 " launch%s", kernel->launches, kernel->launches == 1 ? "" : "es");
-    if (kernel->watched < kernel->launches) fprintf(stream, ", %" PRIu64 " of them watched", kernel->watched);
+    fprintf(stream, "  %s launch%s", numeral(launches, kernel->launches), kernel->launches == 1 ? "" : "es");
+    if (kernel->watched < kernel->launches) fprintf(stream, ", %s of them watched", numeral(watched, kernel->watched));
     if (kernel->watched)
         fprintf(stream, ", grid %u,%u,%u  block %u,%u,%u", kernel->grid[0], kernel->grid[1], kernel->grid[2],
                 kernel->block[0], kernel->block[1], kernel->block[2]);
     fputc('\n', stream);
     if (!kernel->watched) return;
-#define PUT(name) fprintf(stream, "  %-24s%14.0f\n", #name, kernel->name);
+#define PUT(name) put_count(stream, #name, kernel->name);
     RECORD_COUNTS(PUT)
 #undef PUT
     fprintf(stream, "  %-24s%14.4f\n", "utilization", utilization(kernel));

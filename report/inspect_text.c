@@ -37,6 +37,7 @@ static void put_counts(FILE *stream, const struct inspection_report *report) {
         char text[32];
         double value = report_count(report, count->name);
         snprintf(text, sizeof text, value == floor(value) ? "%.0f" : "%.4f", value);
+        numerals_group(text, sizeof text);
         fprintf(stream, "  %-20s%14s  %s\n", count->name, text, count->legend);
     }
     double approximate = report_count(report, "approximate");

@@ -80,7 +80,7 @@ static const char *line_begin(const char *text, uint32_t line) {
 bool kernel_source_syncs(const char *text, uint32_t line) {
     const char *begin = line_begin(text, line), *end = begin ? begin + strcspn(begin, "\n") : NULL;
     const char *block = begin ? strstr(begin, "__syncthreads(") : NULL, *member = begin ? strstr(begin, "sync(") : NULL;
-    return (block && block < end) || (member && member < end && strncmp(member - 4, "warp", 4) != 0);
+    return (block && block < end) || (member && member < end && (member - begin < 4 || strncmp(member - 4, "warp", 4) != 0));
 }
 
 /* Whether the line has an element of that array: "tile[". */
