@@ -28,7 +28,7 @@ enum cleanup_kind {
 /* Once, at the very beginning.  Signals that the caller has had ignored stay ignored. */
 void cleanup_start(void);
 
-/* Those signals wait until the release: for the moment between making a thing and writing it down.  Short. */
+/* Signals wait until the release: for the short time between creating a file and registering it. */
 sigset_t cleanup_hold(void);
 void cleanup_release(const sigset_t *before);
 

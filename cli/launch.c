@@ -10,7 +10,7 @@ static int number_of(const char *name, int otherwise) {
     return number < 0 ? otherwise : number;
 }
 
-/* Of Open MPI; of MPICH, Intel MPI, MVAPICH and srun --mpi=pmi2. */
+/* The variables of Open MPI; of MPICH, Intel MPI, MVAPICH and srun --mpi=pmi2. */
 struct ranks ranks_of_environment(void) {
     struct ranks ranks = {number_of("OMPI_COMM_WORLD_RANK", 0), number_of("OMPI_COMM_WORLD_SIZE", 0),
                           number_of("OMPI_COMM_WORLD_LOCAL_SIZE", 1), false};

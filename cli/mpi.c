@@ -79,7 +79,7 @@ int mpi_tell(const struct mpi *mpi, void *bytes, int nbytes) {
     return code ? fail("MPI_Bcast failed") : STATUS_OK;
 }
 
-/* Of a length that a receiver without memory can throw away. */
+/* The length of a message that a receiver without memory can still take and discard. */
 enum { MESSAGE_NBYTES_MAX = 1 << 16, TAG = 0 };
 
 static int message_nbytes(size_t left) {

@@ -572,7 +572,7 @@ void put_options(FILE *stream, enum command_kind kind, bool (*has)(const void *c
         if (rules[i].commands & kind && (!has || has(context, rules[i].name))) put_option(stream, &rules[i], kind);
 }
 
-/* Those of one group, but not of the groups before it. */
+/* Prints the options of one group that belong to no group before it. */
 static void put_group(FILE *stream, size_t group) {
     unsigned before = 0;
     for (size_t i = 0; i < group; i++) before |= groups[i].commands;

@@ -26,7 +26,7 @@ enum command_kind {
     COMMAND_HISTOGRAM = 4096
 };
 
-/* Those that read files of elements. */
+/* The commands that read files of elements. */
 enum { COMMAND_ORDERS = COMMAND_MEDIAN | COMMAND_QUANTILE | COMMAND_DISTINCT | COMMAND_HISTOGRAM };
 enum { COMMAND_INPUTS = COMMAND_DATA | COMMAND_ORDERS };
 

@@ -53,7 +53,7 @@ static int reduce_share(wf_handle *handle, const struct request *request, const 
     return status;
 }
 
-/* Of the settings, and of the files with their sizes.  Not of their times: ranks may have copies of their own. */
+/* A hash of the settings and of the files' names and sizes; not of their times, because ranks may have separate copies. */
 static int hash_work(const struct request *request, const struct pieces *pieces, uint64_t *hash) {
     struct page page;
     page_open(&page);

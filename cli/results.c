@@ -24,7 +24,7 @@ wf_output results_output(const struct results *results) {
         .data = results->data, .type = results->type, .ndim = results->ndim, .shape = results->shape};
 }
 
-/* Of a vector, a line; of a matrix and so on, a line for each row. */
+/* A vector is printed as a line, a matrix (and so on) as a line for each row. */
 static bool make_page(const struct results *results, wf_op op, wf_type type, const struct settings *settings,
                       struct page *page) {
     const struct reduction_format format = {.hex = settings->hex, .json = settings->json};

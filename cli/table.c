@@ -139,7 +139,7 @@ static int check_options(const struct settings *settings) {
 
 /* ---- results ---- */
 
-/* Of each row. */
+/* Prints a result for each row. */
 static int conclude_rows(const struct settings *settings, struct wf_tally *tally, struct wf_row_results *rows) {
     struct tally_report report = {.tally = tally, .results = rows->result, .form = table_choose_form(settings, false),
                                   .hex = settings->hex};

@@ -62,7 +62,7 @@ struct found {
     size_t *steps;
 };
 
-/* Those that the tally has as it is; returns how many are to be written. */
+/* Finds the results that the tally already holds; returns how many are to be written. */
 static size_t find_stored(const struct wf_tally *tally, const struct found *found) {
     const size_t ops = tally->settings.op_count, count = tally->column_count * ops;
     size_t rest = 0;

@@ -83,7 +83,7 @@ static void record_access(void *block, const simt_event *event, const simt_acces
     if (value_count) memcpy(words + SIMT_LANES, access->values, value_count * sizeof *words);
 }
 
-/* Of a copy into this block's own shared memory from global memory; others are not followed. */
+/* Records a copy from global memory into this block's own shared memory; others are not followed. */
 static void record_copy(void *block, const simt_event *event, const simt_copy *copy) {
     struct trace *trace = *(struct trace **)block;
     if (copy->from.space != SIMT_GLOBAL || copy->to.space != SIMT_SHARED || copy->is_reduction) return;

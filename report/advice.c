@@ -129,7 +129,7 @@ static bool advise_sectors(const struct advice_subject *subject, const struct li
     return true;
 }
 
-/* Of what comes after a stop nothing is known. */
+/* Nothing is known of what would follow a stop. */
 static bool is_stopped_by(const simt_report *report, bool by_runaway_alone) {
     for (size_t i = 0; i < simt_report_finding_count(report); i++) {
         const enum simt_finding_kind kind = simt_report_finding(report, i)->kind;

@@ -108,7 +108,7 @@ void put_sarif(FILE *stream, host_give *give, const void *from) {
 
 /* ---- annotations: ::error file=F,line=N,title=T::MESSAGE ------------------------------------------ */
 
-/* Of a property, colons and commas are escaped, too. */
+/* In a property, colons and commas are escaped, too. */
 static void put_escaped(FILE *stream, const char *text, bool is_property) {
     for (; *text; text++)
         if (strchr("%\r\n", *text) || (is_property && strchr(":,", *text))) fprintf(stream, "%%%02X", (unsigned char)*text);

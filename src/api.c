@@ -414,7 +414,7 @@ wf_error wf_accumulator_stats(wf_handle *handle, const wf_accumulator *accumulat
     return error ? error : finish_stats(handle, accumulator, stats);
 }
 
-/* Of an accumulator without a shape. */
+/* Checks the output of a count of an accumulator without a shape. */
 static wf_error check_count_output(wf_handle *handle, const wf_output *output) {
     if (!output) return WF_OK;
     wf_error error = check_single(handle, output);

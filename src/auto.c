@@ -22,7 +22,7 @@ struct devices {
     wf_handle cpu;
     struct gpu *gpus;
     void *stream; /* of whichever GPU is used next */
-    /* Of cuda:all, else NULL. */
+    /* For cuda:all; else NULL. */
     struct wf_spread *spread;
     wf_handle **all; /* the GPUs' handles, by their ordinals */
 };

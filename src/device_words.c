@@ -128,7 +128,7 @@ static wf_error check_output_shape(wf_handle *handle, const struct wf_shaped *sh
     return wf_fail(handle, WF_ERROR_ARGUMENT, "the output has %d dimensions; one result has 0", (int)output->ndim);
 }
 
-/* Of all that lies between results. */
+/* The bits of the address and of all strides of the results. */
 static uint64_t bits_of_places(const wf_output *output) {
     uint64_t bits = (uintptr_t)output->data;
     for (int32_t d = 0; d < output->ndim && output->stride_bytes; d++) bits |= (uint64_t)output->stride_bytes[d];

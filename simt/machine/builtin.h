@@ -13,7 +13,7 @@ struct builtin {
     bool allocates; /* launches of modules that declare it run on one host thread */
 };
 
-/* Of builtin.c and device_runtime.c; one without a name ends them. */
+/* The lists of builtin.c and device_runtime.c; an entry without a name ends each. */
 extern const struct builtin simt_builtins[], simt_device_runtime[];
 
 /* Argument `a` of the call, as the lane's frame holds it, and the call's result. */

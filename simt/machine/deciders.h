@@ -20,7 +20,7 @@ struct deciders {
     bool has_grown;
 };
 
-/* Of no instruction yet; false: there is no memory, and what there is must be destroyed all the same. */
+/* Begins with no instruction; false: out of memory, and what was created must be destroyed all the same. */
 bool simt_deciders_create(struct deciders *deciders, const struct function *function);
 void simt_deciders_destroy(struct deciders *deciders);
 

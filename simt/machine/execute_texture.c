@@ -162,7 +162,7 @@ static uint32_t find_texels(const struct fetch *fetch, uint32_t tap, uint64_t ad
     return found;
 }
 
-/* Of integers that are filtered, the greatest number that they become first; else 0. */
+/* The number that the greatest integer becomes before it is filtered; 0 if texels are floats or are not filtered. */
 static double scale_of(const struct fetch *fetch) {
     if (!is_filtered(fetch) || fetch->texture.kind == SIMT_TEXEL_FLOAT) return 0;
     return fetch->texture.kind == SIMT_TEXEL_UNSIGNED ? UINT16_MAX : INT16_MAX;
@@ -348,7 +348,7 @@ static bool decode_direction(struct decoder *decoder, struct code *code, const s
     return !has_cubes || simt_operand(decoder, &given->elements[0], TYPE_S32, &code->call.slots[DIMENSIONS]);
 }
 
-/* Of layers the first operand is the layer. */
+/* The first operand of a layered texture is the layer. */
 static bool decode_coordinates(struct decoder *decoder, struct code *code, const struct operand *given,
                                const struct geometry *geometry) {
     for (uint32_t d = 0; d < geometry->rank; d++) {

@@ -136,7 +136,7 @@ static uint32_t *register_lane(const struct collective *collective, slot slot, u
     return (uint32_t *)slot_lanes(simt_path_of(collective, lane), slot) + lane;
 }
 
-/* Of a fragment of `registers` from number `first` on: the elements, row after row. */
+/* Moves the elements of a fragment in `registers` from number `first` on, row after row. */
 static void move_fragment(const struct collective *collective, enum matrix_role role, uint32_t first, uint64_t *elements,
                           bool is_written) {
     const struct fragment *fragment = &collective->code->wgmma.shape.product.fragments[role];

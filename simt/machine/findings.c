@@ -36,7 +36,7 @@ static bool is_line(const char *file, uint32_t line, const char *other_file, uin
     return line == other_line && !strcmp(file, other_file);
 }
 
-/* Of a race: the access that comes first in the program's order. */
+/* The file of the access of a race that comes first in the program's order. */
 static const char *first_file(const struct found *found) {
     return found->detail.other_is_later ? found->finding.file : found->finding.other_file;
 }

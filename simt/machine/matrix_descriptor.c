@@ -3,7 +3,7 @@
 
 enum { CHUNK_NBYTES = 16, ROWS = 8, CHUNK_BITS = 4, ROW_BITS = 7 };
 
-/* Of a descriptor: 14 bits of an address or a distance, in 16 bytes. */
+/* A field of a descriptor: 14 bits of an address or a distance, in units of 16 bytes. */
 static uint32_t field(uint64_t descriptor, uint32_t from) { return (uint32_t)(descriptor >> from & 0x3fff) * CHUNK_NBYTES; }
 
 /* The chunks of 16 bytes that lie side by side before the next row, by the mode of swizzling; 1: it is none. */

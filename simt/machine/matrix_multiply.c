@@ -40,7 +40,7 @@ struct terms {
     int exponent; /* the greatest: of a product, the sum of its factors' exponents */
 };
 
-/* Of a number that is not 0; subnormal ones have the least exponent of their format. */
+/* The exponent of a number other than 0; subnormal numbers have the least exponent of their format. */
 static int exponent_of(double value, enum matrix_element element) {
     static const int least[] = {[ELEMENT_F16] = -14,  [ELEMENT_BF16] = -126, [ELEMENT_E4M3] = -6,
                                 [ELEMENT_E5M2] = -14, [ELEMENT_TF32] = -126, [ELEMENT_F32] = -126};

@@ -127,7 +127,7 @@ double simt_channel_value(const simt_texture *texture, uint64_t bits) {
     return single;
 }
 
-/* Of floats their bits, as f32. */
+/* The bits of a channel; floats become f32. */
 uint32_t simt_channel_bits(const simt_texture *texture, uint64_t bits) {
     float single;
     uint32_t word = (uint32_t)bits;

@@ -33,7 +33,7 @@ static void count_proxy_fence(void *block, const simt_event *event, bool of_shar
     ((uint64_t *)block)[PROXY_FENCES]++;
 }
 
-/* Of the barrier's phases, each of which one arrival ends. */
+/* Counts the phases of the cluster's barrier, each of which is ended by one arrival. */
 static void count_cluster_barrier(void *block, const simt_event *event, bool is_arrival, enum simt_order order,
                                   bool completes) {
     (void)event, (void)is_arrival, (void)order;

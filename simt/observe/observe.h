@@ -16,7 +16,7 @@ uint32_t simt_lanes_together(uint32_t nbytes, uint32_t warp_size, uint32_t banks
 /* Distinct aligned lines of line_nbytes (a power of two) that the lanes touch. */
 uint32_t simt_lines(const simt_access *access, uint32_t line_nbytes);
 
-/* Those of 128, 32 and 1 bytes at once. */
+/* Counts the lines of 128, the sectors of 32 and the single bytes of an access together. */
 enum simt_piece { SIMT_PIECE_LINE, SIMT_PIECE_SECTOR, SIMT_PIECE_BYTE, SIMT_PIECES };
 void simt_pieces(const simt_access *access, uint32_t counts[SIMT_PIECES]);
 

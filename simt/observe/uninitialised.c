@@ -20,7 +20,7 @@ struct early_read {
     bool is_taken, is_written; /* by another thread, later */
 };
 
-/* Those of one memory: a hash table by the word. */
+/* The early reads of one memory: a hash table by the word. */
 struct early_table {
     struct early_read *slots; /* NULL: none yet */
     uint32_t taken;

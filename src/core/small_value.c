@@ -73,7 +73,7 @@ static bool multiply_integers(const struct wf_few *few, struct wf_number *produc
     return true;
 }
 
-/* Of a normal number. */
+/* The factor of a normal number. */
 static struct wf_factor factor_of(uint64_t bits, int exponent_bits, int bias) {
     uint64_t fraction = bits << 1 << exponent_bits >> 12, significand = UINT64_C(1023) << 52 | fraction;
     struct wf_factor factor = {0, 0, (int64_t)(bits << 1 >> (64 - exponent_bits)) - bias};

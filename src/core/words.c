@@ -47,7 +47,7 @@ static uint64_t count_flag(struct wf_words *words, bool is_set) {
 
 /* ---- elements ---- */
 
-/* Of no elements the first index counts only where nobody has any. */
+/* The first index of an accumulator without elements counts only if no rank has any. */
 static void pass_hull(struct wf_words *words, struct wf_accumulator *acc) {
     bool is_empty = acc->first_index == acc->end_index;
     uint64_t first = is_empty ? INT64_MAX : (uint64_t)acc->first_index, first_of_any = (uint64_t)acc->first_index;
@@ -102,7 +102,7 @@ static void pass_specials(struct wf_words *words, uint64_t *flags) {
 
 static const int64_t HALF = INT64_C(1) << 31;
 
-/* Of 2^31 ranks: -2^62 <= d < 2^62, so that d + 2^62 has no bit from 2^63 on. */
+/* Whether these can be digits' sums of 2^31 ranks: -2^62 <= d < 2^62, so that d + 2^62 has no bit from 2^63 on. */
 static bool are_sums_of_digits(const int64_t *digit, int count) {
     uint64_t bits = 0;
     for (int i = 0; i < count; i++) bits |= (uint64_t)digit[i] + (UINT64_C(1) << 62);
@@ -143,7 +143,7 @@ WF_HOT static void pass_range(struct wf_words *words, const struct wf_exact *x, 
     if (words->added) words->added += count;
 }
 
-/* Those around the digit of 1, which are all that usual numbers have: how many, with that many sums. */
+/* How many digits of each sum, around the digit of 1, come first: usual numbers have no others. */
 static int inner_count(const struct wf_exact *x, int sum_count) {
     const int most = 18 / sum_count;
     return x->digit_count < most ? x->digit_count : most;
@@ -196,7 +196,7 @@ static void pass_index(struct wf_words *words, bool is_theirs, uint64_t *index) 
     words->counts.indices++;
 }
 
-/* Of keys the largest is taken, of a minimum's their complements. */
+/* The largest key is taken; a minimum passes the complements of its keys. */
 static void pass_extremum(struct wf_words *words, struct wf_accumulator *acc, bool is_min, uint64_t *order,
                          uint64_t *index) {
     bool has_value = acc->count > (int64_t)acc->partial.nan_count;
@@ -220,7 +220,7 @@ void wf_accumulator_forget_bits(struct wf_accumulator *acc) {
     partial->bits_and = acc->count == 0 ? UINT64_MAX : acc->count == 1 ? partial->bits_xor : 0;
 }
 
-/* Of each bit of the type: is it in all, in any, in an odd number of elements?  Above them all elements have 0. */
+/* For each bit of the type: is it in all, in any, in an odd number of elements?  Higher bits are 0 in all elements. */
 static void pass_bits(struct wf_words *words, struct wf_accumulator *acc) {
     struct wf_partial *partial = &acc->partial;
     bool takes = words->direction == WF_WORDS_TAKE;

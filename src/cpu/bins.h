@@ -14,7 +14,7 @@
  * stay in the first-level cache. */
 #define WF_BINS_ROUND 112
 
-/* Of all sets. */
+/* The words of all sets together. */
 #define WF_BINS_WORDS 4096
 
 struct wf_bins_format {

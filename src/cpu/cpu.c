@@ -95,7 +95,7 @@ static void add_range(struct wf_accumulator *into, struct worker *worker, const 
 
 void wf_cpu_add_alone(struct wf_accumulator *into, const struct wf_tier *tier, const void *x, const void *y,
                       int64_t count) {
-    /* Of all operands: callers are promised how little stack this takes. */
+    /* Of all operands together: the interface promises callers a limit of the stack. */
     enum { COPY_NBYTES = 2048, SCALED_NBYTES = 1024 };
     _Alignas(64) unsigned char copy[COPY_NBYTES], scaled[SCALED_NBYTES];
     struct wf_scratch scratch = {.copy = {copy, copy + COPY_NBYTES / 2},

@@ -48,7 +48,7 @@ static void find_minus_zeros(bool *are_minus_zeros, const bool *is_zero, const s
     if (any) wf_panel_find_minus_zeros(are_minus_zeros, is_zero, few->view, few->first, few->groups);
 }
 
-/* Of a panel: results are f32 or f64. */
+/* Finds the results of a panel, which are f32 or f64. */
 static bool find_panel_results(const struct job *job, const struct few *few, enum wf_part part, void *found) {
     bool is_zero[WF_COLUMNS_MAX], are_minus_zeros[WF_COLUMNS_MAX];
     wf_type type = job->grouped->empty->type;
@@ -79,7 +79,7 @@ static bool find_panel_totals(const struct job *job, const struct few *few, enum
     return true;
 }
 
-/* Of rows whose elements are compared. */
+/* Finds the extrema of rows, or their indices. */
 static bool find_row_minmax(const struct job *job, const struct few *few, bool largest, bool of_index, uint64_t *found) {
     const struct wf_accumulator *empty = job->grouped->empty;
     if (!job->cpu->tier->find_row_minmax[empty->type](few->rows, largest, of_index, found)) return false;

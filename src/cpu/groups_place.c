@@ -1,7 +1,7 @@
 /* Reductions by groups: where the elements of a result lie, and where it goes. */
 #include "cpu/groups_job.h"
 
-/* Of an array without elements there may be nothing to move within. */
+/* An array without elements may have no memory to move within. */
 static void move_data(struct place *place, int operands, int64_t i, const int64_t *stride_bytes) {
     for (int o = 0; o < operands; o++)
         if (place->data[o]) place->data[o] += i * stride_bytes[o];

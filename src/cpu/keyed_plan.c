@@ -60,7 +60,7 @@ static inline uint64_t bits_at(const unsigned char *x, size_t nbytes) {
     }
 }
 
-/* Those of a few elements: of few, one in 32. */
+/* The binades of a sample of the elements; one in 32 where there are few. */
 static struct binades sample_binades(const struct keyed *job) {
     enum { SAMPLES = 4096, LEAST = 128 };
     int highest = INT32_MIN, least[3] = {INT32_MAX, INT32_MAX, INT32_MAX};

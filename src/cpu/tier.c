@@ -19,7 +19,7 @@ static bool always(void) {
     return true;
 }
 
-/* Those that the build has, the fastest first. */
+/* The tiers that the build has, the fastest first. */
 static const struct {
     const struct wf_tier *tier;
     bool (*is_supported)(void);

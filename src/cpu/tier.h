@@ -34,7 +34,7 @@ struct wf_tier {
     wf_round_slots_function *round_slots;
 };
 
-/* Those that the build has: scalar is always there. */
+/* The tiers that the build may have: scalar is always there. */
 extern const struct wf_tier wf_tier_scalar, wf_tier_avx2, wf_tier_avx512, wf_tier_neon;
 
 /* The tier of this name, or, if name is NULL, the fastest one that this processor supports.  Returns NULL if

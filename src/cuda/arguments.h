@@ -7,7 +7,7 @@ struct wf_block_extrema {
     unsigned long long min_key, min_index, max_key, max_index; /* as in struct wf_partial */
 };
 
-/* Of small arrays blocks publish them: kernels/block_extremes.cuh. */
+/* Blocks publish the extrema of small arrays here: kernels/block_extremes.cuh. */
 enum { WF_PUBLISHED_BLOCKS = 640, WF_PUBLISHED_WORDS = 4 };
 
 /* The array (of pairs: both) is cut into whole vectors of 16 bytes, and fewer elements than a vector has before the

@@ -8,7 +8,7 @@
 struct wf_group_dimension {
     long long length;
     long long stride[2];     /* bytes, of each operand's elements */
-    /* Of the results: bytes, and by how much their numbers, which count in C order, differ. */
+    /* From one result to the next: bytes, and the difference of their numbers, which count in C order. */
     long long result_stride, number_stride;
 };
 

@@ -106,7 +106,7 @@ static int count_copies(const struct wf_accumulator *empty, int64_t groups, int 
     return copies;
 }
 
-/* Of a group that a block keeps: of extremes its number and 32 bits of its word; of sums its number and its words. */
+/* Bytes of a group that a block keeps: its number, and of extremes 32 bits of its word, of sums its words. */
 static int kept_nbytes(const struct wf_accumulator *empty) {
     return are_extremes(empty) ? 8 : 8 * count_words(empty) + 4;
 }
@@ -130,7 +130,7 @@ static int64_t count_blocks(int64_t count, const struct wf_gpu *gpu) {
     return blocks < most ? blocks : most;
 }
 
-/* Of an element in a bucket: its bits and its key. */
+/* Bytes of an element in a bucket: its bits and its key. */
 static int record_nbytes(const struct wf_accumulator *empty) {
     return wf_type_nbytes(empty->type) == 8 ? 16 : 8;
 }

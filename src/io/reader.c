@@ -53,7 +53,7 @@ static const struct {
     {"PK\3\4", "a zip archive; only those whose names end in .npz are read"},
 };
 
-/* Of a window that is no text. */
+/* The error for a window that is no text. */
 static wf_error fail_unread(wf_handle *handle, const struct wf_source *source) {
     const unsigned char *bytes = wf_source_window(source);
     for (size_t i = 0; i < sizeof unread_formats / sizeof unread_formats[0]; i++) {

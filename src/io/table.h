@@ -67,7 +67,7 @@ struct wf_table {
     char **name;
     bool *is_named; /* otherwise it is the field of this number in every file */
     int64_t *number;
-    /* Of the open file: which of its fields are read, in rising order, and which of these is each column. */
+    /* The fields of the open file that are read, in rising order, and which of these each column is. */
     size_t field_count;
     int64_t *field;
     size_t *field_of;
@@ -93,7 +93,7 @@ void wf_rows_clear(struct wf_rows *rows);
  * rows are those before it. */
 wf_error wf_table_read(wf_handle *handle, const struct wf_table *table, struct wf_chunk *chunk, struct wf_rows *rows);
 
-/* Of a key of several columns, each has its length in front, in 4 bytes, the lowest first.  This is column `by` of a
+/* In a key of several columns, the length of each precedes it, in 4 bytes, the lowest first.  This is column `by` of a
  * key; *length: its own. */
 const unsigned char *wf_key_part(const unsigned char *key, size_t nbytes, size_t by_count, size_t by, size_t *length);
 

@@ -70,7 +70,7 @@ wf_type wf_tally_order_type(const struct wf_tally *tally, wf_op op) {
     return op == WF_TALLY_DISTINCT ? WF_U64 : wf_quantiles_result_type(&quantile, tally->settings.type);
 }
 
-/* Of values of one group, which has some. */
+/* Reduces the values of one group, of which there are some. */
 static wf_error reduce_group(wf_handle *handle, const struct wf_tally *tally, wf_op op, const wf_array *values, void *result) {
     static const int64_t one = 1;
     if (op == WF_TALLY_DISTINCT) return wf_count_distinct(handle, WF_NAN_PROPAGATE, values, result);
@@ -106,7 +106,7 @@ wf_error wf_tally_order_results(wf_handle *handle, struct wf_tally *tally, size_
     return error ? error : wf_tally_order_segments(handle, tally, op, &groups, results);
 }
 
-/* Those of one group, by the edges of all.  What is beyond a rounded edge belongs to the next bin. */
+/* The counts of one group, by the edges of all.  What is beyond a rounded edge belongs to the next bin. */
 static wf_error count_group(wf_handle *handle, const wf_histogram *histogram, const double *edges, const wf_array *values,
                             int64_t *counts) {
     const int64_t last = histogram->edge_count;

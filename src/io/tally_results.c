@@ -113,7 +113,7 @@ static wf_error count_values(wf_handle *handle, struct wf_tally *tally, struct w
     return WF_OK;
 }
 
-/* Of rows that were counted and are still kept, nothing more is counted. */
+/* Rows that were counted and are still kept are not counted again. */
 wf_error wf_tally_count_kept(wf_handle *handle, struct wf_tally *tally) {
     wf_error error = wf_tally_reserve_counts(handle, tally);
     for (size_t c = 0; c < tally->column_count && !error; c++) error = count_values(handle, tally, &tally->column[c]);

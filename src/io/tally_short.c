@@ -36,7 +36,7 @@ static void begin_classes(struct wf_classes *classes, const struct wf_tally_colu
     }
 }
 
-/* Of each group, where its first value goes, above its class. */
+/* The place of each group's first value, above its class. */
 static void find_first_places(const struct wf_classes *classes, const struct wf_tally_column *column, int64_t groups,
                               uint64_t *place) {
     int64_t next[WF_CLASS_COUNT];

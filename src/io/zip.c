@@ -82,7 +82,7 @@ static wf_error read_at(const struct archive *archive, void *bytes, uint64_t nby
     return error || found == nbytes ? error : fail_damaged(archive);
 }
 
-/* Of archives that are too large for the usual fields. */
+/* Finds the directory of an archive that is too large for the usual fields. */
 static wf_error find_directory64(struct archive *archive, uint64_t end_offset) {
     unsigned char locator[LOCATOR_NBYTES], end[END64_NBYTES];
     if (end_offset < LOCATOR_NBYTES) return fail_damaged(archive);

@@ -75,7 +75,7 @@ INLINE bool extract_columns_of_kind(struct column_units *units, struct window *w
     return true;
 }
 
-/* Of small elements, values or magnitudes. */
+/* Extracts columns of small elements, values or magnitudes. */
 APART bool extract_small_columns(struct column_units *units, struct window *window, struct range range,
                                  const struct wf_tile *tile, bool magnitudes) {
     const struct shape shape = {2, 2};
@@ -257,7 +257,7 @@ static int32_t finest_exponent(const struct window *window, int term) {
     return window->exponent[term][levels_of(window->shape, term) - 1] - 52;
 }
 
-/* Of one term alone. */
+/* Finds the totals of one term. */
 static bool find_value_totals(struct wf_column_totals *totals, const struct column_units *units,
                               const struct window *window, size_t columns) {
     totals->sum_exponent = finest_exponent(window, 0);

@@ -10,7 +10,7 @@ INLINE uword tile_bits(const struct wf_tile *tile, size_t row, size_t column) {
 
 /* ---- extremes ---- */
 
-/* Of each column the least key and the first row that has it.  flip: 0, or all ones, which reverses the order. */
+/* The least key of each column, and the first row that has it.  flip: 0, or all ones, which reverses the order. */
 struct column_extremes {
     key least[WF_COLUMNS_MAX];
     uword row[WF_COLUMNS_MAX];

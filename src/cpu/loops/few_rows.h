@@ -261,7 +261,7 @@ static bool any_failed(const int64_t *failed, size_t used) {
     return any;
 }
 
-/* Those of a strip that need more. */
+/* Finds the dot products of a strip by the longer way. */
 APART bool find_few_dots(rounded *results, struct strip strip, size_t used) {
     int64_t failed[WF_STRIP_COLUMNS];
     for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES)

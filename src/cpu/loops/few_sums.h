@@ -18,7 +18,7 @@ INLINE vf64 two_to(int exponent) {
     return (vf64)((vi64){0} + ((int64_t)(exponent + 1023) << 52));
 }
 
-/* Of types shorter than f32, of which the processor knows no rounding of f64. */
+/* Rounds f64 to a type shorter than f32, for which the processor has no instruction. */
 INLINE vf64 round_to_short(vf64 x) {
     const int shift = IS_F64 ? 1 : 53 - PRECISION;
     vu64 bits = (vu64)x, sign = bits & (uint64_t)INT64_MIN;

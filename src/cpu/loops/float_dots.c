@@ -9,7 +9,7 @@ enum {
     QUICK_UNROLL = 4,
 };
 
-/* Of nothing, which leaves the sign of what is added. */
+/* The sums of nothing: -0, which keeps the sign of what is added. */
 INLINE struct few_sums start_dot(void) {
     return (struct few_sums){.value = {-(vf64){0}, {0}}};
 }
@@ -109,7 +109,7 @@ INLINE void add_quick_vector(struct quick_sums *sums, struct pair_of_rows rows, 
         add_quick_product(sums, load_left(x, rows.count - i, rows.x_end), load_left(y, rows.count - i, rows.y_end));
 }
 
-/* Of so few elements that more sums than one would cost more than they save. */
+/* Adds a row so short that several sums would cost more than they save. */
 INLINE struct quick_sums add_short_row(struct pair_of_rows rows) {
     const size_t count = rows.count;
     struct quick_sums sums;

@@ -167,7 +167,7 @@ APART unsigned add_to_slots_2_3_4(const struct slots_call *call) {
     return add_all_to_slots(call, (struct slot_form){2, 3, 4});
 }
 
-/* Of more levels, which take longer than finding out whether elements are counted. */
+/* Three levels, which take longer than testing whether elements are counted. */
 APART unsigned add_to_slots_3_1(const struct slots_call *call) {
     return add_all_to_slots(call, (struct slot_form){3, call->slots->words, 1});
 }

@@ -366,7 +366,7 @@ bool WF_LOOPS_NAME(find_totals, TYPE, TIER)(const struct wf_tile *tile, unsigned
 
 /* ---- elements by key ---- */
 
-/* Those of 64 bits by halves. */
+/* Takes values; those of 64 bits by halves. */
 INLINE void take_values(struct wf_units *units, const unsigned char *x, size_t count, bool magnitudes) {
     for (size_t i = 0; i < count; i++) {
         uword bits = bits_at(x, i);
@@ -380,7 +380,7 @@ INLINE void take_values(struct wf_units *units, const unsigned char *x, size_t c
     }
 }
 
-/* Of types of up to 32 bits; those of 32 by halves. */
+/* Takes squares of types of up to 32 bits; those of 32 by halves. */
 INLINE void take_squares(struct wf_units *units, const unsigned char *x, size_t count, int first) {
     const bool halves = sizeof(uword) == 4;
     for (size_t i = 0; i < count; i++) {

@@ -143,7 +143,7 @@ INLINE int64_t sum_of_wide(const vlanes *lanes) {
 
 _Static_assert(!IS_8 || WF_ROW_COUNT_MAX / WIDE_COLUMNS + WIDE_VECTORS <= 128, "lanes overflow");
 
-/* Of one row: lanes go along it, and its last elements are added one by one. */
+/* Sums up one row: lanes go along it, and its last elements are added one by one. */
 INLINE struct total sum_integer_row(const unsigned char *x, size_t count, bool magnitudes) {
     const bool is_signed = IS_SIGNED && !magnitudes;
     vlanes low[WIDE_VECTORS] = {0}, high[WIDE_VECTORS] = {0};

@@ -39,7 +39,7 @@ INLINE vi64 integers_of_f64(vf64 x) {
     return (vi64)((vu64)(x + anchor) - bits);
 }
 
-/* Those of 64 bits are cut to 33 if they are longer, and the lane is lost. */
+/* Widens 64-bit integers: those longer than 33 bits are cut, and their lane is lost. */
 INLINE vf64 widen_long(vi64 *lost, vi64 x) {
     const int64_t half = INT64_C(1) << 32;
     vu64 moved = (vu64)x + half;

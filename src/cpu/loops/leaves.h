@@ -45,7 +45,7 @@ INLINE vsword scale_subnormals(struct leaves *seen, vsword magnitude) {
     return select_where(subnormal, (vsword)((vf64)(magnitude | exponent_52) - 0x1p52), magnitude);
 }
 
-/* Of two vectors of elements: those of the one and of the other in turn. */
+/* Products of neighbours of two vectors of elements: those of the one and of the other in turn. */
 INLINE vf64 products_of_neighbours(const unsigned char *x) {
     vf64 a = widen(x), b = widen(x + LANES * sizeof(uword));
     return left_lanes(a, b, 1) * right_lanes(a, b, 1);

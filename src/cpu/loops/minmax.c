@@ -17,7 +17,7 @@ enum {
 };
 
 #define LARGEST_ORDER ((uword)((uword)-1 >> 1))
-/* Of floats: what an infinity is, and how many NaNs there are of either sign. */
+/* Floats: the order of an infinity, and how many NaNs there are of either sign. */
 #define INFINITE ((uword)(((UINT64_C(1) << EXPONENT_BITS) - 1) << (PRECISION - 1)))
 #define NANS ((uword)(LARGEST_ORDER - INFINITE))
 
@@ -144,7 +144,7 @@ INLINE vsword best_of_piece(const unsigned char *x, bool largest) {
     return better(first, better(orders_at(x, largest), orders_at(x + VECTOR_NBYTES, largest), largest), largest);
 }
 
-/* Of elements that fill a vector at least. */
+/* The best of elements that fill at least one vector. */
 INLINE struct best best_of_vectors(const unsigned char *x, size_t count, bool largest) {
     struct best best = {orders_at(x, largest), {0}};
     size_t i = 0;

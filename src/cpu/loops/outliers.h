@@ -24,7 +24,7 @@ static struct magnitudes magnitudes_between(int low, int high) {
     return (struct magnitudes){((uword)(high + 1) << FRACTION_BITS) - 1, low > 0 ? (uword)low << FRACTION_BITS : 1};
 }
 
-/* Those of a range: what range_of makes of them is that range. */
+/* The magnitudes in a range: the inverse of range_of. */
 static struct magnitudes magnitudes_in(struct range range) {
     int low = range.low - LOW_EXPONENT + 1;
     return magnitudes_between(low > 1 ? low : 0, range.top + BIAS - 1);

@@ -39,7 +39,7 @@ static struct magnitudes sample_row(struct magnitudes found, const struct wf_pan
     return of_row.max < INFINITY_BITS ? larger_range(found, of_row) : found;
 }
 
-/* Of the first rows, which are read next in any case, and of some others. */
+/* The range of the first rows, which are read next in any case, and of some others. */
 static struct range sample_panel(const struct wf_panel *panel) {
     enum { FIRST = 16, OTHERS = 4, WORTHWHILE = 256 };
     struct magnitudes found = {0, MAGNITUDE};
@@ -112,7 +112,7 @@ INLINE void add_strip(double *upper, double *lower, struct strip strip, int leve
     }
 }
 
-/* Of small elements; through two levels, since they are few. */
+/* Adds a strip of small elements; through two levels, since such strips are rare. */
 APART void add_small_strip(double *upper, double *lower, struct strip strip, enum wf_part part) {
     if (part == WF_PART_ABS)
         add_strip(upper, lower, strip, 2, load_scaled_magnitude);

@@ -133,7 +133,7 @@ static bool find_plainly(rounded *result, struct row row, double divisor, const 
     return found[0] - found[0] == 0 && !(is_half && found[0] < 0x1p-900);
 }
 
-/* Of at most LANES rows from the first on. */
+/* Finds the quotients of at most LANES rows from the first on. */
 INLINE void find_some_quotients(rounded *results, bool *has_failed, const struct wf_rows *rows, size_t first,
                                 const unsigned char *end, const struct wf_quotient *asked, struct powers powers) {
     const size_t taken = rows->rows - first < LANES ? rows->rows - first : LANES;
@@ -167,7 +167,7 @@ APART void find_row_variances(rounded *results, bool *has_failed, const struct w
     find_quotients_of(results, has_failed, rows, asked, (struct powers){true, false});
 }
 
-/* Of types shorter than f64 whose range is not too wide. */
+/* Finds means of types shorter than f64 whose range is not too wide. */
 APART void find_near_row_means(rounded *results, bool *has_failed, const struct wf_rows *rows, const struct wf_quotient *asked) {
     find_quotients_of(results, has_failed, rows, asked, (struct powers){false, true});
 }

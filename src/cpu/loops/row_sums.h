@@ -22,7 +22,7 @@ INLINE struct row row_at(const struct wf_rows *rows, size_t r) {
                         (size_t)(rows->offset[r + 1] - rows->offset[r])};
 }
 
-/* Of all rows; in one pass if each begins where the one before ends. */
+/* The magnitudes of all rows; in one pass if each begins where the one before ends. */
 static struct magnitudes magnitudes_of_rows(const struct wf_rows *rows) {
     struct row first = row_at(rows, 0), last = row_at(rows, rows->rows - 1);
     if (rows->offset || rows->stride_bytes == rows->count * (int64_t)sizeof(uword))
@@ -107,7 +107,7 @@ INLINE void sum_rows_of_kind(struct column_units *units, const struct window *wi
     for (size_t r = rows->rows; r % LANES; r++) units->term[0][0][r] = units->term[0][1][r] = 1; /* to fill a vector */
 }
 
-/* Of small elements; through two levels, since they are few. */
+/* Sums up rows of small elements; through two levels, since such rows are rare. */
 APART void sum_small_rows(struct column_units *units, struct window *window, const struct wf_rows *rows, bool magnitudes) {
     if (magnitudes)
         sum_rows_of_kind(units, window, rows, (struct row_kind){2, true, true});

@@ -26,7 +26,7 @@ struct nodes {
     vf64 hi, lo;
 };
 
-/* Of leaves, whose lo is 0. */
+/* Multiplies leaves, whose lo is 0. */
 INLINE struct nodes multiply_leaf_vectors(vf64 a, vf64 b) {
     vf64 p = a * b;
     return (struct nodes){p, product_error(a, b, p)};

@@ -11,7 +11,7 @@
 #include "core/big.c"
 #include "kernels/element.cuh"
 
-// Words of memory that a total of so many limbs takes: a total's functions touch none beyond them.
+// Words of memory that a total of that many limbs takes: a total's functions touch none beyond them.
 #define TOTAL_WORDS(limbs) (((u32)sizeof(struct wf_total) - 4 * WF_BIG_LIMBS + 4 * (u32)(limbs) + 7) / 8)
 
 // Completes a total whose magnitude has its lowest limbs, in two's complement, and above these the carry.

@@ -31,7 +31,7 @@ typedef double bin;
 #define BIN_MAGNITUDES (1 << EXPONENT_BITS >> BIN_BINADES_LOG2)
 #endif
 
-// Both sums, of the values and of their magnitudes, are needed beside products alone: of f16.
+// Both sums, of the values and of their magnitudes, are needed together with products only for f16.
 #define BIN_SIGNS (HAS_SUM && HAS_ABS ? 2 : 1)
 
 #define BINS_NBYTES (IS_F16 ? 0 : BIN_MAGNITUDES * 32 * (int)sizeof(bin)) // of a warp; f16's are registers

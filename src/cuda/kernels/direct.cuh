@@ -49,7 +49,7 @@ static __device__ __forceinline__ u64 direct_extreme(u64 key)
 static __device__ __forceinline__ u64 direct_float_sum(const u64 *digits)
 {
     enum { ROWS = (VALUE_DIGITS + 31) / 32 };
-    static __shared__ u32 magnitude[2 + 32 * ROWS]; // behind two that are 0
+    static __shared__ u32 magnitude[2 + 32 * ROWS]; // after two that are 0
     u64 sum[ROWS];
     u32 limb[ROWS];
     sum_digits(digits, VALUE_DIGITS, ROWS, sum);

@@ -13,8 +13,10 @@ typedef long long i64;
 #define WIDTH 16
 #elif defined TYPE_i32 || defined TYPE_u32 || defined TYPE_f32
 #define WIDTH 32
-#else
+#elif defined TYPE_i64 || defined TYPE_u64 || defined TYPE_f64
 #define WIDTH 64
+#else
+#error "a new type has its width here, and a float its exponent bits below; floats of 8 bits need loops of their own"
 #endif
 
 #if defined TYPE_f16

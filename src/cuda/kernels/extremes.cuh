@@ -1,6 +1,6 @@
 // Extremes: the smallest and the largest of keys, which order as signed or unsigned integers of the type's width do.  Of
 // narrow types several are compared at a time.  Floats of 16 and 32 bits need no keys: their bits are compared as they
-// are, in three ways, which shows NaNs, too; beside sums, the high words of f64 are, since few vectors need a second look.
+// are, in three ways, which shows NaNs, too; together with sums, the high words of f64 are, since few vectors need a second look.
 
 #ifndef EXTREMES_CUH
 #define EXTREMES_CUH

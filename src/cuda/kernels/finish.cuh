@@ -35,7 +35,7 @@ static uint32_t from_below(uint32_t value, uint32_t *last)
     return below;
 }
 
-// Digits 32 * row + lane as limbs of two's complement, but for carries of 1 that are still to move: sums are at
+// Digits 32 * row + lane as limbs of two's complement, except for carries of 1 that are still to move: sums are at
 // most 2^32 + 1.  Each limb borrows 2^32 from the next, so that none is negative on the way.
 static void sum_digits(const unsigned long long *digits, int digit_count, int rows, uint64_t *sum)
 {
@@ -153,7 +153,7 @@ static void store_result(struct finish_target target, wf_type type, uint64_t bit
     if (target.status) *target.status = error;
 }
 
-// The words of a partial behind its digits: of these alone a lane may have a copy of its own.
+// The words of a partial after its digits: of these alone a lane may have a copy of its own.
 #define DIGITS_NBYTES (8 * (2 * WF_SUM_DIGITS + WF_PRODUCT_SUM_DIGITS))
 
 typedef struct {

@@ -260,7 +260,7 @@ static __device__ __forceinline__ void collect_blocks(const struct wf_kernel_arg
 static __device__ __forceinline__ void collect_blocks(const struct wf_kernel_arguments *r, u32 specials)
 {
 #if USES_BLOCK_EXTREMES
-    if (specials) __threadfence(); // what the others have published beside
+    if (specials) __threadfence(); // what the others have published in addition
     collect_block_extremes(r);
 #elif HAS_EXTREMES && IS_INDEXED
     lane_state lane;

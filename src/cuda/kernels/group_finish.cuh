@@ -68,7 +68,7 @@ static __device__ __forceinline__ struct wf_partial *set_words(partial_words *me
     return words;
 }
 
-// Writes the result of a group of so many elements to its place, and notes why there is none.  finish: with its totals.
+// Writes the result of a group of `count` elements to its place, and notes why there is none.  finish: with its totals.
 static __device__ __forceinline__ void write_group(const struct wf_group_arguments *task, struct wf_finish *finish,
                                                    const group_state *group, const group_place *place, i64 count)
 {

@@ -123,7 +123,7 @@ static __device__ __forceinline__ void window_drain(group_window *window, group_
     window->held = 0;
 }
 
-// The exponent fields that so many levels below 2^top hold, as a sum over the operands of a term.
+// The exponent fields that the given number of levels below 2^top hold, as a sum over the operands of a term.
 static __device__ __forceinline__ int lowest_field(int top, int levels, int operands)
 {
     return top - levels * GROUP_LEVEL_BITS + operands * (BIAS + FRACTION_BITS);

@@ -31,7 +31,7 @@ static_assert(HAS_SHORT_RESULT, "wf_cuda_group_fits_registers says that there is
 #define LABELLED_ROWS (IS_SHORT_OF_SQUARES || IS_SHORT_DOT ? 8 : 16) // ... or, where lengths differ, and no bound of an error matters
 #define SHORT_LOADS ((WIDTH == 64 ? 16 : 32) / OPERANDS) // elements, or pairs, that a lane has on their way
 #define QUIET_NAN (INFINITY_BITS | (unit)1 << (FRACTION_BITS - 1))
-#define SHORT_PADDING (IS_FLOAT ? SIGN_BIT : (unit)0) // behind the last element: changes no sum, nor does it times 0
+#define SHORT_PADDING (IS_FLOAT ? SIGN_BIT : (unit)0) // after the last element: changes no sum, nor does it times 0
 
 // ---- sums of floats
 
@@ -135,7 +135,7 @@ static __device__ __forceinline__ bool add_two(const unit *elements, u64 *bits)
     return (*bits & MAGNITUDE) < INFINITY_BITS;
 }
 
-// sum / divisor, rounded once, of a sum above 0; near: the same, but for a few last bits.
+// sum / divisor, rounded once, of a sum above 0; near: the same, except for a few last bits.
 static __device__ __forceinline__ double rounded_quotient(double_sum sum, double divisor, double_sum near)
 {
     bool is_above = near.rest > 0;
@@ -187,7 +187,7 @@ static __device__ __forceinline__ bool short_float(const int rows, const unit *e
 
 typedef struct {
     double_sum values, squares;
-    u64 left; // but for the sign, not 0 if there was anything left of an addition
+    u64 left; // except for the sign, not 0 if there was anything left of an addition
 } sums_of_squares;
 
 static __device__ __forceinline__ double_sum two_product(double a, double b)
@@ -221,7 +221,7 @@ static __device__ __forceinline__ sums_of_squares add_squares(const int rows, co
     return sums;
 }
 
-// n*S2 - S1^2, but for less than a 2^90th of n*S2, which is at least as large as S1^2; is_exact, of narrower types: there is
+// n*S2 - S1^2, except for less than a 2^90th of n*S2, which is at least as large as S1^2; is_exact, of narrower types: there is
 // nothing left of any operation before the difference.
 static __device__ __forceinline__ double_sum variance_numerator(const sums_of_squares *sums, double n, double *minuend,
                                                                 bool *is_exact)
@@ -234,7 +234,7 @@ static __device__ __forceinline__ double_sum variance_numerator(const sums_of_sq
     return two_sum(difference.high, difference.rest + rest);
 }
 
-// The root of a sum that is known but for bound, and the bound of the root's error.
+// The root of a sum that is known except for bound, and the bound of the root's error.
 static __device__ __forceinline__ double_sum root_of(double_sum sum, double *bound)
 {
     double root = __dsqrt_rn(sum.high), left = __fma_rn(-root, root, sum.high) + sum.rest;

@@ -45,7 +45,7 @@ typedef struct {
 
 // What a lane loads, of at most 2^30 elements of a group that its team has.
 typedef struct {
-    unit a[BATCH], b[BATCH]; // behind the last element -0
+    unit a[BATCH], b[BATCH]; // after the last element -0
     int count;
     int first; // the number of the first element, or of the first one outside of vectors, among those
 #if WALK == WALK_CONTIGUOUS
@@ -277,7 +277,7 @@ static __device__ __forceinline__ void place_windows(group_state *group, const g
     if (can_place(x, y)) window_place(&group->window, with_margin(x), with_margin(y));
 }
 
-// Adds a batch to the levels, which are placed anew where they do not hold it; false if none would.
+// Adds a batch to the levels, which are placed again where they do not hold it; false if none would.
 static __device__ __forceinline__ bool add_by_levels(group_state *group, const group_batch *batch)
 {
     group_window *window = &group->window;
@@ -381,7 +381,7 @@ static __device__ __forceinline__ bool add_extremes_of_batch(group_state *group,
     return true;
 }
 
-// Integers whose sum over a batch a word holds; behind the last one are zeros.
+// Integers whose sum over a batch a word holds; after the last one are zeros.
 #define IS_NARROW_SUM                                                                                                    \
     (!IS_FLOAT && WIDTH <= 32 && HAS_VALUE_SUM && !HAS_PRODUCT_SUM && !HAS_EXTREMES && !HAS_NONZERO && !HAS_BITS && !HAS_PRODUCT)
 

@@ -32,7 +32,7 @@ static __device__ __forceinline__ void publish_part(u64 *word, u64 part)
 
 #if IS_FLOAT
 
-// Elements that a lane adds before its bins are normalised: 127 bits hold so many of the largest terms, of 53 or 24 + 24
+// Elements that a lane adds before its bins are normalised: 127 bits hold that many of the largest terms, of 53 or 24 + 24
 // bits and shifted by up to 63.  Products of f64 are two terms.
 #define GROUP_ADDITIONS (WIDTH == 64 ? 1000 : 30000)
 
@@ -43,7 +43,7 @@ typedef struct {
     int rows;
     int first, last;  // those that may be other than 0
     u32 additions;    // since the bins were normalised
-    u64 carried;      // while it is being rounded: the word behind the last row
+    u64 carried;      // while it is being rounded: the word after the last row
 } group_sum;
 
 static __device__ __forceinline__ void sum_set_empty(group_sum *sum)
@@ -71,7 +71,7 @@ static __device__ __forceinline__ group_bin bin_of_value(wf_i128 value)
     return make_ulonglong2((u64)value, (u64)(value >> 64));
 }
 
-// Leaves each row 64 bits, and what they carry to the row behind the last.  By value: what has an address is in no register.
+// Leaves each row 64 bits, and what they carry to the row after the last.  By value: what has an address is in no register.
 static __device__ __noinline__ group_sum normalised(group_sum sum)
 {
     wf_i128 carry = 0;

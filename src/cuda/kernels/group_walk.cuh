@@ -145,7 +145,7 @@ static __device__ __forceinline__ int take_batch(lane_ring *ring, group_batch *b
 
 // ---- side by side
 
-// First the lane's share of the group's whole vectors, then of the elements before and behind these.
+// First the lane's share of the group's whole vectors, then of the elements before and after these.
 typedef struct {
     lane_ring ring;
     u64 x, y;         // of the team's first element

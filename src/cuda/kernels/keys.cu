@@ -138,7 +138,7 @@ static __device__ __forceinline__ void scan_blocks(const struct wf_key_arguments
     }
 }
 
-// What is behind the last group begins where that one ends.
+// What is after the last group begins where that one ends.
 static __device__ __forceinline__ void write_offsets(const struct wf_key_arguments *r)
 {
     i64 first = (i64)blockIdx.x * WF_KEY_COUNTS + threadIdx.x * EACH, end = r->groups * r->tables;

@@ -42,7 +42,7 @@ static __device__ __forceinline__ double level_anchor(const levels_state *state,
 
 static __device__ __forceinline__ void levels_clear(levels_state *state, int top)
 {
-    state->top = min(top, LEVEL_TOP_MAX); // above, nothing comes to them
+    state->top = min(top, LEVEL_TOP_MAX); // above, nothing is added to them
 #pragma unroll
     for (int level = 0; level < LEVELS; level++) {
         double anchor = level_anchor(state, level);
@@ -72,7 +72,7 @@ static __device__ __forceinline__ void level_take_magnitude(levels_state *abs, d
 #define BATCH_TERMS 8
 #define BATCH_VECTORS (BATCH_TERMS / PER_VECTOR < VECTORS ? BATCH_TERMS / PER_VECTOR : VECTORS)
 
-// Adds the terms to levels `from` to `behind` - 1, the last of which takes all that is left.  abs is 0, or the levels
+// Adds the terms to levels `from` to `after` - 1, the last of which takes all that is left.  abs is 0, or the levels
 // to which the magnitudes of the values are added.
 static __device__ __forceinline__ void levels_add(levels_state *state, levels_state *abs, const double *values, double *terms,
                                                   int count, int from, int behind)

@@ -1,5 +1,5 @@
 // Packed bins: a lane's own sums of values of bf16 and of their squares, both in one word of 64 bits for every 8 binades, so
-// that an element takes one addition to shared memory; magnitudes, where they are wanted, are words of 32 bits beside them.
+// that an element takes one addition to shared memory; magnitudes, where they are wanted, are separate words of 32 bits.
 //
 // An element, scaled by a power of two that only its exponent decides, is an integer of 15 bits; an anchor's sum has it in
 // its bits.  Its square has 30 bits, so that 39 and 25 bits hold as many as PACKED_ADDITIONS of both.
@@ -17,7 +17,7 @@
 #define PACKED_VALUE_FIRST (-1)  // where the first row's units lie in the digits
 #define PACKED_SQUARE_FIRST (-2)
 
-// Of a warp: the packed words, row by row, a lane's own in a column; behind them those of magnitudes.
+// Of a warp: the packed words, row by row, a lane's own in a column; after them those of magnitudes.
 static __device__ __forceinline__ u32 *packed_magnitudes(char *memory)
 {
     return (u32 *)(memory + PACKED_ROWS * 32 * 8);

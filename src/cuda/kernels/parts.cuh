@@ -17,7 +17,7 @@
 
 #define OPERANDS (HAS_DOT ? 2 : 1)
 
-// Narrow values alone go to bins, as do f16 values beside products, whose bins are registers; all else goes to levels,
+// Narrow values alone go to bins, as do f16 values together with products, whose bins are registers; everything else goes to levels,
 // and what these do not hold to wide bins, or, of bf16 and its squares, to packed ones.
 #define USES_BINS (HAS_VALUE_SUM && !IS_SMALL && (IS_F16 || (IS_FLOAT && WIDTH < 64 && !HAS_PRODUCT_SUM)))
 #define USES_VALUE_LEVELS (IS_FLOAT && HAS_VALUE_SUM && !USES_BINS)
@@ -83,7 +83,7 @@
 #define VALUE_BINS (HAS_VALUE_SUM ? VALUE_SIGNS * VALUE_ROWS * WIDE_COLUMNS : 0)
 #define PRODUCT_BINS (HAS_PRODUCT_SUM ? PRODUCT_ROWS * WIDE_COLUMNS : 0)
 
-// Packed bins (packed.cuh): of 8 bytes, beside 4 for magnitudes.
+// Packed bins (packed.cuh): of 8 bytes, and 4 more for magnitudes.
 #define PACKED_BINADES_LOG2 3
 #define PACKED_ROWS (1 << EXPONENT_BITS >> PACKED_BINADES_LOG2)
 #define PACKED_NBYTES (PACKED_ROWS * 32 * (HAS_SUM && HAS_ABS ? 12 : 8))

@@ -50,7 +50,7 @@ static __device__ __forceinline__ void take_chunks(stream *s, lane_state *lane, 
     }
 }
 
-// What is no whole chunk: vectors behind the last one, and what lies before and behind all vectors.
+// What is no whole chunk: vectors after the last one, and what lies before and after all vectors.
 static __device__ __forceinline__ void take_rest(const struct wf_kernel_arguments *r, const stream *s, lane_state *lane)
 {
     u64 begin = s->chunks * CHUNK, count = r->vectors - begin + 2;

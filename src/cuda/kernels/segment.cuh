@@ -314,7 +314,7 @@ static __device__ __forceinline__ void accumulate_range(segment_state *segment, 
     note_extremes(segment, x, chunk, has_nans);
 }
 
-// The sums of a chunk go to levels, or where these do not hold it, to bins.  Extremes are looked for beside the sums'
+// The sums of a chunk go to levels, or where these do not hold it, to bins.  Extremes are looked for together with the sums'
 // additions, in their shadow; before them only where special elements are about to be put aside.
 static __device__ __forceinline__ void accumulate_chunk_by_levels(segment_state *segment, lane_state *lane,
                                                                   vector x[VECTORS], vector y[VECTORS], u32 chunk)

@@ -21,7 +21,7 @@ typedef struct {
 
 #define NO_VECTOR ((i64)1 << 62)
 
-// The vector at such a place, which may lie partly before the first element or behind the last one, and a bit
+// The vector at such a place, which may lie partly before the first element or after the last one, and a bit
 // for each of its elements that exists.
 static __device__ __forceinline__ u32 load_partly(const struct wf_kernel_arguments *r, i64 at, vector *x, vector *y)
 {

@@ -19,7 +19,7 @@
 #include "kernels/warp.cuh"
 #include "arguments.h"
 
-// A lane's vectors: `first` and every `step` from there, below `end`.  From `whole` on they are the one behind the last
+// A lane's vectors: `first` and every `step` from there, below `end`.  From `whole` on they are the one after the last
 // whole vector and the one before the first, of which only a part exists.
 typedef struct {
     u32 first, step, whole, end;
@@ -50,7 +50,7 @@ static __device__ __forceinline__ int number_of(const struct wf_kernel_arguments
     return is_head ? -1 : (int)place;
 }
 
-// ---- what lies before and behind the whole vectors
+// ---- what lies before and after the whole vectors
 
 #define CAN_BE_PADDED (!HAS_BITS && !HAS_PRODUCT)
 

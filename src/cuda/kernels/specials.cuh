@@ -37,7 +37,7 @@ static __device__ __forceinline__ void note_nans(lane_state *lane, const vector 
 
 // ---- infinities
 
-// What an element, or a pair, means to a sum, beside its value: infinities, and whether it is beyond -0.
+// What an element, or a pair, means to a sum, in addition to its value: infinities, and whether it is beyond -0.
 static __device__ __forceinline__ u32 special_of(unit a, unit b)
 {
     u32 special_seen = 0;
@@ -204,7 +204,7 @@ static __device__ __forceinline__ u32 clean_vectors(lane_state *lane, vector x[V
 
 #endif
 
-#define CLEANED_WHILE 32 // chunks, behind one that has NaNs, that are cleaned without a look
+#define CLEANED_WHILE 32 // chunks, after one that has NaNs, that are cleaned without a look
 
 // Notes what is special and puts zeros in its place, -0 of which means nothing to a sum, not even its sign.
 static __device__ __forceinline__ void clean_chunk(lane_state *lane, vector x[VECTORS], vector y[VECTORS], u32 chunk)

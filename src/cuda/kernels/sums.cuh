@@ -3,7 +3,7 @@
 //
 // Of each chunk the exponents decide, before anything is added: to few levels, to all of them, or, what is too wide for
 // these, to bins that take anything: wide ones, or packed ones.  Levels are placed by a chunk's own range,
-// and anew where a later one needs other places; so nothing has to be taken back, and done again.
+// and again where a later one needs other places; so nothing has to be taken back, and done again.
 
 #ifndef SUMS_CUH
 #define SUMS_CUH
@@ -104,7 +104,7 @@ static __device__ __forceinline__ void limit(sums_state *sums, int operand, int 
     sums->from[operand] = max(sums->from[operand], word_of_field(low));
 }
 
-// The lowest fields of both factors together that so many levels hold.
+// The lowest fields of both factors together that the given number of levels hold.
 static __device__ __forceinline__ int lowest_fields(int top, int levels)
 {
     int lowest = unit_of(top, levels) - LOWEST_BIT(0, 0);
@@ -228,7 +228,7 @@ static __device__ __forceinline__ void add_values(sums_state *sums, const double
 #endif
 }
 
-// Adds a batch of vectors to so many levels for values and for products; 0: these are not added.
+// Adds a batch of vectors to the given numbers of levels for values and for products; 0: these are not added.
 static __device__ __forceinline__ void add_batch(sums_state *sums, const vector *x, const vector *y, int vectors,
                                                  int value_levels, int product_levels)
 {
@@ -301,7 +301,7 @@ static __device__ __forceinline__ wide_term product_term(const sums_state *sums,
 }
 
 // Vectors whose terms are made before any is added, so that they wait together: of 16 elements, which is as many instructions
-// as their cache holds beside those of levels; of lanes that take turns, of 4.
+// as their cache holds in addition to those of levels; of lanes that take turns, of 4.
 #define WIDE_TOGETHER (WIDE_COLUMNS < 32 ? 4 : 16)
 #define WIDE_VECTORS (VECTORS * PER_VECTOR < WIDE_TOGETHER ? VECTORS : LARGER(WIDE_TOGETHER / PER_VECTOR, 1))
 static_assert(!USES_WIDE || VECTORS % WIDE_VECTORS == 0, "a chunk is taken in whole parts");

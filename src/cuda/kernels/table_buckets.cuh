@@ -2,7 +2,7 @@
 // their words do not stay in the L2 cache, that is what costs least: the values and keys are read twice, and written once.
 //
 // First the elements of each bucket are counted.  Then blocks sort tiles of elements by bucket in shared memory, take room in
-// each bucket for the tile's elements of it, and write these side by side: one by one, to so many places at a time, they would
+// each bucket for the tile's elements of it, and write these side by side: written one by one, to that many places at a time, they would
 // leave the L2 cache before its lines are full.  Where in its bucket an element comes may differ from run to run; what is made
 // of it does not depend on that.
 

@@ -30,7 +30,7 @@ typedef u32 table_word;
 #endif
 
 // Orders of elements of fewer than 32 bits begin at 1, those of floats are beyond the NaNs at one end, and an index lets no
-// word be 0; so 0 is that of a group without elements but for these, where an element of that order leaves a flag.
+// word be 0; so 0 is that of a group without elements except for these, where an element of that order leaves a flag.
 #define FIRST_ORDER (WIDTH < 32 ? 1 : 0)
 #define NEEDS_FLAG (!IS_FLOAT && WIDTH >= 32 && !HAS_PACKED_INDEX)
 #define ORDER_OF_NAN ((narrow_key)(WIDTH == 64 ? ~(u64)0 : (((u64)1 << WIDTH) - 1 + FIRST_ORDER)))

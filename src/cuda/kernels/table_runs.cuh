@@ -29,7 +29,7 @@ static __device__ __forceinline__ run_tile *tile_of_warp(void)
     return (run_tile *)block_table + warp_number();
 }
 
-// By a lane: elements of the tile from `position` on, and which of their keys begin a run, that behind the last element included.
+// By a lane: elements of the tile from `position` on, and which of their keys begin a run, that after the last element included.
 static __device__ __forceinline__ u32 put_elements(run_tile *tile, int position, const loaded *elements, const int keys[EACH], int before)
 {
     u32 begins = 0;
@@ -41,7 +41,7 @@ static __device__ __forceinline__ u32 put_elements(run_tile *tile, int position,
     return begins;
 }
 
-// Lists the runs that begin in a round of the tile behind the `runs` before; gives how many there are now.
+// Lists the runs that begin in a round of the tile after the `runs` before; gives how many there are now.
 static __device__ __forceinline__ int list_runs(run_tile *tile, int position, u32 begins, const int keys[EACH], int runs)
 {
     u32 lower = (1u << lane_number()) - 1;
@@ -61,7 +61,7 @@ static __device__ __forceinline__ int list_runs(run_tile *tile, int position, u3
     return runs;
 }
 
-// Brings what is behind the tile; gives where the run of `key` ends, or 0 if it is longer.
+// Brings what is after the tile; gives where the run of `key` ends, or 0 if it is longer.
 static __device__ __forceinline__ int find_end(const struct wf_table_arguments *r, run_tile *tile, i64 first, int key)
 {
     u64 bits[EACH];
@@ -88,7 +88,7 @@ static __device__ __forceinline__ bool write_nothing(const struct wf_table_argum
     return true;
 }
 
-// What keys between a run's and the one before it, which have no element, come to.  By all lanes.
+// Writes the results of keys between a run's and the one before it, which have no element.  By all lanes.
 static __device__ __forceinline__ bool fill_gap(const struct wf_table_arguments *r, int before, int key)
 {
     bool are_written = true;
@@ -227,7 +227,7 @@ static __device__ __forceinline__ bool run_result(const struct wf_table_argument
         return near_result(elements, count, bits) || short_float(count, elements, count, bits) ||
                careful_result(r, elements, count, bits);
 #endif
-    bool is_bounded = IS_SHORT_OF_SQUARES || IS_SHORT_DOT; // by what a few elements come to
+    bool is_bounded = IS_SHORT_OF_SQUARES || IS_SHORT_DOT; // by the result of a few elements
     if (is_bounded && count > SHORT_ROWS) return false;
     return short_result(&r->groups, count, elements, elements, count, r->groups.first_index + position, bits);
 }
@@ -244,7 +244,7 @@ static __device__ __noinline__ bool write_rare(const struct wf_table_arguments *
     return true;
 }
 
-// The tile's runs, of which the last one ends with the bound behind it; before: the key before them.
+// The tile's runs, of which the last one ends with the bound after it; before: the key before them.
 static __device__ __forceinline__ bool write_runs(const struct wf_table_arguments *r, const run_tile *tile, i64 first, int before, int runs)
 {
     bool are_written = true;
@@ -304,7 +304,7 @@ static __device__ __forceinline__ bool reduce_tile(const struct wf_table_argumen
     return __all_sync(ALL_LANES, are_written);
 }
 
-// What each group's elements come to, while keys do not fall.
+// The results of each group's elements, while keys do not fall.
 static __device__ __forceinline__ void reduce_runs(const struct wf_table_arguments *r)
 {
     const i64 of_block = WF_TABLE_ORDER_BLOCK / 32 * RUN_TILE;

@@ -35,8 +35,8 @@ static __device__ __forceinline__ void abandon(const struct wf_table_arguments *
 
 #define STRAYS_ROUND (32 * EACH) // elements of which the two at either end are no strays, so that other rounds need not be known
 
-// The key in the middle of five; the second condition: those beside strays are none.  What is added for a key with nothing but
-// NaNs that are left out is not what nothing comes to, so these have no strays.
+// The key in the middle of five; the second condition: keys next to strays are none.  What is added for a key with nothing but
+// NaNs that are left out is not the result of no elements, so these have no strays.
 static __device__ __forceinline__ bool is_stray(const struct wf_table_arguments *r, const int *key)
 {
     bool is_alone = key[-1] == key[1] && key[0] != key[1];
@@ -163,7 +163,7 @@ static __device__ __forceinline__ int find_end_of_run(const struct wf_table_argu
     return others ? RUN_TILE + __ffs((int)others) - 1 : 0;
 }
 
-// The tile's runs, of which the last one ends with the bound behind it.
+// The tile's runs, of which the last one ends with the bound after it.
 static __device__ __forceinline__ bool take_runs(const struct wf_table_arguments *r, const run_tile *tile, i64 first, int runs,
                                                  list_room *room)
 {
@@ -231,7 +231,7 @@ static __device__ __forceinline__ void link_runs(const struct wf_table_arguments
 #define RUN_LOADS 8 // elements that are on their way at a time
 
 // Which elements from a position on are of a run that has begun there or before, by bits: all but strays up to its end, which
-// is behind them if *goes_on.
+// is after them if *goes_on.
 static __device__ __forceinline__ u32 find_run(const struct wf_table_arguments *r, i64 first, int key, bool *goes_on)
 {
     int near[RUN_LOADS + 4], in_round = (int)(first % STRAYS_ROUND);

@@ -45,7 +45,7 @@ static __device__ __forceinline__ i64 key_of_bits(const struct wf_table_argument
     return r->key_is_signed ? (i64)(bits << unused) >> unused : (i64)bits;
 }
 
-// EACH units of so many bytes, which lie side by side at a multiple of their size or of 16 bytes, by as few loads as that takes.
+// EACH units of that many bytes, which lie side by side at a multiple of their size or of 16 bytes, by as few loads as that takes.
 static __device__ __forceinline__ void load_packed(u64 address, const int nbytes, u64 bits[EACH])
 {
     u32 word[2 * EACH];
@@ -180,7 +180,7 @@ static __device__ __forceinline__ void fill_offsets(const struct wf_table_argume
     }
 }
 
-// The keys of a lane's elements; -2: of no group; behind the last element as many as there are groups.
+// The keys of a lane's elements; -2: of no group; after the last element as many as there are groups.
 static __device__ __forceinline__ void order_keys(const struct wf_table_arguments *r, const u64 bits[EACH], int count,
                                                   int keys[EACH])
 {

@@ -38,7 +38,7 @@ static __device__ __forceinline__ void multiply_nodes(double *hi, double *lo, do
     *lo = __dsub_rn(error, __dsub_rn(*hi, p));
 }
 
-// Of nodes that are products of so many leaves each: as multiply_nodes, without what is surely 0.
+// Of nodes that are products of that many leaves each: as multiply_nodes, without what is surely 0.
 static __device__ __forceinline__ void multiply_products(significands *s, int leaves, int a, int b)
 {
     if (2 * leaves * LEAF_BITS <= 53)

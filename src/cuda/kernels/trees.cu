@@ -2,7 +2,7 @@
 // (core/product.h), and these the nodes above them, stage by stage, up to the root and the result.
 //
 // A team of 1 to 32 lanes makes a node.  Each lane has up to 256 leaves that follow each other, eight at a time, whose nodes
-// it joins as it goes on; then the lanes join theirs.
+// it joins as it continues; then the lanes join theirs.
 
 #include "core/portable.h"
 #include "kernels/finish.cuh"

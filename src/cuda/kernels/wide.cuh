@@ -1,4 +1,4 @@
-// Wide bins: 64-bit integers, so many binades apart (parts.cuh), for terms of any exponent.
+// Wide bins: 64-bit integers, a number of binades apart (parts.cuh), for terms of any exponent.
 //
 // A term is scaled by a power of two that only its exponent decides, so that it is a small number of units of its row's
 // bin; what lies above a bin's binades is the next bin's part.  The f64 unit cuts it up: by an anchor, whose sum's bits are
@@ -155,7 +155,7 @@ static __device__ __forceinline__ void wide_add_one(const wide_term *value, cons
     if (product) wide_store(product, PRODUCT_WORDS, of_product, false);
 }
 
-// Adds so many terms of values and of products, either of which may be missing: 0.  All lanes of a warp, each with its own.
+// Adds the given numbers of terms of values and of products, either of which may be 0.  All lanes of a warp, each with its own.
 static __device__ __forceinline__ void wide_add(const wide_term *values, const wide_term *products, int count)
 {
 #pragma unroll
@@ -196,7 +196,7 @@ static __device__ __forceinline__ void wide_deposit(u64 *digits, i64 low, i64 hi
     deposit_from(digits, high, position + 32);
 }
 
-// Of values; where their magnitudes are summed up, too, negative ones have bins of their own, behind the others.
+// Of values; where their magnitudes are summed up, too, negative ones have bins of their own, after the others.
 static __device__ __forceinline__ void wide_flush_values(const wide_bin *bins)
 {
     for (int row = (int)lane_number(); row < VALUE_ROWS; row += 32) {

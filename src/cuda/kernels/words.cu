@@ -202,7 +202,8 @@ static void open_result(const struct wf_word_arguments *r, int64_t count)
     if (shared_acc.xor_alone) wf_accumulator_forget_bits(&shared_acc);
 }
 
-// The partial of a group, of so many elements; its slot has the sum of magnitudes where that of values is otherwise.
+// Takes the partial of a group from slot i, which has the sum of magnitudes where that of values is otherwise.  Returns the
+// number of the group's result.
 static int64_t take_slot(const struct wf_word_arguments *r, int64_t i)
 {
     const struct wf_group_slot *slot = (const struct wf_group_slot *)r->slots + i;
