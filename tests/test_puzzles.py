@@ -63,3 +63,40 @@ def test_a_puzzle_is_refused_and_its_solution_accepted(name, write):
     assert source.count(was) == 1
     done = run("judge", "--task", ROOT / "puzzles" / f"{name}.task", write(f"{name}.cu", source.replace(was, now)))
     assert (done.returncode, done.stderr) == (0, ""), done
+
+
+# What puzzle 06 may end with instead of an atomicAdd(), by the thread that has the block's sum.
+UPDATES = {
+    "volatile": "*word += sum;",
+    "fences around": "__threadfence();\n*word += sum;\n__threadfence();",
+    "in a loop": "for (int k = 0; k < 2; k++)\n*word += k ? sum : 0;",
+    "under a condition": "int old = *word;\nif (old + sum != old)\n*word = old + sum;",
+}
+IN_ORDER = {
+    "a lock": "while (atomicCAS(kept, 0, 1))\n;\n__threadfence();\n*word += sum;\n__threadfence();\natomicExch(kept, 0);",
+    "one after the other": "volatile int *turn = kept;\nwhile (*turn != blockIdx.x)\n;\n__threadfence();\n*out += sum;\n"
+                           "__threadfence();\n*turn = (blockIdx.x + 1) % gridDim.x;",
+    "a flag that all set": "volatile int *flag = kept;\nif (!*flag)\n*flag = 1;\natomicAdd(out, sum);",
+    "a count that the last resets": "atomicAdd(out, sum);\n__threadfence();\nif (atomicAdd(kept, 1) == gridDim.x - 1)\n"
+                                    "*(volatile int *)kept = 0;",
+}
+
+
+def ended(lines, write):
+    """The verdict on puzzle 06 with these for its last line."""
+    source = (ROOT / "puzzles" / "06_many_blocks.cu").read_text()
+    end = "{\nvolatile int *word = out;\nint sum = sdata[0];\n" + lines + "\n}"
+    kernel = write("kernel.cu", "__device__ int kept[2];\n" + source.replace("*out = sdata[0];", end))
+    return json.loads(run("judge", kernel, "--task", ROOT / "puzzles" / "06_many_blocks.task", "--json").stdout)
+
+
+@pytest.mark.parametrize("way", UPDATES)
+def test_an_update_by_load_and_store_of_several_blocks_may_be_lost(way, write):
+    """The accesses are atomic, each for itself, and blocks that run one after the other lose nothing."""
+    (reason,) = ended(UPDATES[way], write)["reasons"]
+    assert reason["kind"] == "race" and "no atomic operation such as atomicAdd()" in reason["message"]
+
+
+@pytest.mark.parametrize("way", IN_ORDER)
+def test_one_that_is_in_order_or_changes_nothing_is_not(way, write):
+    assert ended(IN_ORDER[way], write)["accepted"]

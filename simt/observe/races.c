@@ -4,7 +4,8 @@
  *
  * An atomic access of block scope (.cta) is none for other blocks.
  *
- * Volatile accesses of global memory count as atomic; of shared memory they do not.  Local, constant and
+ * Volatile accesses of global memory count as atomic; of shared memory they do not.  Two updates of one word that are a load
+ * and a store each, with no order between them, are found although all four are atomic: one may be lost.  Local, constant and
  * parameter memory cannot race. */
 #include <stdlib.h>
 #include <string.h>
@@ -198,6 +199,57 @@ static void visit_lanes(struct visit *visit, uint32_t lanes) {
     if (visit->page) races_close(visit->block, is_shared, number);
 }
 
+/* ---- updates that are a load and a store, each atomic
+ *
+ * They race with nothing, and where blocks run one after the other nothing is lost.  But another thread's update that is not
+ * in order with this one may come between the two. */
+
+/* Whether the thread has last read that address, by a load that does not just wait there for another's store. */
+static bool has_loaded(const struct visit *visit, uint32_t lane) {
+    const struct races *races = visit->block->races;
+    const struct thread *thread = &visit->block->threads[visit->event->warp * races->view->warp_size + lane];
+    const uint32_t pc = thread->reading_pc, store = visit->event->pc;
+    if (thread->reading != visit->access->addresses[lane] || thread->is_reading_shared) return false;
+    if (strncmp(races->view->places[pc].opcode, "ld", 2)) return false;
+    return !simt_may_follow(visit->event, pc, pc, false) || simt_may_follow(visit->event, store, pc, false);
+}
+
+static void check_update(struct visit *visit, uint32_t lane) {
+    const struct shadow_page *page = visit->page;
+    const uint32_t nbytes = lane_nbytes(visit->access), thread = visit->event->warp * visit->block->races->view->warp_size + lane;
+    const uint64_t address = visit->access->addresses[lane], stamp = visit_stamp(visit, lane);
+    uint32_t cell = page_cell(page, address);
+    for (uint32_t byte = 0; byte < nbytes; byte += 1u << page->cell_bits, cell++) {
+        const uint64_t other = page->updates[cell], value = visit_stored(visit->access, lane, byte, page->cell_bits);
+        const bool is_unordered = other && !simt_order_knows(visit->block, thread, other, true);
+        if (is_unordered && page->updated[cell] == value) continue; /* as a flag that several set */
+        const struct encounter encounter = {.event = visit->event,
+                                            .lane = lane,
+                                            .lanes = 1u << lane,
+                                            .address = address,
+                                            .stamp = other,
+                                            .is_update = true};
+        if (is_unordered) find(visit, &encounter);
+        page->updates[cell] = stamp;
+        page->updated[cell] = value;
+    }
+}
+
+static void check_updates(struct visit *visit) {
+    for (uint32_t lanes = visit->access->lanes; lanes; lanes &= lanes - 1) {
+        const uint32_t lane = first_lane(lanes);
+        if (!has_loaded(visit, lane)) continue;
+        const uint64_t number = visit->access->addresses[lane] >> PAGE_BITS;
+        struct shadow_page *page = visit->page = races_open(visit->block, false, number);
+        const bool is_ready = page && simt_visit_prepare(visit) && simt_page_ensure(page, &page->updates) &&
+                              simt_page_ensure(page, &page->updated);
+        if (is_ready) check_update(visit, lane);
+        else races_lose(visit->block->races);
+        if (page) races_close(visit->block, false, number);
+        visit->page = NULL;
+    }
+}
+
 static void check_access_of(struct races_block *block, const simt_event *event, const simt_access *access) {
     const struct races *races = block->races;
     if (block->has_acquires) simt_order_acquire(block, event->warp, access->lanes);
@@ -211,6 +263,8 @@ static void check_access_of(struct races_block *block, const simt_event *event, 
         .same_thread = ~(((UINT64_C(1) << races->thread_shift) - 1) |
                          ((UINT64_C(1) << races->block_shift) - (UINT64_C(1) << races->tick_shift))),
     };
+    const bool is_atomic_store = atomic && access->kind == SIMT_STORE && access->space == SIMT_GLOBAL;
+    if (is_atomic_store && block->is_parted) check_updates(&visit);
     if (!simt_visit_one(&visit)) visit_lanes(&visit, simt_visit_row(&visit));
     if (visit.racing) report_encounters(block);
     if (visit.racing) block->racing_accesses += (uint32_t)__builtin_popcount(visit.racing);

@@ -24,6 +24,8 @@ struct shard {
 /* What threads that meet in some place know then. */
 struct knowledge {
     struct clock seen, fenced[SCOPES];
+    struct clock joined; /* the last that went into `seen`; as it is held, its node does not change */
+    uint64_t unsettled;  /* the first stamp that was not settled when what all of the block know was added; 0: it was not */
 };
 
 /* A place where some arrive and others continue once all have: an mbarrier, the barrier of a cluster. */

@@ -41,6 +41,7 @@ static struct meeting *meeting_at(struct races_block *block, uint64_t address) {
 
 static void knowledge_clear(struct knowledge *knowledge) {
     simt_clock_drop(&knowledge->seen);
+    simt_clock_drop(&knowledge->joined);
     for (int scope = 0; scope < SCOPES; scope++) simt_clock_drop(&knowledge->fenced[scope]);
 }
 

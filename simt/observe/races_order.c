@@ -364,8 +364,19 @@ void simt_order_proxy_fence(struct races_block *block, uint32_t warp, uint32_t l
     advance(block);
 }
 
-/* What the whole block knows, the thread knows, too. */
+/* Threads that have met share a clock.  It is joined once: else each of n would walk what n of them did. */
+static void add_seen(struct races_block *block, struct knowledge *knowledge, struct clock seen) {
+    if (seen.node && seen.node == knowledge->joined.node) return;
+    join(block, &knowledge->seen, seen);
+    simt_clock_drop(&knowledge->joined);
+    knowledge->joined = simt_clock_hold(seen);
+}
+
+/* What the whole block knows, the thread knows, too.  Only where all of it settles does that change. */
 static void add_block(struct races_block *block, struct knowledge *knowledge) {
+    const uint64_t unsettled = block->first_stamp + block->settled_span;
+    if (knowledge->unsettled == unsettled) return;
+    knowledge->unsettled = unsettled;
     join(block, &knowledge->seen, block->seen);
     if (block->settled) raise(block, &knowledge->seen, 0, block->races->view->threads_per_block - 1, block->settled);
     for (int scope = 0; scope < SCOPES && block->has_fences; scope++)
@@ -375,8 +386,12 @@ static void add_block(struct races_block *block, struct knowledge *knowledge) {
 void simt_order_arrive(struct races_block *block, uint32_t thread, struct knowledge *arriving, bool is_release) {
     if (!part(block)) return;
     if (is_release) {
+        acquire(block, &block->threads[thread]);
         add_block(block, arriving);
-        add_threads(block, thread, thread, &arriving->seen, arriving->fenced);
+        add_seen(block, arriving, block->threads[thread].seen);
+        raise(block, &arriving->seen, thread, thread, block->tick);
+        for (int scope = 0; scope < SCOPES && block->has_fences; scope++)
+            add_fenced(block, thread, thread, scope, &arriving->fenced[scope]);
     } else if (block->has_fences) add_released(block, thread, SCOPE_BLOCK, &arriving->seen);
 }
 
@@ -384,6 +399,10 @@ void simt_order_complete(struct races_block *block, struct meeting *meeting) {
     struct knowledge *from = &meeting->arriving, *to = &meeting->complete;
     join(block, &to->seen, from->seen);
     simt_clock_drop(&from->seen);
+    simt_clock_drop(&to->joined);
+    to->joined = from->joined;
+    from->joined = (struct clock){0};
+    from->unsettled = 0;
     for (int scope = 0; scope < SCOPES; scope++) {
         join(block, &to->fenced[scope], from->fenced[scope]);
         simt_clock_drop(&from->fenced[scope]);
@@ -393,6 +412,8 @@ void simt_order_complete(struct races_block *block, struct meeting *meeting) {
 void simt_order_meet(struct races_block *block, uint32_t number, const struct knowledge *complete, bool is_acquire) {
     if (!part(block)) return;
     struct thread *thread = &block->threads[number];
+    if (is_acquire && thread->seen.node && thread->seen.node == complete->joined.node)
+        simt_clock_drop(&thread->seen); /* all of it went into what is joined */
     join(block, is_acquire ? &thread->seen : &thread->acquired, complete->seen);
     for (int scope = 0; scope < SCOPES; scope++) {
         if (!is_acquire && scope < SCOPE_ASYNC_SHARED) continue;

@@ -61,6 +61,8 @@ static void page_destroy(struct shadow_page *page) {
     for (int history = 0; history < HISTORIES; history++)
         for (int i = 0; i < 2; i++) free(page->stamps[history][i]);
     free(page->values);
+    free(page->updates);
+    free(page->updated);
     for (size_t cell = 0; page->releases && cell < cell_count(page); cell++)
         release_destroy(page->releases[cell]);
     free(page->releases);
@@ -96,10 +98,11 @@ static void spread(uint64_t *fine, const uint64_t *coarse, size_t count, uint32_
         }
 }
 
-enum { PLANES = 2 * HISTORIES + 1 };
+enum { VALUES = 2, PLANES = VALUES + 1 + 2 * HISTORIES }; /* those of values come first */
 
 static uint64_t **plane_of(struct shadow_page *page, uint32_t i) {
-    return i == 0 ? &page->values : &page->stamps[(i - 1) / 2][(i - 1) % 2];
+    uint64_t **const others[] = {&page->values, &page->updated, &page->updates};
+    return i <= VALUES ? others[i] : &page->stamps[(i - VALUES - 1) / 2][(i - VALUES - 1) % 2];
 }
 
 bool simt_page_refine(struct shadow_page *page, uint32_t cell_bits) {
@@ -119,7 +122,7 @@ bool simt_page_refine(struct shadow_page *page, uint32_t cell_bits) {
     }
     for (uint32_t i = 0; i < PLANES; i++) {
         if (*plane_of(page, i))
-            spread(*plane_of(&fine, i), *plane_of(page, i), count, parts, i == 0 ? 8u << cell_bits : 0);
+            spread(*plane_of(&fine, i), *plane_of(page, i), count, parts, i < VALUES ? 8u << cell_bits : 0);
         free(*plane_of(page, i));
     }
     for (size_t cell = 0; page->releases && cell < count; cell++)

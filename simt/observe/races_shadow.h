@@ -40,6 +40,7 @@ struct shadow_page {
     uint32_t cell_bits;             /* cells have 1 << cell_bits bytes */
     uint64_t *stamps[HISTORIES][2]; /* 0: none */
     uint64_t *values;               /* last stored plainly */
+    uint64_t *updates, *updated;    /* the last store that makes an update of a load, both atomic: its stamp and value */
     struct release **releases;      /* by the first cell of what is written atomically */
 };
 
