@@ -134,6 +134,9 @@ def test_finding_is_marked_at_its_line(show, race_page):
     button.click()
     assert button.get_attribute("aria-pressed") == "true"
     assert "(`cells`)" in finding["message"] and finding["message"].replace("`", "") in button.text_content()
+    text = {source["file"]: source["text"] for source in page_data(page)["sources"]}[finding["file"]].splitlines()
+    lines = sorted({finding["line"], finding["other"]["line"]})
+    assert button.locator(".quoted").all_text_contents() == [f"{line} {text[line - 1].strip()}" for line in lines]
     marked = page.locator(".listing tr.wrong")
     assert marked.get_attribute("data-line") == str(finding["ptx_line"])
     assert "chosen" in marked.get_attribute("class")

@@ -61,8 +61,9 @@ def bar_widths(page):
         "rungs => rungs.map(rung => Number(rung.querySelector('rect.bar').getAttribute('width')))")
 
 
-def four_digits(value):
-    return f"{value:#.4g}" if float(f"{value:.4g}") < 1000 else numeral(float(f"{value:.4g}"))
+def in_digits(value, count=4):
+    rounded = float(f"{value:.{count}g}")
+    return f"{value:#.{count}g}".rstrip(".") if rounded < 1000 else numeral(rounded)
 
 
 @pytest.fixture
@@ -101,7 +102,7 @@ def test_the_page_has_the_run_as_json_prints_it(show, ladder):
     most = max(recorded, key=lambda run: run["n"])  # counts tell nothing of time: it opens on the times that were recorded
     assert page.locator('[aria-label="Run"] [aria-pressed="true"]').text_content() == f"H200, recorded: n = {most['n']:,}"
     assert page.locator('.mini[aria-pressed="true"]').get_attribute("data-metric") == "per_element"
-    times = {row["rung"]: four_digits(row["microseconds"] * 1e6 / most["n"]) for row in most["rungs"] if "microseconds" in row}
+    times = {row["rung"]: in_digits(row["microseconds"] * 1e6 / most["n"]) for row in most["rungs"] if "microseconds" in row}
     shown = dict(zip([row["rung"] for row in most["rungs"]], shown_values(page)))
     assert len(times) > 10 and times == {rung: shown[rung] for rung in times}
 
@@ -306,11 +307,11 @@ def test_gpu_runs_have_their_ceiling(show, ladder, tmp_path):
         page.get_by_role("button", name=f"n = {told['n']:,}").click()
         assert page.get_by_text(f"sum of {told['n']:,} i32 on <Imagined> GPU").is_visible()
         assert page.get_by_text("picoseconds per element").first.is_visible()
-        assert shown_values(page) == [four_digits(row["microseconds"] * 1e6 / told["n"]) for row in told["rungs"]]
+        assert shown_values(page) == [in_digits(row["microseconds"] * 1e6 / told["n"]) for row in told["rungs"]]
         page.locator('.mini[data-metric="gbps"]').click()
         page.get_by_role("button", name="Linear").click()
         assert page.get_by_text("ceiling 1000").is_visible()
-        assert shown_values(page) == [four_digits(row["gbps"]) for row in told["rungs"]]
+        assert shown_values(page) == [in_digits(row["gbps"], 3) for row in told["rungs"]]
         line = page.locator(".chart .ceiling")
         assert float(line.get_attribute("x1")) == pytest.approx(BAR_LEFT + BAR_WIDTH)
 

@@ -16,6 +16,6 @@ def test_pictures_are_current():
 
 
 def test_every_picture_is_made_by_the_script_and_shown():
-    shown = re.findall(r"\]\((docs/pictures/[^)]+)\)", (ROOT / "README.md").read_text())
+    shown = re.findall(r'"(docs/pictures/[^"]+)"', (ROOT / "README.md").read_text())
     assert sorted(shown) == sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs" / "pictures").iterdir())
     assert all("scripts/pictures makes this" in (ROOT / path).read_text() for path in shown)

@@ -10,11 +10,12 @@ import sys
 from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from cli_helpers import CLI, ROOT, TIMEOUT_SECONDS, printed
-from page_faults import faults_in_every_form
+from page_faults import LEAST_TEXT, faults_in_every_form
 from page_helpers import PHONE, PROJECTOR, browser, is_in_view, is_within_width, show  # noqa: F401
 
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -122,7 +123,7 @@ def test_the_ladder_has_its_times_without_scripts(site):
     assert [row[:2] for row in shown] == [(row["rung"], row["name"]) for row in most["rungs"]]
     for (*_, each, gbps, share), row in zip(shown, most["rungs"]):
         assert float(each) == pytest.approx(row["microseconds"] * 1e6 / most["n"], rel=1e-3)
-        assert (gbps, share) == (f"{row['gbps']:.1f}", f"{100 * row['share']:.1f}")
+        assert float(gbps) == float(f"{row['gbps']:.3g}") and share == f"{100 * row['share']:.1f}"
     assert f"{most['n']:,} {most['type']} on {most['gpu']}" in plain
 
 
@@ -236,9 +237,20 @@ def test_texts_fit_the_screen(site, show):
     for name in ("index.html", "puzzles.html", "docs/ladder.html", "docs/judge.html", "explain/05_interleaved_strided.html"):
         page = show(folder / name, PHONE)
         assert page.locator("nav a").count() >= 4 and page.locator("p.docs").count() == 0
-        for width, height in (PHONE, (1440, 900), PROJECTOR):
+        for width, height in (PHONE, (820, 1180), (1440, 900), PROJECTOR):
             page.set_viewport_size({"width": width, "height": height})
             assert is_within_width(page), (name, width)
+            assert all(size >= LEAST_TEXT for size in least_letters(page)), (name, width)
+
+
+def least_letters(page):
+    """Of each picture that is a file: the size of its smallest letters, as it is shown."""
+    shown = page.evaluate("""() => Promise.all([...document.images].map(image => image.decode().then(() =>
+        [image.currentSrc, image.getBoundingClientRect().width])))""")
+    for source, width in shown:
+        text = Path(unquote(urlsplit(source).path)).read_text()
+        whole = float(re.search(r'viewBox="0 0 (\d+) ', text)[1])
+        yield min(map(float, re.findall(r'font-size="([\d.]+)"', text))) * width / whole
 
 
 @pytest.mark.parametrize("stem", ["05_interleaved_strided", "08_unrolled_last_warp", "12_warp_shuffle", "16_bulk_copy", "17_exact"])

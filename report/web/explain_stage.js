@@ -1,6 +1,6 @@
 // The stage: threads above the array, an arrow for every addition; above each cell its bank and its turn there.
 
-const STAGE = {cellHeight: 34, threadRadius: 12, lanePitch: 36, gap: 22, margin: 14, left: 78, threadsY: 36,
+const STAGE = {cellHeight: 34, threadRadius: 12, lanePitch: 36, gap: 22, margin: 14, left: 92, threadsY: 36,
                indexY: 87, bankY: 105, turnY: 122, cellsY: 128, nodeY: 205, afterY: 233, characterWidth: 8.2,
                symbolWidth: 6.6, largeWidth: 8.6, elementPitch: 24,
                elementPitchLow: 12, elementWidthMost: 1600, scaleMost: 1.3,

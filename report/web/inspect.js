@@ -233,9 +233,9 @@ function makeSummary(data) {
 }
 
 // A button that shows the line; choose(advice) is called for it.
-function makeAdvice(advice, choose) {
+function makeAdvice(data, advice, choose) {
     return element("button", {type: "button", class: "advice", onclick: () => choose(advice)},
-        element("b", null, advice.kind), ` at ${advice.file.split("/").pop()}:${advice.line}`, element("br"),
+        element("b", null, advice.kind), ` at ${advice.file.split("/").pop()}:${advice.line}`, quoteLines(data, advice),
         advice.message, element("br"), withCode(`Cure: ${advice.cure}`));
 }
 
@@ -250,7 +250,7 @@ function makeWrong(data) {
 
 // What was found, and what is advised; each is a button.
 function makeProblems(data, findings, showAdvice) {
-    const advice = data.advice.map(advice => makeAdvice(advice, showAdvice));
+    const advice = data.advice.map(advice => makeAdvice(data, advice, showAdvice));
     const list = buttons => element("ul", {class: "findings"}, buttons.map(button => element("li", null, button)));
     const expected = (data.values || []).filter(values => "wrong" in values), isWrong = expected.some(values => values.wrong);
     const isGood = expected.length && !isWrong && !findings.length && !advice.length;
@@ -307,7 +307,7 @@ function showPage(data, main) {
         {type: "button", class: "finding", "aria-pressed": "false", onclick: () => showFinding(finding)},
         element("b", null, finding.kind), ` at ${finding.file.split("/").pop()}:${finding.line}`,
         `, block (${finding.block}), thread (${finding.thread})`,
-        finding.count > 1 ? `, ${numeral(finding.count)} times` : "", element("br"), withCode(finding.message)));
+        finding.count > 1 ? `, ${numeral(finding.count)} times` : "", quoteLines(data, finding), withCode(finding.message)));
 
     main.classList.add("inspect");
     const wrong = makeWrong(data), summary = makeSummary(data);

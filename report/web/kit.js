@@ -274,6 +274,16 @@ function linesOfFinding(finding) {
     return Array.from({length: finding.to_line - finding.from_line + 1}, (_, i) => finding.from_line + i);
 }
 
+// The lines of source that a finding or an advice speaks of, its own and the other access's, as they stand in the file: each in a
+// line of its own, or at least an end of the line above.
+function quoteLines(data, {file, line, other}) {
+    const lines = (data.sources.find(source => source.file === file)?.text || "").split("\n");
+    const numbers = other && other.file === file && other.line !== line ? [other.line, line].sort((a, b) => a - b) : [line];
+    const quoted = numbers.filter(number => (lines[number - 1] || "").trim()).map(number => element("code", {class: "quoted"},
+        element("span", {class: "faint"}, `${number} `), lines[number - 1].trim()));
+    return quoted.length ? quoted : element("br");
+}
+
 // ---- lanes
 
 // The three states of a lane, in any picture: it works; it waits while its warp works; its warp rests.

@@ -6,7 +6,7 @@ const DOCS = ["ladder.md", "glossary.md"];
 // little from run to run.
 const METRICS = [
     {key: "per_element", text: "picoseconds per element", goal: "less", digits: 4, timed: true},
-    {key: "gbps", text: "GB/s", goal: "more", digits: 4, timed: true},
+    {key: "gbps", text: "GB/s", goal: "more", digits: 3, timed: true},
     {key: "share", text: "share of the ceiling, %", goal: "more", unit: 0.01, decimals: 1, timed: true},
     {key: "microseconds", text: "microseconds", goal: "less", digits: 4, timed: true},
     {key: "gain_in_all", text: "gain on the first rung", goal: "more", digits: 4, timed: true},

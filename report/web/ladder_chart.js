@@ -89,7 +89,8 @@ function drawChart(run, rungs, metric, isLogarithmic, marked, choose) {
     const x = bar.name + place(ceiling);
     const isLeft = x < bar.name + bar.width / 2;
     picture.append(svg("line", {class: "ceiling", x1: x, x2: x, y1: 16, y2: height}),
-                   svg("text", {class: isLeft ? null : "end", x: isLeft ? x + 4 : x - 4, y: 14}, `${metric.goal === "less" ? "reading alone" : "ceiling"} ${numeral(Number(ceiling.toPrecision(4)))}`));
+                   svg("text", {class: isLeft ? null : "end", x: isLeft ? x + 4 : x - 4, y: 14},
+                       `${metric.goal === "less" ? "reading alone" : "ceiling"} ${numeral(Number(ceiling.toPrecision(metric.digits || 4)))}`));
     return picture;
 }
 

@@ -129,9 +129,9 @@ function makeListing(data, sources) {
 
 // ---- findings and advice
 
-function makeEntries(title, none, entries, words, choose) {
+function makeEntries(data, title, none, entries, words, choose) {
     if (!entries.length) return panel(title, element("p", {class: "faint"}, none));
-    return panel(title, element("ul", {class: "findings"}, entries.map(entry => element("li", null, words(entry, choose)))));
+    return panel(title, element("ul", {class: "findings"}, entries.map(entry => element("li", null, words(data, entry, choose)))));
 }
 
 // What was found, memory that was not freed at last, which has no place.
@@ -142,16 +142,16 @@ function listFindings(data) {
     return [...data.findings, {kind: "leak", message, count: 1}];
 }
 
-function findingButton(finding, choose) {
+function findingButton(data, finding, choose) {
     const place = finding.file ? ` in ${finding.kernel} at ${finding.file}:${finding.line}` : "";
     const times = finding.count > 1 ? `, ${numeral(finding.count)} times` : "";
     return element("button", {type: "button", class: "finding", onclick: () => choose(finding)},
-        element("b", null, finding.kind), place + times, element("br"), withCode(finding.message));
+        element("b", null, finding.kind), place + times, quoteLines(data, finding), withCode(finding.message));
 }
 
-function adviceButton(advice, choose) {
+function adviceButton(data, advice, choose) {
     return element("button", {type: "button", class: "advice", onclick: () => choose(advice)},
-        element("b", null, advice.kind), ` in ${advice.kernel} at ${advice.file}:${advice.line}`, element("br"),
+        element("b", null, advice.kind), ` in ${advice.kernel} at ${advice.file}:${advice.line}`, quoteLines(data, advice),
         advice.message, element("br"), withCode(`Cure: ${advice.cure}`));
 }
 
@@ -171,8 +171,8 @@ function showPage(data, main) {
     const sources = listSources(data), listing = sources.length ? makeListing(data, sources) : null;
     const choose = place => listing && listing.show(place);
     main.append(makeSummary(data),
-        makeEntries("Findings", "no findings; whether its results are right, the program must say", listFindings(data), findingButton, choose),
-        makeEntries("Advice", "no advice", data.advice, adviceButton, choose), makeKernels(data),
+        makeEntries(data, "Findings", "no findings; whether its results are right, the program must say", listFindings(data), findingButton, choose),
+        makeEntries(data, "Advice", "no advice", data.advice, adviceButton, choose), makeKernels(data),
         listing ? listing.node : panel("Sources", element("p", null,
             "No source can be shown: compile with -lineinfo, and run beside the sources.")),
         makeTermsPanel(PAGE_TERMS));

@@ -32,6 +32,8 @@ FAULTS = r"""([leastContrast, leastText, leastTarget]) => {
         if (!words || node.closest("script, style, noscript, svg, :disabled") || !isSeen(node)) continue;
         const ground = groundOf(node), ratio = contrast(lay(colourOf(getComputedStyle(node).color), ground), ground);
         if (ratio < leastContrast) say("contrast", node, `${words} ${ratio}`);
+        const size = parseFloat(getComputedStyle(node).fontSize);
+        if (size < leastText) say("tiny", node, `${words} ${size}`);
         const range = document.createRange(), block = node.closest("td, th, button:not(.line), li, dd, dt, h1, h2, h3");
         range.selectNodeContents(text);
         const beyond = block ? range.getBoundingClientRect().right - block.getBoundingClientRect().right : 0;
@@ -42,7 +44,7 @@ FAULTS = r"""([leastContrast, leastText, leastTarget]) => {
         const placed = [...picture.querySelectorAll("text")].filter(isSeen).map(node => ({node, at: node.getBoundingClientRect()}));
         placed.forEach(({node, at}, i) => {
             const size = parseFloat(getComputedStyle(node).fontSize) * Math.hypot(node.getScreenCTM().a, node.getScreenCTM().b);
-            if (size < leastText && !node.matches(".end, [data-element] *")) say("tiny", node, `${node.textContent} ${size}`);
+            if (size < leastText) say("tiny", node, `${node.textContent} ${size}`);
             if (at.left < frame.left - 1 || at.right > frame.right + 1) say("cut", node, node.textContent);
             for (const other of placed.slice(i + 1)) {
                 const [across, down] = overlap(at, other.at);
