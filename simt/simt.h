@@ -169,6 +169,12 @@ typedef struct simt_tensor_map {
     uint16_t box[SIMT_TENSOR_RANK_MAX];          /* elements: 1 to 256 */
     uint8_t rank, swizzle;
     uint8_t element; /* the type, by its number in CUtensorMapDataType: 0 (u8) to 9 (bf16) */
+    /* The im2col modes, as cuTensorMapEncodeIm2col describes them, for 3 to 5 dimensions: channels, 1 to 3 of space, images.
+     * A copy has box[1] rows (pixels, up to 1024) of box[0] elements (channels).  Its pixels begin at the coordinates and go
+     * on in a bounding box: in a dimension of space, the first of which is 0 here, by steps of box[2 + it] (up to 8) from a
+     * lower corner to size - 1 + an upper corner, then in the next one.  stride_bytes[0] has the corners, signed
+     * numbers: from bit 0 on the lower ones, from bit 32 on the upper ones, of 16, 8 or 5 bits where there are 1, 2 or 3. */
+    uint8_t is_im2col;
 } simt_tensor_map;
 
 /* Encodes the map in the form that kernels receive.  SIMT_ERROR_ARGUMENT: it breaks a rule of CUDA. */

@@ -32,9 +32,17 @@ def test_boxes_of_one_to_five_dimensions(tensors):
     assert (done.returncode, done.stdout) == (0, "ok\n"), done
     for said in ("a stride of 120 bytes: it must be a multiple of 16", "box has 257 elements: it must have 1 to 256",
                  "box has 12 bytes: it must be a multiple of 16", "box has 64 bytes: its swizzle allows 32",
-                 "0x700000000004, must be a multiple of 16",
+                 "0x700000000004, must be a multiple of 16", "has 1025 pixels for each column: it must have 1 to 1024",
+                 "has 257 channels for each pixel: it must have 1 to 256", "corners of 16, 8 or 5 bits",
+                 "from -1 to -6 of 5 pixels is empty", "has steps of 9 pixels: it must have 1 to 8",
                  "cuTensorMapEncodeTiled of elements that are flushed, TF32 or of 4 or 6 bits is not supported"):
         assert said in done.stderr
+
+
+@needs_nvcc
+def test_a_map_for_pixels_describes_no_box(tensors, tmp_path):
+    found = findings_of(tensors, "other_map", tmp_path)
+    assert "a copy of a box by a tensor map for im2col (cuTensorMapEncodeIm2col)" in [each["message"] for each in found]
 
 
 @needs_nvcc

@@ -21,6 +21,7 @@ struct box {
     uint32_t element_nbytes, row_nbytes;
     uint64_t nbytes;
     int64_t coordinates[SIMT_TENSOR_RANK_MAX];
+    uint32_t offsets[SIMT_TENSOR_RANK_MAX]; /* of pixels */
     uint64_t shared, mbarrier;
     scalar_function *scalar; /* a reduction's */
 };
@@ -88,6 +89,32 @@ static bool move_row(const struct box *box, uint64_t shared, uint64_t global, bo
 
 /* ---- the rows of a box */
 
+/* The next pixel of the bounding box: along a row of them, then in the next one, and so on to the next image. */
+static void advance(const simt_tensor_map *map, int64_t at[SIMT_TENSOR_RANK_MAX]) {
+    for (uint32_t d = 1; d < map->rank - 1u; d++) {
+        at[d] += map->box[1 + d];
+        if (at[d] < (int64_t)map->sizes[d] + simt_tensor_corner(map, d - 1, true)) return;
+        at[d] = simt_tensor_corner(map, d - 1, false);
+    }
+    at[map->rank - 1]++;
+}
+
+static bool move_pixels(const struct box *box) {
+    int64_t at[SIMT_TENSOR_RANK_MAX];
+    memcpy(at, box->coordinates, sizeof at);
+    for (uint32_t pixel = 0; pixel < box->map.box[1]; pixel++, advance(&box->map, at)) {
+        bool is_inside = true;
+        uint64_t global = box->map.address;
+        for (uint32_t d = 1; d < box->map.rank; d++) {
+            const int64_t position = at[d] + box->offsets[d];
+            is_inside &= position >= 0 && position < (int64_t)box->map.sizes[d];
+            global += (uint64_t)position * box->map.stride_bytes[d];
+        }
+        if (!move_row(box, box->shared + (uint64_t)pixel * box->row_nbytes, global, is_inside)) return false;
+    }
+    return true;
+}
+
 static bool move_rows(const struct box *box) {
     uint32_t at[SIMT_TENSOR_RANK_MAX] = {0}, d;
     uint64_t shared = box->shared;
@@ -128,7 +155,7 @@ static bool move_box(const struct box *box) {
     struct side mbarrier = {.span = {SIMT_SHARED, box->mbarrier, MBARRIER_NBYTES}};
     if (!check_shared(box)) return false;
     if (copy.engine == SIMT_ENGINE_MBARRIER && !simt_side_complete(copier, &copy, &mbarrier)) return false;
-    if (!move_rows(box)) return false;
+    if (!(box->map.is_im2col ? move_pixels(box) : move_rows(box))) return false;
     copy.to.nbytes = 0; /* its parts have been told of */
     simt_copier_notify(copier, &copy);
     return true;
@@ -166,7 +193,11 @@ static bool read_map(struct box *box, uint64_t address) {
                                 "there is no tensor map here: cuTensorMapEncodeTiled makes one, which a kernel gets as a "
                                 "__grid_constant__ parameter, or in constant or global memory");
     snprintf(what, sizeof what, "a copy of %u dimensions by a tensor map of %u", rank, box->map.rank);
-    return box->map.rank == rank || simt_copier_stop(copier, SIMT_FINDING_BOUNDS, address, what);
+    if (box->map.rank != rank) return simt_copier_stop(copier, SIMT_FINDING_BOUNDS, address, what);
+    return box->map.is_im2col == copier->code->copy.is_im2col ||
+           simt_copier_stop(copier, SIMT_FINDING_BOUNDS, address,
+                            box->map.is_im2col ? "a copy of a box by a tensor map for im2col (cuTensorMapEncodeIm2col)"
+                                               : "a copy in an im2col mode by a tensor map for boxes (cuTensorMapEncodeTiled)");
 }
 
 static bool find_reduction(struct box *box) {
@@ -184,8 +215,10 @@ static bool copy_lane(const struct copier *copier, uint64_t map, uint64_t shared
     box.row_nbytes = box.nbytes = box.map.box[0] * box.element_nbytes;
     for (uint32_t d = 0; d < box.map.rank; d++) {
         box.coordinates[d] = ((const int32_t *)slot_lanes(copier->path, copier->code->call.slots[d]))[copier->lane];
-        if (d) box.nbytes *= box.map.box[d];
+        if (d == 1 || (d && !box.map.is_im2col)) box.nbytes *= box.map.box[d];
     }
+    for (uint32_t d = 1; copier->code->copy.has_offsets && d < box.map.rank - 1u; d++)
+        box.offsets[d] = (uint32_t)lane_get(slot_lanes(copier->path, copier->code->copy.offsets[d - 1]), WIDTH_16, copier->lane);
     return move_to_targets(&box);
 }
 
@@ -209,7 +242,14 @@ static bool decode_place(struct decoder *decoder, struct code *code, const struc
     return simt_address(decoder, &operand->elements[0], &code->copy.source);
 }
 
-/* [to], [map, {..}], [mbarrier]{, blocks}{, policy}, or [map, {..}], [from]{, policy} */
+static bool decode_offsets(struct decoder *decoder, struct code *code, const struct operand *operand) {
+    code->copy.has_offsets = true;
+    for (uint32_t d = 0; d < operand->element_count; d++)
+        if (!simt_operand(decoder, &operand->elements[d], TYPE_U16, &code->copy.offsets[d])) return false;
+    return true;
+}
+
+/* [to], [map, {..}], [mbarrier]{, {offsets}}{, blocks}{, policy}, or [map, {..}], [from]{, policy} */
 bool simt_decode_tensor(struct decoder *decoder, struct code *code) {
     const struct instruction *instruction = decoder->instruction;
     const struct operand *operands = instruction->operands;
@@ -223,9 +263,13 @@ bool simt_decode_tensor(struct decoder *decoder, struct code *code) {
         for (uint32_t m = 0; m < instruction->modifier_count && !code->copy.operation; m++)
             if (simt_scalar_find(instruction->modifiers[m], TYPE_U32) || simt_scalar_find(instruction->modifiers[m], TYPE_B32))
                 code->copy.operation = instruction->modifiers[m];
+    const bool has_offsets = simt_has(instruction, "im2col");
+    code->copy.is_im2col = has_offsets || simt_has(instruction, "im2col_no_offs");
+    if (has_offsets && !decode_offsets(decoder, code, &operands[3])) return false;
     if (code->copy.is_multicast) {
-        code->widths[MULTICAST] = simt_operand_width(decoder, &operands[3], WIDTH_16);
-        if (!simt_operand(decoder, &operands[3], TYPE_U16, &code->call.slots[MULTICAST])) return false;
+        const struct operand *blocks = &operands[3 + has_offsets];
+        code->widths[MULTICAST] = simt_operand_width(decoder, blocks, WIDTH_16);
+        if (!simt_operand(decoder, blocks, TYPE_U16, &code->call.slots[MULTICAST])) return false;
     }
     return decode_place(decoder, code, &operands[is_load]) &&
            simt_address(decoder, &operands[!is_load], &code->memory.address) &&

@@ -114,6 +114,8 @@ struct copy_code {
     bool has_size, is_ignored, is_ignored_negated, is_multicast;
     const char *operation; /* a tensor's, whose map, at `source`, has the type; NULL: none */
     uint32_t rank;
+    bool is_im2col, has_offsets;
+    slot offsets[3]; /* of pixels, in each dimension of space: 16 bits */
 };
 
 struct copy_group_code {

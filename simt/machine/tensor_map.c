@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { STRIDE_ALIGNMENT = 16, BOX_MAX = 256 };
+enum { STRIDE_ALIGNMENT = 16, BOX_MAX = 256, PIXELS_MAX = 1024, STEP_MAX = 8 };
 #define SIZE_MAX_ELEMENTS (UINT64_C(1) << 32)
 #define STRIDE_LIMIT (UINT64_C(1) << 40)
 #define TAG UINT64_C(0x70616d726f736e74)
@@ -23,6 +23,12 @@ enum type simt_tensor_type(const simt_tensor_map *map) { return types[map->eleme
 
 uint32_t simt_tensor_element_nbytes(const simt_tensor_map *map) { return simt_type_nbytes(types[map->element]); }
 
+int64_t simt_tensor_corner(const simt_tensor_map *map, uint32_t space, bool is_upper) {
+    static const uint8_t widths[] = {[1] = 16, [2] = 8, [3] = 5};
+    const uint32_t width = widths[map->rank - 2], first = (is_upper ? 32 : 0) + space * width;
+    return (int64_t)(map->stride_bytes[0] << (64 - first - width)) >> (64 - width);
+}
+
 static simt_error refuse(simt_message *message, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -36,11 +42,34 @@ static simt_error check_dimension(const simt_tensor_map *map, uint32_t d, simt_m
     if (map->sizes[d] == 0 || map->sizes[d] > SIZE_MAX_ELEMENTS)
         return refuse(message, "dimension %u of a tensor map has %llu elements: it must have 1 to 2^32", d,
                       (unsigned long long)map->sizes[d]);
-    if (map->box[d] == 0 || map->box[d] > BOX_MAX)
+    if (!map->is_im2col && (map->box[d] == 0 || map->box[d] > BOX_MAX))
         return refuse(message, "dimension %u of a tensor map's box has %u elements: it must have 1 to 256", d, map->box[d]);
     if (d && (stride == 0 || stride % STRIDE_ALIGNMENT || stride >= STRIDE_LIMIT))
         return refuse(message, "dimension %u of a tensor map has a stride of %llu bytes: it must be a multiple of 16 below "
                                "2^40", d, (unsigned long long)stride);
+    return SIMT_OK;
+}
+
+static simt_error check_corners(const simt_tensor_map *map, uint32_t d, simt_message *message) {
+    const int lower = (int)simt_tensor_corner(map, d, false), upper = (int)simt_tensor_corner(map, d, true);
+    if ((int64_t)map->sizes[d + 1] + upper - lower <= 0)
+        return refuse(message, "the bounding box of a tensor map from %d to %d of %llu pixels is empty", lower, upper,
+                      (unsigned long long)map->sizes[d + 1]);
+    if (map->box[2 + d] == 0 || map->box[2 + d] > STEP_MAX)
+        return refuse(message, "a tensor map has steps of %u pixels: it must have 1 to 8", map->box[2 + d]);
+    return SIMT_OK;
+}
+
+static simt_error check_im2col(const simt_tensor_map *map, simt_message *message) {
+    if (map->rank < 3) return refuse(message, "a tensor map of %u dimensions: im2col needs 3 to 5", map->rank);
+    if (map->box[0] == 0 || map->box[0] > BOX_MAX)
+        return refuse(message, "a tensor map has %u channels for each pixel: it must have 1 to 256", map->box[0]);
+    if (map->box[1] == 0 || map->box[1] > PIXELS_MAX)
+        return refuse(message, "a tensor map has %u pixels for each column: it must have 1 to 1024", map->box[1]);
+    for (uint32_t d = 0; d < map->rank - 2u; d++) {
+        simt_error error = check_corners(map, d, message);
+        if (error) return error;
+    }
     return SIMT_OK;
 }
 
@@ -58,6 +87,7 @@ static simt_error check(const simt_tensor_map *map, simt_message *message) {
         simt_error error = check_dimension(map, d, message);
         if (error) return error;
     }
+    if (map->is_im2col && check_im2col(map, message)) return SIMT_ERROR_ARGUMENT;
     const uint32_t row_nbytes = map->box[0] * simt_tensor_element_nbytes(map);
     if (row_nbytes % STRIDE_ALIGNMENT)
         return refuse(message, "a row of a tensor map's box has %u bytes: it must be a multiple of 16", row_nbytes);

@@ -16,13 +16,13 @@
 static const struct form {
     const char *base, *modifiers, *words;
 } forms[] = {
-    {"cp", "async bulk prefetch tensor", "async bulk prefetch tensor " DIMENSIONS " L2 global ?tile ?L2::cache_hint"},
+    {"cp", "async bulk prefetch tensor", "async bulk prefetch tensor " DIMENSIONS " L2 global ?tile|im2col ?L2::cache_hint"},
     {"cp", "reduce async bulk tensor",
-     "reduce async bulk tensor " DIMENSIONS " global shared::cta " OPERATION " ?tile bulk_group ?L2::cache_hint"},
+     "reduce async bulk tensor " DIMENSIONS " global shared::cta " OPERATION " ?tile|im2col_no_offs bulk_group ?L2::cache_hint"},
     {"cp", "async bulk tensor bulk_group",
-     "async bulk tensor " DIMENSIONS " global shared::cta ?tile bulk_group ?L2::cache_hint"},
+     "async bulk tensor " DIMENSIONS " global shared::cta ?tile|im2col_no_offs bulk_group ?L2::cache_hint"},
     {"cp", "async bulk tensor",
-     "async bulk tensor " DIMENSIONS " shared::cluster|shared::cta global ?tile mbarrier::complete_tx::bytes "
+     "async bulk tensor " DIMENSIONS " shared::cluster|shared::cta global ?tile|im2col mbarrier::complete_tx::bytes "
      "?multicast::cluster ?L2::cache_hint"},
     {"cp", "async bulk commit_group", "async bulk commit_group"},
     {"cp", "async bulk wait_group", "async bulk wait_group ?read"},

@@ -40,6 +40,7 @@ bool simt_types_fit(enum type type, enum type other) {
  *   [] [w] [x]   an address in memory: of any state space, of one that is written, of one that has atomics
  *   [s] [g]      an address in shared or global memory, whatever the opcode says of others
  *   [t]          a tensor map and the coordinates of a box
+ *   {o}          offsets of pixels in braces, two less than there are coordinates
  *   [c]          the handle of a texture or surface and coordinates
  *   =4           a vector of 4 results of 32 bits
  *   ={} {}       results or values of the opcode's type in braces, even one; registers may be wider
@@ -62,13 +63,14 @@ static const struct signature {
                   {"applypriority", "", "[] 0"},
                   {"pmevent", "", "0"},
                   {"setmaxnreg", "", "0"},
-                  {"cp", "async bulk tensor im2col", NULL},
                   {"cp", "async bulk tensor im2col::w", NULL},
                   {"cp", "async bulk tensor im2col::w::128", NULL},
-                  {"cp", "async bulk tensor im2col_no_offs", NULL},
                   {"cp", "async bulk tensor tile::gather4", NULL},
                   {"cp", "async bulk tensor tile::scatter4", NULL},
+                  {"cp", "async bulk tensor prefetch im2col", "[t] {o}"},
                   {"cp", "async bulk tensor prefetch", "[t]"},
+                  {"cp", "async bulk tensor im2col multicast::cluster", "[s] [t] [s] {o} u16"},
+                  {"cp", "async bulk tensor im2col", "[s] [t] [s] {o}"},
                   {"cp", "async bulk tensor multicast::cluster", "[s] [t] [s] u16"},
                   {"cp", "async bulk tensor bulk_group", "[t] [s]"},
                   {"cp", "async bulk tensor", "[s] [t] [s]"},
@@ -367,6 +369,18 @@ static bool verify_tensor(const struct place *place, const struct operand *opera
     return true;
 }
 
+static bool verify_offsets(const struct place *place, const struct operand *operand) {
+    const struct expected offset = {.type = TYPE_B16};
+    const struct instruction *instruction = place->verifier->instruction;
+    const uint32_t rank = simt_has(instruction, "5d") ? 5 : simt_has(instruction, "4d") ? 4 : simt_has(instruction, "3d") ? 3 : 0;
+    if (!rank) return simt_verify_refuse(place->verifier, "im2col needs 3 dimensions or more");
+    if (operand->kind != OPERAND_VECTOR || operand->is_bracketed || operand->element_count != rank - 2)
+        return simt_verify_refuse(place->verifier, "operand %u must be a vector of %u offsets", place->number, rank - 2);
+    for (uint32_t e = 0; e < operand->element_count; e++)
+        if (!verify_value(place, &operand->elements[e], &offset)) return false;
+    return true;
+}
+
 static bool verify_four(const struct place *place, const struct operand *operand) {
     const struct expected result = {.type = TYPE_B32, .is_result = true, .may_be_thrown_away = true};
     if (operand->kind != OPERAND_VECTOR || operand->is_bracketed || operand->element_count != 4)
@@ -406,6 +420,7 @@ static bool verify_texture(const struct place *place, const struct operand *oper
 static bool verify_by_word(const struct place *place, const struct operand *operand, const char *word) {
     if (!strcmp(word, "[t]")) return verify_tensor(place, operand);
     if (!strcmp(word, "[c]")) return verify_texture(place, operand);
+    if (!strcmp(word, "{o}")) return verify_offsets(place, operand);
     if (!strcmp(word, "=4")) return verify_four(place, operand);
     if (strchr(word, '{')) return verify_braces(place, operand, word[0] == '=');
     if (word[0] == '[' && strchr("sg", word[1])) return verify_space(place, operand, word[1]);

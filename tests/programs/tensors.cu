@@ -89,6 +89,32 @@ __global__ void __cluster_dims__(3) multicast(const __grid_constant__ CUtensorMa
     asm volatile("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
+// Pixels come, with offsets, and go out again at the place that they came from, without.
+__global__ void pixels(const __grid_constant__ CUtensorMap map, const __grid_constant__ CUtensorMap target, coordinates c, int rank,
+                       unsigned nbytes, ushort3 offsets, unsigned char *out) {
+    extern __shared__ __align__(1024) unsigned char box[];
+    __shared__ mbarrier m;
+#define IM2COL(rank, list, ...)                                                                                       \
+    asm volatile("cp.async.bulk.tensor." #rank "d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], [%1, " \
+                 list ";" ::"r"(address(box)), "l"(&map), "r"(address(&m)), "r"(c.at[0]), "r"(c.at[1]), "r"(c.at[2]), \
+                 "h"(offsets.x), __VA_ARGS__ : "memory")
+    if (threadIdx.x == 0) {
+        begin(&m, nbytes);
+        if (rank == 3) IM2COL(3, "{%3, %4, %5}], [%2], {%6}", "r"(0));
+        if (rank == 4) IM2COL(4, "{%3, %4, %5, %7}], [%2], {%6, %8}", "r"(c.at[3]), "h"(offsets.y));
+        if (rank == 5)
+            IM2COL(5, "{%3, %4, %5, %7, %8}], [%2], {%6, %9, %10}", "r"(c.at[3]), "r"(c.at[4]), "h"(offsets.y), "h"(offsets.z));
+    }
+    __syncthreads();
+    await(&m);
+    for (unsigned i = threadIdx.x; i < nbytes; i += blockDim.x) out[i] = box[i];
+    if (threadIdx.x || rank != 4) return;
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(&target),
+                 "r"(address(box)), "r"(c.at[0]), "r"(c.at[1]), "r"(c.at[2]), "r"(c.at[3]) : "memory");
+    asm volatile("cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
 static unsigned char *copied(const std::vector<unsigned char> &bytes) {
     unsigned char *there;
     cudaMalloc(&there, bytes.size());
@@ -203,6 +229,116 @@ static bool multicasts() {
     return is_right;
 }
 
+typedef CUresult (*encode_im2col_function)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
+                                           const cuuint64_t *, const int *, const int *, cuuint32_t, cuuint32_t,
+                                           const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle,
+                                           CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+static encode_im2col_function encode_im2col;
+
+struct columns {
+    unsigned rank;
+    cuuint64_t sizes[5]; // channels, width, height, depth, images, as far as there are so many
+    int lower[3], upper[3];
+    cuuint32_t channels, pixels, steps[5];
+    int at[5];
+    unsigned short offsets[3];
+};
+
+static int encode_columns(CUtensorMap *map, void *data, const columns &s) {
+    cuuint64_t strides[4] = {s.sizes[0] * 4};
+    for (unsigned d = 1; d + 1 < s.rank; d++) strides[d] = strides[d - 1] * s.sizes[d];
+    return encode_im2col(map, CU_TENSOR_MAP_DATA_TYPE_INT32, s.rank, data, s.sizes, strides, s.lower, s.upper, s.channels, s.pixels,
+                         s.steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                         CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+}
+
+// All pixels of the bounding boxes of all images and some behind, in order.
+static std::vector<std::vector<int>> pixels_of(const columns &s) {
+    std::vector<std::vector<int>> found;
+    const int images = (int)s.sizes[s.rank - 1] + 2;
+    int from[3] = {0, 0, 0}, end[3] = {1, 1, 1}, by[3] = {1, 1, 1};
+    for (unsigned d = 0; d + 2 < s.rank; d++)
+        from[d] = s.lower[d], end[d] = (int)s.sizes[d + 1] + s.upper[d], by[d] = (int)s.steps[d + 1];
+    for (int n = 0; n < images; n++)
+        for (int z = from[2]; z < end[2]; z += by[2])
+            for (int y = from[1]; y < end[1]; y += by[1])
+                for (int x = from[0]; x < end[0]; x += by[0]) {
+                    int all[] = {x, y, z};
+                    std::vector<int> pixel(all, all + s.rank - 2);
+                    pixel.push_back(n);
+                    found.push_back(pixel);
+                }
+    return found;
+}
+
+// Its number in the tensor; -1: outside.
+static long place_of(const columns &s, const std::vector<int> &pixel, bool has_offsets) {
+    long place = 0;
+    for (unsigned d = s.rank - 1; d >= 1; d--) {
+        const long at = pixel[d - 1] + (has_offsets && d < s.rank - 1 ? s.offsets[d - 1] : 0);
+        if (at < 0 || at >= (long)s.sizes[d]) return -1;
+        place = place * (long)s.sizes[d] + at;
+    }
+    return place;
+}
+
+static bool columns_come(const columns &s) {
+    size_t count = 1, nbytes = s.channels * s.pixels * 4;
+    for (unsigned d = 0; d < s.rank; d++) count *= s.sizes[d];
+    std::vector<int> data(count), got(nbytes / 4), wanted(nbytes / 4), left(count), stored(count);
+    for (size_t i = 0; i < count; i++) data[i] = 1000 + (int)i;
+    std::vector<unsigned char> bytes(count * 4);
+    unsigned char *target = copied(bytes), *to = copied(std::vector<unsigned char>(nbytes));
+    memcpy(bytes.data(), data.data(), bytes.size());
+    unsigned char *from = copied(bytes);
+    const auto all = pixels_of(s);
+    size_t first = 0;
+    while (all[first] != std::vector<int>(s.at + 1, s.at + s.rank)) first++;
+    for (unsigned p = 0; p < s.pixels; p++)
+        for (unsigned c = 0; c < s.channels; c++) {
+            const bool is_channel = s.at[0] + c < s.sizes[0];
+            const long place = place_of(s, all[first + p], true), plain = place_of(s, all[first + p], false);
+            if (place >= 0 && is_channel) wanted[p * s.channels + c] = data[place * s.sizes[0] + s.at[0] + c];
+            if (plain >= 0 && is_channel && s.rank == 4) stored[plain * s.sizes[0] + s.at[0] + c] = wanted[p * s.channels + c];
+        }
+    CUtensorMap map, back;
+    if (encode_columns(&map, from, s) || encode_columns(&back, target, s)) return false;
+    coordinates c;
+    memcpy(c.at, s.at, sizeof c.at);
+    pixels<<<1, 64, nbytes>>>(map, back, c, s.rank, (unsigned)nbytes, {s.offsets[0], s.offsets[1], s.offsets[2]}, to);
+    bool is_done = cudaMemcpy(got.data(), to, nbytes, cudaMemcpyDefault) == cudaSuccess &&
+                   cudaMemcpy(left.data(), target, count * 4, cudaMemcpyDefault) == cudaSuccess;
+    cudaFree(from), cudaFree(to), cudaFree(target);
+    return is_done && got == wanted && left == stored;
+}
+
+// A filter of 3 in one, 3 x 3 in two and 2 x 2 x 2 in three dimensions; with steps of 2 and 1; behind the last image.
+static const columns all_columns[] = {
+    {3, {8, 10, 3}, {-1}, {-1}, 4, 24, {1, 1, 1}, {4, 2, 0}, {2}},
+    {4, {8, 7, 5, 3}, {-1, -1}, {-1, -1}, 8, 48, {1, 1, 1, 1}, {0, 3, 2, 0}, {1, 2}},
+    {4, {12, 9, 8, 2}, {-1, 0}, {1, -2}, 8, 32, {1, 2, 1, 1}, {8, 1, 3, 1}, {0, 1}},
+    {5, {4, 5, 4, 3, 2}, {0, 0, 0}, {-1, -1, -1}, 4, 40, {1, 1, 1, 1, 1}, {0, 2, 1, 1, 0}, {1, 0, 1}},
+};
+
+static bool refuses_columns() {
+    columns s = all_columns[1], t;
+    CUtensorMap map;
+    char *data = (char *)0x700000000000;
+    bool is_right = !encode_columns(&map, data, s);
+    (t = s).pixels = 1025;
+    is_right &= encode_columns(&map, data, t) == CUDA_ERROR_INVALID_VALUE;
+    (t = s).channels = 257;
+    is_right &= encode_columns(&map, data, t) == CUDA_ERROR_INVALID_VALUE;
+    (t = s).lower[0] = 128; // -128 to 127 in two dimensions of space
+    is_right &= encode_columns(&map, data, t) == CUDA_ERROR_INVALID_VALUE;
+    (t = s).upper[1] = -6; // nothing is left
+    is_right &= encode_columns(&map, data, t) == CUDA_ERROR_INVALID_VALUE;
+    (t = s).steps[2] = 9;
+    is_right &= encode_columns(&map, data, t) == CUDA_ERROR_INVALID_VALUE;
+    (t = s).rank = 2;
+    return is_right && encode_columns(&map, data, t) == CUDA_ERROR_INVALID_VALUE;
+}
+
 // What the driver refuses, by the number of its error.
 static bool refuses() {
     shape s = shapes[1], t;
@@ -226,8 +362,16 @@ int main(int argc, char **argv) {
     cudaDriverEntryPointQueryResult status;
     cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", (void **)&encode, 12000, cudaEnableDefault, &status);
     bool is_right = true;
+    cudaGetDriverEntryPointByVersion("cuTensorMapEncodeIm2col", (void **)&encode_im2col, 12000, cudaEnableDefault, &status);
     if (!strcmp(mode, "no_wait")) return !fetches(shapes[1], 0);
     if (!strcmp(mode, "no_fence")) return !stores(0);
+    if (!strcmp(mode, "other_map")) { // a map for pixels, and a copy of a box
+        coordinates c = {};
+        CUtensorMap map;
+        encode_columns(&map, copied(std::vector<unsigned char>(4096)), all_columns[1]);
+        fetch<<<1, 64, 4096>>>(map, c, 4, 4096, 1, copied(std::vector<unsigned char>(4096)));
+        return cudaDeviceSynchronize() != cudaErrorIllegalAddress;
+    }
     for (const shape &s : shapes)
         if (!fetches(s, 1)) {
             printf("shape %d is wrong\n", (int)(&s - shapes));
@@ -235,6 +379,12 @@ int main(int argc, char **argv) {
         }
     if (!stores(1)) printf("stores are wrong\n"), is_right = false;
     if (!multicasts()) printf("the multicast is wrong\n"), is_right = false;
+    for (const columns &s : all_columns)
+        if (!columns_come(s)) {
+            printf("columns %d are wrong\n", (int)(&s - all_columns));
+            is_right = false;
+        }
+    if (!refuses_columns()) printf("refusals of columns are wrong\n"), is_right = false;
     if (!refuses()) printf("refusals are wrong\n"), is_right = false;
     if (is_right) puts("ok");
     return !is_right;
