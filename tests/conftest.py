@@ -71,14 +71,11 @@ def optimize_less():
 
 @pytest.fixture(scope="module", autouse=True)
 def results_computed_before(request):
-    """TESTS_ORACLE_CACHE: the folder in which the oracle's results stay for the same tests of another build."""
-    folder = os.environ.get("TESTS_ORACLE_CACHE")
-    if not folder:
-        yield
-        return
+    """What the oracle has computed, for the same data on other tiers.  TESTS_ORACLE_CACHE: the folder in which it stays for
+    the same tests of another build."""
     from oracle import kept
 
-    kept.open(folder, request.path.stem)
+    kept.open(os.environ.get("TESTS_ORACLE_CACHE"), request.path.stem)
     yield
     kept.close()
 
@@ -97,8 +94,23 @@ def turn_of(item):
     return LONGEST.index(name) if name in LONGEST else len(LONGEST)
 
 
+def tiers_beside_each_other(items):
+    """The same case for each tier, one after another: what was made for the first is still at hand for the others."""
+    turns = {}
+
+    def turn(item):
+        case = item.nodeid
+        if "handle" in item.fixturenames and "[" in case:
+            name, words = case.rstrip("]").split("[", 1)
+            case = name, *(word for word in words.split("-") if word not in ("scalar", "avx2", "avx512", "neon"))
+        return turns.setdefault(case, len(turns))
+
+    items.sort(key=turn)
+
+
 def pytest_collection_modifyitems(items):
     """A browser is slow, whatever it is shown; and so are all cases of a test together that is marked `sampled`."""
+    tiers_beside_each_other(items)
     items.sort(key=turn_of)
     sampled = {}
     for item in items:

@@ -1,6 +1,7 @@
 """Reductions along axes, over segments and by key: each result is the oracle's for the elements of its group alone."""
 
 import ctypes
+import functools
 import itertools
 import math
 import random
@@ -441,10 +442,9 @@ def half_way_means(count, rng, groups, exponents):
         yield terms_of(rng.choice([1, -1]) * ((mean + rng.choice([1, -1]) * unit / 2) * count + beside), unit, count, rng)
 
 
-@pytest.mark.parametrize("exponents", [range(-8, 8), range(-800, 800), [1012, -1014, -1020]]) # the last: not in registers
-@pytest.mark.parametrize("count", [3, 5, 6, 7, 10, 49, 63, 100, 700]) # 49 * (1 / 49) is not 1
-def test_half_way_means(handle, count, exponents):
-    """What lies half-way, or a hair beside it, is rounded by the remainder; zeros, and pairs that cancel, among it."""
+@functools.lru_cache(1)  # each tier has the same
+def rows_of_half_way_means(count, exponents):
+    """Down, along, and the means; zeros, and pairs that cancel, among them."""
     rng, groups = random.Random(f"half-way {count}"), 200
     rows = list(half_way_means(count, rng, groups, exponents))
     rows[70], rows[71], rows[72] = [0.0] * count, [-0.0] * count, [1.0, -1.0] + [-0.0] * (count - 2)
@@ -452,14 +452,21 @@ def test_half_way_means(handle, count, exponents):
     expected[71] = ("f64", 1 << 63)
     down = struct.pack(f"<{count * groups}d", *(x for row in zip(*rows) for x in row))
     along = struct.pack(f"<{count * groups}d", *(x for row in rows for x in row))
-    for axis, array in ((0, wf.strided(down, "f64", (count, groups), (8 * groups, 8))),
-                        (1, wf.strided(along, "f64", (groups, count), (8 * count, 8)))):
+    return (wf.strided(down, "f64", (count, groups), (8 * groups, 8)),
+            wf.strided(along, "f64", (groups, count), (8 * count, 8))), expected
+
+
+@pytest.mark.parametrize("exponents", [range(-8, 8), range(-800, 800), (1012, -1014, -1020)]) # the last: not in registers
+@pytest.mark.parametrize("count", [3, 5, 6, 7, 10, 49, 63, 100, 700]) # 49 * (1 / 49) is not 1
+def test_half_way_means(handle, count, exponents):
+    """What lies half-way, or a hair beside it, is rounded by the remainder."""
+    arrays, expected = rows_of_half_way_means(count, exponents)
+    for axis, array in enumerate(arrays):
         assert handle.reduce_groups("mean", library.wf_groups_axes(1 << axis), array) == expected
 
 
-@pytest.mark.parametrize("type_name", ["i64", "u64"])
-@pytest.mark.parametrize("count", [5, 6, 63, 1000, 1 << 11])
-def test_half_way_means_of_integers(handle, type_name, count):
+@functools.lru_cache(1)
+def columns_of_half_way_means(type_name, count):
     rng, groups = random.Random(f"half-way {type_name} {count}"), 70
     least, largest = (-2**63, 2**63 - 1) if type_name == "i64" else (0, 2**64 - 1)
     columns = []
@@ -474,7 +481,13 @@ def test_half_way_means_of_integers(handle, type_name, count):
     expected = [("f64", struct.unpack("<Q", struct.pack("<d", sum(column) / count))[0]) for column in columns]
     code = TYPECODES[type_name]
     down = struct.pack(f"<{count * groups}{code}", *(x for row in zip(*columns) for x in row))
-    array = wf.strided(down, type_name, (count, groups), (8 * groups, 8))
+    return wf.strided(down, type_name, (count, groups), (8 * groups, 8)), expected
+
+
+@pytest.mark.parametrize("type_name", ["i64", "u64"])
+@pytest.mark.parametrize("count", [5, 6, 63, 1000, 1 << 11])
+def test_half_way_means_of_integers(handle, type_name, count):
+    array, expected = columns_of_half_way_means(type_name, count)
     assert handle.reduce_groups("mean", library.wf_groups_axes(1), array) == expected
 
 
@@ -807,22 +820,32 @@ def laid_down_and_along(type_name, columns):
             wf.strided(b"".join(columns), type_name, (groups, rows), (rows * nbytes, nbytes))]
 
 
+@functools.lru_cache(1)
+def products_of_few_rows(type_name, count):
+    """Of some pairs of columns: views of both, down and along, the dot products, and of the first of each pair (op, ddof, results)."""
+    rng, groups = random.Random(f"products {type_name} {count}"), 64 + 70
+    pairs = [column_pairs(type_name, count, rng) for _ in range(groups)]
+    plain = [column_pairs(type_name, count, rng, ["plain" if type_name in FLOATS else "made"]) for _ in range(64)]
+    cases = []
+    for chosen in (pairs[:groups // 2], pairs, plain + pairs[:6]):
+        views = [laid_down_and_along(type_name, side) for side in zip(*chosen)]
+        products = as_returned([PairOracle(type_name, x, y).reduce() for x, y in chosen], "dot", type_name)
+        single = [(op, ddof, as_returned([Oracle(type_name, x).reduce(op, ddof=ddof) for x, _ in chosen], op, type_name))
+                  for op, ddof in (("var", 0), ("std", 1))]
+        cases.append((views, products, single))
+    return cases
+
+
 @pytest.mark.parametrize("type_name", TYPES)
 @pytest.mark.parametrize("count", [1, 2, 3, 8, 16, 63, 64])
 def test_products_of_few_rows(handle, type_name, count):
     """Dot products, variances and their roots, beside each other, so that one strip has columns that fail and others."""
-    rng, groups = random.Random(f"products {type_name} {count}"), 64 + 70
-    pairs = [column_pairs(type_name, count, rng) for _ in range(groups)]
-    plain = [column_pairs(type_name, count, rng, ["plain" if type_name in FLOATS else "made"]) for _ in range(64)]
-    for chosen in (pairs[:groups // 2], pairs, plain + pairs[:6]):
-        views = [laid_down_and_along(type_name, side) for side in zip(*chosen)]
-        expected = as_returned([PairOracle(type_name, x, y).reduce() for x, y in chosen], "dot", type_name)
+    for views, products, single in products_of_few_rows(type_name, count):
         for axis in (0, 1):
             both, axes = [view[axis] for view in views], library.wf_groups_axes(1 << axis)
-            assert returned(handle, "dot", axes, both) == expected, (axis, len(chosen))
-            for op, ddof in (("var", 0), ("std", 1)):
-                single = as_returned([Oracle(type_name, x).reduce(op, ddof=ddof) for x, _ in chosen], op, type_name)
-                assert returned(handle, op, axes, both[:1], ddof=ddof) == single, (axis, op, len(chosen))
+            assert returned(handle, "dot", axes, both) == products, (axis, views)
+            for op, ddof, expected in single:
+                assert returned(handle, op, axes, both[:1], ddof=ddof) == expected, (axis, op, views)
 
 
 @pytest.mark.parametrize("type_name", FLOATS)
@@ -878,17 +901,24 @@ def near_pairs(type_name, count, kind, rng):
     return [pack(type_name, [nearest(type_name, Fraction(value)) for value in side]) for side in (x, y)]
 
 
-@pytest.mark.parametrize("type_name", FLOATS)
-def test_dots_whose_bound_is_known_beforehand(handle, type_name):
-    """Rows and columns of one kind and of several, among which are those that such a bound does not round."""
-    rng = random.Random(f"bounds of dots {type_name}")
+@functools.lru_cache(1)
+def dots_whose_bound_is_known(type_name):
+    """(views of both operands, down and along, and the dot products)"""
+    rng, cases = random.Random(f"bounds of dots {type_name}"), []
     for count, groups in ((2, 70), (9, 330), (41, 70), (64, 9), (300, 67), (1030, 3)):
         for kinds in (["random"], ["random", "integers", "cancels", "small"]):
             pairs = [near_pairs(type_name, count, rng.choice(kinds), rng) for _ in range(groups)]
-            x, y = (laid_down_and_along(type_name, side) for side in zip(*pairs))
-            expected = [PairOracle(type_name, *pair).reduce() for pair in pairs]
-            for axis in (0, 1):
-                assert handle.reduce_groups("dot", library.wf_groups_axes(1 << axis), x[axis], y[axis]) == expected
+            views = [laid_down_and_along(type_name, side) for side in zip(*pairs)]
+            cases.append((views, [PairOracle(type_name, *pair).reduce() for pair in pairs]))
+    return cases
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_dots_whose_bound_is_known_beforehand(handle, type_name):
+    """Rows and columns of one kind and of several, among which are those that such a bound does not round."""
+    for (x, y), expected in dots_whose_bound_is_known(type_name):
+        for axis in (0, 1):
+            assert handle.reduce_groups("dot", library.wf_groups_axes(1 << axis), x[axis], y[axis]) == expected
 
 
 def test_dots_that_vanish_keep_their_sign(handle):

@@ -2,6 +2,7 @@
 table of canonical layouts of the PTX ISA; and kernels that are wrong, each with its exact report."""
 
 import itertools
+import os
 import random
 import re
 import struct
@@ -11,7 +12,7 @@ import pytest
 
 from cli_helpers import run
 from inspect_helpers import inspected, read_npy
-from kernel_helpers import KERNELS, SCHEDULES, Case, check, given, inspect, result
+from kernel_helpers import KERNELS, SCHEDULES, Case, check, given, has_nvrtc, inspect, result
 from test_kernels_matrix import BITS, DECODE, ENCODE, chip_sum, small, write_words
 
 SOURCE = "wgmma.cu"
@@ -454,3 +455,12 @@ def test_what_is_not_known_is_named(tmp_path, opcode):
                          status=3)["findings"]
     assert [(f["kind"], f["message"]) for f in findings] == [
         ("unsupported", f"the simulator does not know the instruction '{opcode}'")]
+
+
+def test_nvrtc_alone_compiles_it(write):
+    """NVRTC assembles what it compiles for a GPU by name, and refuses wgmma for each that is tried first."""
+    if not has_nvrtc():
+        pytest.skip("no NVRTC")
+    path = write("fence.cu", '__global__ void fence() { asm volatile("wgmma.fence.sync.aligned;"); }\n')
+    done = run("inspect", path, "--block", 128, env={**os.environ, "WARPFOLD_NVCC": "/nowhere/nvcc"})
+    assert (done.returncode, done.stderr) == (0, "")

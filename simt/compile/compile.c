@@ -34,8 +34,9 @@ static bool gives_standard(const char *const *options) {
     return is_given(options, prefixes);
 }
 
-/* One try.  Targets newer than the first are for sources that use what it lacks; NVRTC takes functions
- * without a word of where they run only if it is asked to, which is the last resort where nvcc is missing. */
+/* One try.  Targets newer than the first are for sources that use what it lacks: for sm_90 NVRTC assembles its PTX, and
+ * refuses wgmma.  NVRTC takes functions without a word of where they run only if it is asked to, which is the last resort
+ * where nvcc is missing. */
 struct attempt {
     compiler *compile;
     const char *target;
@@ -45,6 +46,7 @@ struct attempt {
 static const struct attempt attempts[] = {
     {simt_nvrtc, "-arch=sm_75", NULL},
     {simt_nvrtc, "-arch=sm_90", NULL},
+    {simt_nvrtc, "-arch=compute_90a", NULL},
     {simt_nvcc, "-arch=sm_75", NULL},
     {simt_nvcc, "-arch=sm_90", NULL},
     {simt_nvrtc, "-arch=sm_75", "-default-device"},

@@ -305,32 +305,35 @@ def exact_sum(by_exponent, lowest):
 
 
 class Kept:
-    """Results in a file for each file of tests: whatever compiled the engine, what it must give is the same, so the
-    stages of CI compute it once.  All that decides is in the name of an entry, and this program in that of the file."""
+    """Results of one file of tests, in memory and, where a folder is named, in a file: whatever compiled the engine, and
+    whatever tier it runs on, what it must give is the same, and is computed once.  All that decides is in the name of an
+    entry, and this program in that of the file."""
 
     def __init__(self):
-        self.path, self.arrays, self.is_new = None, {}, False
+        self.path, self.arrays, self.is_new = None, None, False
 
     def open(self, folder, name):
+        self.path, self.arrays, self.is_new = None, {}, False
+        if not folder:
+            return
         with open(__file__, "rb") as program:
             version = blake2b(program.read(), digest_size=8).hexdigest()
-        file_name = f"{name}-{sys.implementation.cache_tag}-{version}"  # whose marshal it is
-        self.path, self.arrays, self.is_new = os.path.join(folder, file_name), {}, False
+        self.path = os.path.join(folder, f"{name}-{sys.implementation.cache_tag}-{version}")  # whose marshal it is
         if os.path.exists(self.path):
             with open(self.path, "rb") as file:
                 self.arrays = marshal.load(file)
 
     def close(self):
-        if self.is_new:
+        if self.path and self.is_new:
             os.makedirs(os.path.dirname(self.path), exist_ok=True)
             with open(f"{self.path}.{os.getpid()}", "wb") as file:
                 marshal.dump(self.arrays, file)
             os.replace(file.name, self.path)
-        self.path, self.arrays = None, {}
+        self.path, self.arrays = None, None
 
     def of(self, settings, *arrays):
         """What is known of these arrays; None: nothing is kept."""
-        if not self.path:
+        if self.arrays is None:
             return None
         digest = blake2b(repr((settings, [len(data) for data in arrays])).encode(), digest_size=16)
         for data in arrays:

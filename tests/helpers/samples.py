@@ -126,6 +126,7 @@ def special(draw, type_name):
 FLAVOURS = {flavour.__name__: flavour for flavour in (plain, wild, coarse, unit, special)}
 
 
+@functools.lru_cache(1 << 12)  # each tier asks for the same ones
 def sample(type_name, count, flavour, seed=0):
     draw = random.Random(f"{type_name} {count} {flavour} {seed}")
     make = FLAVOURS[flavour]

@@ -1,7 +1,7 @@
 // A product of 64 x depth by depth x 16 on a warpgroup: c = a * b, b by columns.  Tiles of 16 columns of a and rows of b
 // are staged in shared memory, in two stages, by stores or by bulk copies; wgmma reads them from there.
 #include <cuda_fp16.h>
-#include <stdint.h>
+typedef unsigned long long u64; // NVRTC has no <stdint.h>
 
 #define DEVICE __device__ __noinline__
 #define ROWS 64
@@ -16,8 +16,8 @@ enum fault {
 __device__ unsigned shared_address(const void *pointer) { return (unsigned)__cvta_generic_to_shared(pointer); }
 
 // Without swizzling: chunks of 8 x 16 bytes, 128 bytes apart along the depth, 256 across.
-__device__ uint64_t descriptor(const void *pointer) {
-    return (shared_address(pointer) & 0x3ffff) >> 4 | (uint64_t)(128 >> 4) << 16 | (uint64_t)(256 >> 4) << 32;
+__device__ u64 descriptor(const void *pointer) {
+    return (shared_address(pointer) & 0x3ffff) >> 4 | (u64)(128 >> 4) << 16 | (u64)(256 >> 4) << 32;
 }
 
 __device__ int place(int outer, int k) { return outer / 8 * 128 + k / 8 * 64 + outer % 8 * 8 + k % 8; }
@@ -28,7 +28,7 @@ template <int pending> __device__ __forceinline__ void await() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory"); // line: await
 }
 __device__ __forceinline__ void proxy_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
-__device__ __forceinline__ void multiply(float (&d)[8], uint64_t a, uint64_t b) {
+__device__ __forceinline__ void multiply(float (&d)[8], u64 a, u64 b) {
     asm volatile("wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7}, %8, %9, 1, 1, 1, "
                  "0, 0;"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
@@ -79,24 +79,24 @@ __global__ void product(const __half *a, const __half *b, float *c, int depth, f
 // Bulk copies by a fifth warp; the warpgroup says by an mbarrier that a stage may be used again.
 struct ring {
     stage stages[2];
-    uint64_t full[2], empty[2];
+    u64 full[2], empty[2];
 };
 
-DEVICE void init(uint64_t *mbarrier, int arrivals) {
+DEVICE void init(u64 *mbarrier, int arrivals) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(mbarrier)), "r"(arrivals) : "memory");
 }
-DEVICE void await_phase(uint64_t *mbarrier, int parity) {
+DEVICE void await_phase(u64 *mbarrier, int parity) {
     asm volatile("{ .reg .pred p; AGAIN: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @!p bra AGAIN; }"
                  ::"r"(shared_address(mbarrier)), "r"(parity) : "memory");
 }
-DEVICE void arrive(uint64_t *mbarrier) {
+DEVICE void arrive(u64 *mbarrier) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(mbarrier)) : "memory");
 }
-DEVICE void expect(uint64_t *mbarrier, int nbytes) {
+DEVICE void expect(u64 *mbarrier, int nbytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(mbarrier)), "r"(nbytes)
                  : "memory");
 }
-DEVICE void bulk_load(void *to, const void *from, int nbytes, uint64_t *mbarrier) {
+DEVICE void bulk_load(void *to, const void *from, int nbytes, u64 *mbarrier) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
                  ::"r"(shared_address(to)), "l"(from), "r"(nbytes), "r"(shared_address(mbarrier)) : "memory"); // line: bulk load
 }
