@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "simt/machine/unsteady.h"
+#include "simt/ptx/ptx.h"
 
 enum { POINTER_NBYTES = 8 };
 
@@ -118,6 +119,12 @@ static simt_error find_unsteady(struct candidate *candidate, simt_message *messa
     return SIMT_OK;
 }
 
+static bool keeps_state(const simt_module *module) {
+    bool keeps = false;
+    for (uint32_t i = 0; i < module->variable_count && !keeps; i++) keeps = module->variables[i]->space == SIMT_GLOBAL;
+    return keeps;
+}
+
 simt_error candidate_load(struct candidate *candidate, const struct judge_request *request,
                           simt_message *message) {
     *candidate = (struct candidate){0};
@@ -130,6 +137,7 @@ simt_error candidate_load(struct candidate *candidate, const struct judge_reques
         if (!error) error = check_parameters(candidate, request, s, message);
     }
     if (!error) error = find_unsteady(candidate, message);
+    candidate->keeps_state = !error && keeps_state(candidate->module);
     return error;
 }
 

@@ -11,6 +11,7 @@ struct candidate {
     size_t kernels[STAGES_MAX]; /* of each stage */
     const char *unsteady; /* what differs from run to run and may decide what it does, in words; NULL: nothing */
     const simt_place *unsteady_place; /* where it is read */
+    bool keeps_state; /* it has variables that outlast a launch */
 };
 
 /* Compiles the source and finds the kernels of the task's names, or of one the file's only one.  candidate_clear in

@@ -49,7 +49,7 @@ struct trial {
     simt_launch launch;
     struct buffers buffers;
     struct expected expected;
-    simt_machine *machine;
+    simt_machine *machine, *kept; /* kept: the caller's, with module variables as earlier launches left them, or NULL */
     simt_report *reports[STAGES_MAX]; /* NULL: not launched */
     bool is_refused, is_over; /* is_over: more launches would only take long */
 };
@@ -101,8 +101,11 @@ static void refuse(struct trial *trial, const struct judge_reason *reason) {
     added->last_launch = verdict->launches;
     int length = snprintf(added->where, sizeof added->where, "n = %s, %s, %s", trial->scope.size->text, data_name(trial),
                           trial->schedule->name);
-    if (trial->block && length > 0 && (size_t)length < sizeof added->where)
+    if (length < 0 || (size_t)length >= sizeof added->where) return;
+    if (trial->block)
         snprintf(added->where + length, sizeof added->where - (size_t)length, ", blocks of %" PRIu64 " threads", trial->scope.block);
+    if (trial->kept)
+        snprintf(added->where + length, sizeof added->where - (size_t)length, ", `__device__` variables as earlier launches left them");
 }
 
 static void refuse_for(struct trial *trial, const char *kind, const char *format, ...)
@@ -457,14 +460,24 @@ static simt_error launch(struct trial *trial) {
     if (!error)
         error =
             expected_make(&trial->expected, judging->task, &trial->scope, &trial->buffers, judging->message);
-    if (!error && simt_machine_create(NULL, &trial->machine)) error = fail_memory(judging->message);
+    trial->machine = trial->kept;
+    if (!error && !trial->machine && simt_machine_create(NULL, &trial->machine)) error = fail_memory(judging->message);
     if (!error) error = place(trial, values);
     return error ? error : run_stages(trial, values);
 }
 
+/* What is left in them is no data of the next launch: a pointer into them that the kernel kept is a finding there. */
+static void free_buffers(struct trial *trial) {
+    for (size_t a = 0; a < ARGUMENTS_MAX; a++)
+        if (trial->buffers.items[a].address) simt_machine_free(trial->kept, trial->buffers.items[a].address);
+}
+
 static void trial_clear(struct trial *trial) {
     for (size_t s = 0; s < STAGES_MAX; s++) simt_report_destroy(trial->reports[s]);
-    simt_machine_destroy(trial->machine);
+    if (trial->kept)
+        free_buffers(trial);
+    else
+        simt_machine_destroy(trial->machine);
     expected_clear(&trial->expected);
     buffers_clear(&trial->buffers);
 }
@@ -543,6 +556,25 @@ static simt_error try_other_blocks(struct judging *judging) {
     return error;
 }
 
+/* In all other trials the module's variables are as in the source, where on a GPU they are as the launch before left them:
+ * each of the task's sizes once more in their order, and then in the opposite one, on the same simulator. */
+static simt_error try_again(struct judging *judging) {
+    const struct judge_task *task = judging->task;
+    const size_t sets = data_sets(task), trials = judging->candidate.keeps_state ? 2 * task->size_count : 0;
+    simt_machine *kept = NULL;
+    bool is_over = false;
+    if (trials && simt_machine_create(NULL, &kept)) return fail_memory(judging->message);
+    simt_error error = SIMT_OK;
+    for (size_t k = 0; k < trials && !judging->verdict->reason_count && !is_over && !error; k++) {
+        const struct size *size = &task->sizes[k < task->size_count ? k : trials - 1 - k];
+        error = try((struct trial){.judging = judging, .scope = {size, 0, 0}, .size_number = JUDGE_SIZES_MAX + k, .set = k % sets,
+                                   .schedule = &schedules[k / sets % SCHEDULES], .kept = kept},
+                    &is_over);
+    }
+    simt_machine_destroy(kept);
+    return error;
+}
+
 /* Each once, data and schedules in turn; none where the kernel is refused already. */
 static simt_error try_more_sizes(struct judging *judging) {
     const size_t sets = data_sets(judging->task);
@@ -604,6 +636,7 @@ simt_error judge_run(const struct judge_request *request, struct judge_verdict *
     if (!error && !list_observers(&judging)) error = fail_memory(message);
     if (!error) error = try_sizes_of_task(&judging);
     if (!error) error = try_other_blocks(&judging);
+    if (!error) error = try_again(&judging);
     if (!error) error = try_more_sizes(&judging);
     if (!error) refuse_unsteady(&judging);
     verdict->is_accepted = !error && !verdict->reason_count;

@@ -52,7 +52,7 @@ const char *judge_task_signature(const struct judge_task *task); /* of several k
 /* ---- verdicts */
 
 enum { JUDGE_SIZES_MAX = 96, JUDGE_SIZE_CAPACITY = 24, JUDGE_BLOCKS_MAX = 8, JUDGE_BLOCK_CAPACITY = 64 };
-enum { JUDGE_MESSAGE_CAPACITY = 640, JUDGE_WHERE_CAPACITY = 96, JUDGE_FILE_CAPACITY = 256 };
+enum { JUDGE_MESSAGE_CAPACITY = 640, JUDGE_WHERE_CAPACITY = 160, JUDGE_FILE_CAPACITY = 256 };
 
 /* Why a kernel is refused; of alike ones the first. */
 struct judge_reason {

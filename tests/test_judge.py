@@ -906,6 +906,43 @@ def test_a_kernel_that_drops_small_values_is_refused(task, least, write):
     assert kinds(told) == {"result"}
 
 
+# The block that draws the last ticket adds the others' sums.
+LAST_BLOCK = """
+__device__ unsigned tickets;
+__device__ float sums[64];
+__global__ void reduce(const float *in, float *out, int n)
+{
+    if (threadIdx.x)
+        return;
+    float sum = 0;
+    for (int i = blockIdx.x * blockDim.x; i < min(n, (blockIdx.x + 1) * blockDim.x); i++)
+        sum += in[i];
+    sums[blockIdx.x] = sum;
+    __threadfence();
+    if (atomicInc(&tickets, gridDim.x - 1) != gridDim.x - 1)
+        return;
+    __threadfence();
+    sum = 0;
+    for (int b = 0; b < gridDim.x; b++)
+        sum += __ldcg(&sums[b]);
+    *out = sum;
+}
+"""
+
+
+@pytest.mark.parametrize("was, now, launches", [
+    (" - 1) !=", " - 1) !=", None),
+    (" - 1) !=", ") !=", r"n = [01],"),
+    ("b < gridDim.x", "b < 64", "n = 1000,"),  # those of the greater size before
+])
+def test_a_launch_finds_device_variables_as_the_one_before_left_them(was, now, launches, write):
+    told = verdict(write("kernel.cu", LAST_BLOCK.replace(was, now)), "--task", "sum", status=3 if launches else 0)
+    assert kinds(told) == ({"result"} if launches else set())
+    if launches:
+        where = told["reasons"][0]["where"]
+        assert re.match(launches, where) and where.endswith(", `__device__` variables as earlier launches left them")
+
+
 def test_more_sizes_are_such_as_the_task_has(write):
     """Multiples of what all of the task's sizes are multiples of, in their range, each once, chosen by kernel and seed."""
     whole_warps = (ROOT / "tasks" / "sum.task").read_text().replace("0 1 31 33 256 1000 2500 ...", "64 320 1024")
