@@ -111,6 +111,15 @@ def test_newer_targets(compiler, write, tmp_path):
     assert read_npy(out)[2] == pack("i32", [496], "<")
 
 
+@pytest.mark.parametrize("defined, limit", [("", 10), ("#define _CCCL_META_UNROLL_LIMIT 3\n", 3)])
+def test_type_lists_are_unrolled_as_for_nvcc_or_as_the_source_says(nvrtc, defined, limit, write, tmp_path):
+    write("limit.cuh", "#include <cuda/std/type_traits>\nenum { LIMIT = _CCCL_META_UNROLL_LIMIT };\n")
+    path = write("mine.cu", f"{defined}#include \"limit.cuh\"\n__global__ void mine(int *out) {{ *out = LIMIT; }}\n")
+    out = tmp_path / "out.npy"
+    compiled(nvrtc, path, "--block", "1", "--arg", "i32[1]=none", "--out", f"0={out}")
+    assert read_npy(out)[2] == pack("i32", [limit], "<")
+
+
 @pytest.mark.slow
 def test_cooperative_groups_and_half(compiler, write, tmp_path):
     path = write("groups.cu", "#include <cooperative_groups.h>\n#include <cuda_fp16.h>\n"
