@@ -4,13 +4,22 @@
 #include <string.h>
 
 #include "json.h"
+#include "numerals.h"
 #include "printed.h"
 
-enum { DIGITS = 3 };
+enum { DIGITS = 3, MESSAGE_NBYTES = JUDGE_MESSAGE_CAPACITY + 64 };
+
+/* With its counts grouped as those of inspect; the values of a result stay as they are. */
+static const char *message_of(const struct judge_reason *reason, char text[MESSAGE_NBYTES]) {
+    snprintf(text, MESSAGE_NBYTES, "%s", reason->message);
+    if (strcmp(reason->kind, "result")) numerals_group(text, MESSAGE_NBYTES);
+    return text;
+}
 
 /* ---- text ---------------------------------------------------------------------------------------- */
 
 static void put_reason(FILE *stream, const struct judge_reason *reason, uint64_t launches) {
+    char text[MESSAGE_NBYTES];
     fprintf(stream, "\n%s", reason->kind);
     if (reason->file[0]) {
         fputs(" at ", stream);
@@ -19,18 +28,20 @@ static void put_reason(FILE *stream, const struct judge_reason *reason, uint64_t
     }
     if (reason->other_line && reason->other_line != reason->line) fprintf(stream, " and %" PRIu32, reason->other_line);
     fputs("\n    ", stream);
-    put_name(stream, reason->message, strlen(reason->message));
+    message_of(reason, text);
+    put_name(stream, text, strlen(text));
     fprintf(stream, "\n    in %" PRIu64 " of %" PRIu64 " launches, first: ", reason->launches, launches);
     put_name(stream, reason->where, strlen(reason->where));
     fputc('\n', stream);
 }
 
 static void put_error(FILE *stream, const struct judge_verdict *verdict) {
+    char roundings[NUMERAL_NBYTES];
     if (!verdict->has_error) return;
     fprintf(stream, "  error at most %.*g ulp of the exact result", DIGITS, verdict->error_ulp);
     if (verdict->roundings && verdict->error_ulp > 0)
-        fprintf(stream, "; its bound there, from %" PRIu64 " rounded operations in a row%s: %.*g ulp",
-                verdict->roundings, verdict->is_counted ? " (counted)" : "", DIGITS, verdict->bound_ulp);
+        fprintf(stream, "; its bound there, from %s rounded operations in a row%s: %.*g ulp",
+                numeral(roundings, verdict->roundings), verdict->is_counted ? " (counted)" : "", DIGITS, verdict->bound_ulp);
     fputc('\n', stream);
 }
 
@@ -82,12 +93,13 @@ void put_judgement(FILE *stream, const struct judgement *judgement, bool has_col
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
 static void put_reasons_json(struct json *json, const struct judge_verdict *verdict) {
+    char text[MESSAGE_NBYTES];
     json_key_begin(json, "reasons", '[');
     for (size_t i = 0; i < verdict->reason_count; i++) {
         const struct judge_reason *reason = &verdict->reasons[i];
         json_begin(json, '{');
         json_key_text(json, "kind", reason->kind);
-        json_key_text(json, "message", reason->message);
+        json_key_text(json, "message", message_of(reason, text));
         json_key_text(json, "where", reason->where);
         json_key_unsigned(json, "launches", reason->launches);
         if (reason->file[0]) json_key_text(json, "file", reason->file);

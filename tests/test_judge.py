@@ -739,6 +739,7 @@ def test_whole_numbers_must_be_exact_and_others_within_the_bound(write):
     ("*out = s", "*out = s / 0", "is inf, and must be [\\d.]+, but for its rounding"),
     ("i < n", "i <= n + 32", r"index 512 of `in`, which has 512 elements\)"),
     ("*out = s", "out[-1] = s", r"index -1 of `out`, which has 1 element\)"),
+    ("*out = s", "out[12345] = s", r"byte 49,380 of an allocation of 4 \(index 12,345 of `out`, which has 1 element\)"),
 ])
 def test_a_reason_says_what_and_where(was, now, said, write):
     told = verdict(write("kernel.cu", TREE.replace(was, now)), "--task", write("a.task", ONE_SIZE), status=3)
