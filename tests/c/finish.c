@@ -251,6 +251,7 @@ static void compare_joined(const struct batch *batch, int i) {
 /* ---- what the GPU's code says */
 
 static const char source_text[] =
+    "#define TYPE_i64 // of elements, of which partials know nothing\n"
     "#include \"kernels/finish.cuh\"\n"
     "struct finished { uint64_t bits; int status, unused; };\n"
     "#define X(NAME, name, parts, result, function) \\\n"
