@@ -62,6 +62,7 @@ typedef struct simt_block_view {
     void *machine;     /* for simt_record_finding */
     uint64_t cluster;  /* in a launch with clusters, the number of the cluster */
     uint32_t rank;     /* of the block in its cluster */
+    bool is_cut;       /* at block_end: some of its threads have not exited, as the launch was stopped */
 } simt_block_view;
 
 /* One instruction of one warp, about to be executed. */

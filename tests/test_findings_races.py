@@ -67,6 +67,13 @@ def test_what_nothing_writes_stays_a_finding_beside_a_race(write):
     assert sorted(finding["kind"] for finding in report["findings"]) == ["race", "uninitialised"]
 
 
+def test_a_read_before_the_barrier_is_a_race_though_another_fault_stops_its_block(write):
+    source = TREE.replace("s[t] = in[t];", "s[t] = in[t + blockIdx.x * blockDim.x + 1];")
+    report = inspected(write("tree.cu", source), "--grid", 4, "--block", 256, "--arg", "f32[1024]=ones", "--arg", "f32[1]",
+                       status=3)
+    assert report["stopped"] and {finding["kind"] for finding in report["findings"]} == {"race", "bounds"}
+
+
 def test_one_fault_is_one_finding_for_each_pair_of_lines(write):
     report = inspected(write("matmul.cu", MATMUL), "--block", "16,16", "--grid", "2,2", "--arg", "f32[1024]=iota", "--arg",
                        "f32[1024]=iota", "--arg", "f32[1024]", "--arg", "i32:32", status=3)

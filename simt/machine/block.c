@@ -181,6 +181,7 @@ static void block_end(struct block *block) {
     uint32_t exited = launch->view.threads_per_block;
     for (uint32_t w = 0; w < block->warp_count; w++) exited -= lane_count(block->warps[w].live);
     for (uint32_t w = 0; w < block->warp_count; w++) simt_paths_clear(&block->warps[w]);
+    block->view.is_cut = exited < launch->view.threads_per_block;
     pthread_mutex_lock(&launch->lock);
     launch->exited += exited;
     observers_end(block, launch->all.count);

@@ -42,6 +42,7 @@ struct early_reads {
     struct outcome outcomes[OUTCOMES_MAX];
     uint32_t outcome_count;
     bool is_unknown, out_of_memory; /* is_unknown: of some reads it is not known what became of them */
+    bool is_cut;                    /* a block was */
 };
 
 struct reader {
@@ -175,8 +176,8 @@ static struct outcome *outcome_of(struct early_reads *reads, uint32_t pc) {
     return &reads->outcomes[i];
 }
 
-/* Nothing more is accessed there. */
-static void conclude(struct early_reads *reads, struct early_table *table) {
+/* Nothing more is accessed there.  is_cut: not because all has run, and what was not written might have been. */
+static void conclude(struct early_reads *reads, struct early_table *table, bool is_cut) {
     reads->out_of_memory |= table->out_of_memory;
     reads->is_unknown |= table->is_full;
     for (uint32_t slot = 0; table->slots && slot < SLOTS; slot++) {
@@ -184,7 +185,7 @@ static void conclude(struct early_reads *reads, struct early_table *table) {
         struct outcome *outcome = read->is_taken ? outcome_of(reads, read->pc) : NULL;
         reads->is_unknown |= read->is_taken && !outcome;
         if (outcome) outcome->is_written |= read->is_written;
-        if (outcome) outcome->stays |= !read->is_written;
+        if (outcome) outcome->stays |= !read->is_written && !is_cut;
     }
     free(table->slots);
     *table = (struct early_table){0};
@@ -203,11 +204,11 @@ static bool begin_block(void *launch, void *block, const simt_block_view *view) 
 }
 
 static void end_block(void *launch, void *block, const simt_block_view *view) {
-    (void)view;
     struct early_reads *reads = launch;
     struct reader *reader = block;
     reads->count += reader->count;
-    conclude(reads, &reader->shared);
+    reads->is_cut |= view->is_cut;
+    conclude(reads, &reader->shared, view->is_cut);
 }
 
 static bool is_same_line(const simt_place *a, const simt_place *b) {
@@ -224,7 +225,7 @@ static bool stays(const struct early_reads *reads, const simt_place *place) {
 static void end_launch(void *launch, simt_report *report) {
     struct early_reads *reads = launch;
     simt_report_add(report, "uninitialised_reads", (double)reads->count);
-    conclude(reads, &reads->global);
+    conclude(reads, &reads->global, reads->is_cut);
     if (reads->out_of_memory) simt_report_lose(report);
     for (uint32_t i = 0; i < reads->outcome_count && !reads->is_unknown; i++) {
         const struct outcome *outcome = &reads->outcomes[i];
