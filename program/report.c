@@ -127,6 +127,19 @@ static void name_index(const struct program *program, const struct names *names,
              parameter->name, parameter->type);
 }
 
+/* The file of the other access as the user has it, unless that is longer. */
+static void show_other_file(const struct names *names, const struct record_finding *finding, char text[MESSAGE_NBYTES]) {
+    char file[RECORD_NAME], shown[2 * RECORD_NAME];
+    if (!finding->has_other) return;
+    get_text(file, finding->other.file);
+    names_show(names, finding->other.file, shown);
+    const size_t length = strlen(file), shown_length = strlen(shown);
+    char *at = length ? strstr(text, file) : NULL;
+    if (!at || shown_length > length) return;
+    memcpy(at, shown, shown_length);
+    memmove(at + shown_length, at + length, strlen(at + length) + 1);
+}
+
 static void get_message(const struct program *program, const struct names *names, const struct record_finding *finding,
                         char text[MESSAGE_NBYTES]) {
     char message[RECORD_NAME];
@@ -134,6 +147,7 @@ static void get_message(const struct program *program, const struct names *names
     snprintf(text, MESSAGE_NBYTES, "%s", message);
     if (strstr(message, " elements of ")) name_array(program, names, finding, text);
     name_index(program, names, finding, text);
+    show_other_file(names, finding, text);
     numerals_group(text, MESSAGE_NBYTES);
 }
 

@@ -565,7 +565,7 @@ def test_sarif_has_the_findings_at_their_lines(modes, tmp_path):
             physical = place["physicalLocation"]
             assert physical["artifactLocation"]["uri"] == "modes.cu"
             assert "[" in lines[physical["region"]["startLine"] - 1]
-        assert result["level"] == "error" and " races with " in result["message"]["text"]
+        assert result["level"] == "error" and re.search(r" races with the [^/]* at modes.cu:[0-9]+: ", result["message"]["text"])
     leaks = run("run", "--sarif", modes, "leak", env=environment(), cwd=SOURCES)
     leak, = json.loads(leaks.stderr)["runs"][0]["results"]
     assert leak["ruleId"] == "leak" and "1024 bytes" in leak["message"]["text"]
