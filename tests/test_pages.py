@@ -201,6 +201,19 @@ def numbers_of_step(data, step):
     return told + ([step["shared_wavefronts"], float(numeral(step["bank_degree"]))] if step["shared_wavefronts"] else [])
 
 
+def test_what_stands_above_bulk_copies_and_a_cluster(show, tmp_path):
+    path, data = write_page(tmp_path, "16")
+    page = show(path)
+    copies = data["outside"]["copies"]
+    assert copies and page.locator(".caption").text_content() == (
+        f"{data['n']} elements; a block of {data['block']} threads, the first of a cluster of {data['cluster']}."
+        + "".join(f" Thread {copy['thread']} asks for one bulk copy: {copy['nbytes']} bytes straight to shared memory."
+                  for copy in copies))
+    page.keyboard.press("End")
+    assert page.locator(".caption").text_content() == (
+        f"With what the cluster's other blocks wrote into this one's shared memory, the result is {data['result']}.")
+
+
 @pytest.mark.parametrize("rung, options", [("05", ["-n", 33]), ("00", ["-n", 1]), ("12", ["-n", 40]), ("14", ["-n", 300])])
 def test_what_stands_above_the_steps(rung, options, show, tmp_path):
     """The settings, the sentence before the tree and that behind it."""
@@ -327,6 +340,12 @@ def check_banks(page, data, access):
     expected = {(word, wavefront, word % data["banks"]) for _, word, wavefront in access["words"]}
     assert sorted(map(tuple, drawn)) == sorted(expected)
     assert len({wavefront for _, wavefront, _ in expected}) == access["wavefronts"]
+    lanes = {}
+    for lane, word, wavefront in access["words"]:
+        lanes.setdefault((word, wavefront), []).append(lane)
+    assert sorted(texts(page.locator(".banks .word title"))) == sorted(
+        f"bank {word % data['banks']}, wavefront {wavefront + 1}: word {word} for lane {', '.join(map(str, wanting))}"
+        for (word, wavefront), wanting in lanes.items())
     active = page.locator(".banks .lane-active").count()
     assert active == len(lanes_of(access["lanes"]))
     is_conflict = access["wavefronts"] > access["least"]
@@ -391,6 +410,12 @@ def check_lines(page, data, access):
     assert page.locator(".lines .sector.fetched").count() == access["sectors"]
     words = {(offset + k) // 4 for offset in access["offsets"] for k in range(0, access["nbytes"], 4)}
     assert page.locator(".lines .touched").count() == len(words)
+    lanes = {}
+    for lane, offset in zip(lanes_of(access["lanes"]), access["offsets"]):
+        for k in range(0, access["nbytes"], 4):
+            lanes.setdefault((offset + k) // 4, []).append(lane)
+    assert sorted(texts(page.locator(".lines .word title"))) == sorted(
+        f"lane {', '.join(map(str, touching))}" for touching in lanes.values())
     drawn = page.locator("svg.lines").get_attribute("aria-label")
     assert drawn == (f"{access['requests']} line{'s' * (access['requests'] != 1)} of 128 bytes, "
                      f"{access['sectors']} sector{'s' * (access['sectors'] != 1)} of 32")
@@ -541,6 +566,8 @@ def test_printed_error_goes_wrong(rung, kernel, result, right, lanes, show, tmp_
         assert article.locator(".box.made").count() == len({store["cell"] for store in phase["stores"]})
         written = dict.fromkeys(str(store["cell"]) for store in phase["stores"])
         assert article.locator(".wrong-cells").get_attribute("aria-label") == f"cells {', '.join(written)} are written"
+        threads = len({store["thread"] for store in phase["stores"]})
+        assert f"Cells after it; {threads} thread{'s' * (threads != 1)} wrote the marked ones." in article.text_content()
         if step + 1 < len(combining):
             article.get_by_role("button", name="Step ahead").click()
 

@@ -97,7 +97,12 @@ def test_page_has_the_numbers_of_the_json(show, made):
     coverage, left = report["coverage"][0], len(missed)
     assert page.get_by_text(f"{coverage['executed']} of {coverage['lines']} lines with code were executed; {left}, marked ○, "
                             f"{'was' if left == 1 else 'were'} not.").is_visible()
-    assert page.get_by_role("button", name="leak").is_visible() and "1 allocation" in page.get_by_role("button", name="leak").text_content()
+    assert page.get_by_role("button", name="leak").text_content().endswith(
+        f"{report['leaks']} allocation of device memory, {numeral(report['leaked_bytes'])} bytes, "
+        "not freed when the program ended: call cudaFree")
+    launches = sum(kernel["launches"] for kernel in kernels)
+    assert page.locator(".panel", has=page.get_by_role("heading", name="Summary")).text_content().endswith(
+        f" on a simulated {report['gpu']} · status {report['status']} · {len(kernels)} kernels, {launches} launches")
 
 
 HEATS = {"bank-conflict": "Bank conflicts", "uncoalesced": "Global requests", "divergence": "Divergence", "contended-atomic": "Atomics"}
