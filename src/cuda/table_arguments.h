@@ -78,6 +78,7 @@ struct wf_table_arguments {
     int terms, term_bits; /* how many words a sum has, and how many bits of an element go to one */
     int square_terms;     /* how many a sum of squares has, with or without that of values */
     int has_counts;
+    int has_scattered; /* elements are left to the kernel of table_scattered.cuh if a sample says that this adds them faster */
     int has_sample; /* grids are laid by a sample, unless that has `missed` */
     int is_sampled; /* this stage goes by a sample */
     int is_again;   /* this stage has something to do only if the sample has `missed` */
