@@ -250,11 +250,13 @@ static bool are_packed(const struct wf_cuda_table_task *task, int64_t key_stride
     return are_side_by_side && (r->x | (uintptr_t)task->keys->data) % 16 == 0;
 }
 
-/* Of sums in one table in global memory. */
-static bool has_scattered(const struct wf_cuda_table_task *task) {
-    const struct wf_cuda_table_plan *plan = &task->plan;
-    bool is_direct = count_terms(task->empty) && !count_square_terms(task->empty) && !is_of_nonzero(task->empty);
-    return is_direct && !plan->copies && !plan->tries_segments;
+/* Whether a sample may choose the kernel of table_scattered.cuh: for sums of f64 in one table in global memory, and so many that its
+ * launch costs nothing beside them, even if it has nothing to do. */
+static bool has_scattered(const struct wf_cuda_table_task *task, const struct wf_gpu *gpu) {
+    const struct wf_accumulator *empty = task->empty;
+    bool is_of_pairs = empty->type == WF_F64 && count_terms(empty) && !count_square_terms(empty) && !is_of_nonzero(empty);
+    bool are_many = wf_array_length(task->keys, 0) * 8 >= 2 * gpu->l2_nbytes;
+    return is_of_pairs && are_many && !task->plan.copies && !task->plan.tries_segments;
 }
 
 static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task *task, const struct wf_gpu *gpu,
@@ -271,7 +273,6 @@ static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task 
                                    .square_terms = count_square_terms(task->empty),
                                    .term_bits = find_term_bits(count),
                                    .has_counts = has_counts(task->empty),
-                                   .has_scattered = has_scattered(task),
                                    .has_sample = task->plan.is_sampled,
                                    .is_sampled = task->plan.is_sampled,
                                    .copies = task->plan.copies,
@@ -311,7 +312,7 @@ static wf_error launch_looks(wf_handle *handle, const struct wf_accumulator *emp
     int64_t of_buckets = r->buckets * 4, of_tile = 8 * (r->buckets + 2) + r->tile * record_nbytes(empty);
     int64_t block = WF_TABLE_BLOCK;
     wf_error error = WF_OK;
-    if (has_grid || r->buckets || r->has_scattered) error = launch(handle, function, r, WF_TABLE_LOOK, r->blocks, block, of_buckets);
+    if (has_grid || r->buckets) error = launch(handle, function, r, WF_TABLE_LOOK, r->blocks, block, of_buckets);
     if (error || !r->buckets) return error;
     error = launch(handle, function, r, WF_TABLE_SCAN, 1, block, 0);
     return error ? error : launch(handle, function, r, WF_TABLE_PLACE, r->blocks, block, of_tile);
@@ -324,23 +325,34 @@ static int64_t find_table_nbytes(const struct wf_accumulator *empty, const struc
     return of_bucket > nbytes ? of_bucket : nbytes;
 }
 
+/* `scattered` is `tables` if there is no other. */
 struct kernels {
     wf_cuda_function tables, scattered;
 };
 
-static wf_error launch_adding(wf_handle *handle, const struct wf_accumulator *empty, const struct kernels *kernels,
+static wf_error launch_adding(wf_handle *handle, const struct wf_accumulator *empty, wf_cuda_function function,
                               struct wf_table_arguments *r, int64_t shared) {
-    wf_error error = launch_looks(handle, empty, kernels->tables, r);
-    if (!error) error = launch_passes(handle, kernels->tables, r, WF_TABLE_ADD, shared);
-    return error || !r->has_scattered ? error : launch_passes(handle, kernels->scattered, r, WF_TABLE_ADD, shared);
+    wf_error error = launch_looks(handle, empty, function, r);
+    return error ? error : launch_passes(handle, function, r, WF_TABLE_ADD, shared);
+}
+
+/* First what is scattered, then, if nothing was, all: until `unsorted` is set, keys that have `offsets` are settled for `tables`. */
+static wf_error launch_either(wf_handle *handle, const struct wf_accumulator *empty, const struct kernels *kernels,
+                              struct wf_table_arguments *r, int64_t shared) {
+    wf_error error = launch_adding(handle, empty, kernels->scattered, r, shared);
+    if (error || kernels->scattered == kernels->tables) return error;
+    r->offsets = r->words;
+    error = launch_passes(handle, kernels->tables, r, WF_TABLE_ADD, shared);
+    r->offsets = 0;
+    return error;
 }
 
 /* By what a look at all elements finds, if the sample was wrong. */
-static wf_error launch_again(wf_handle *handle, const struct wf_accumulator *empty, const struct kernels *kernels,
+static wf_error launch_again(wf_handle *handle, const struct wf_accumulator *empty, wf_cuda_function function,
                              struct wf_table_arguments *r, int64_t shared) {
     r->is_sampled = 0;
     r->is_again = 1;
-    wf_error error = launch_adding(handle, empty, kernels, r, shared);
+    wf_error error = launch_adding(handle, empty, function, r, shared);
     r->is_again = 0;
     return error;
 }
@@ -391,12 +403,12 @@ wf_error wf_cuda_tables_reduce(wf_handle *handle, const struct wf_cuda_table_tas
     int64_t warps = (r.table_count + 31) / 32, finishing = 32 * (int64_t)cuda->gpu.multiprocessors;
     *condition = r.findings + offsetof(struct wf_table_findings, failed);
     wf_error error = find_kernel(handle, task, WALK_TABLE, &kernels.tables);
-    if (!error && r.has_scattered) error = find_kernel(handle, task, WALK_SCATTERED, &kernels.scattered);
-    if (!error) error = launch_adding(handle, task->empty, &kernels, &r, shared);
-    if (!error && r.is_sampled) error = launch_again(handle, task->empty, &kernels, &r, shared);
+    if (!error) error = find_kernel(handle, task, has_scattered(task, &cuda->gpu) ? WALK_SCATTERED : WALK_TABLE, &kernels.scattered);
+    if (!error) error = launch_either(handle, task->empty, &kernels, &r, shared);
+    if (!error && r.is_sampled) error = launch_again(handle, task->empty, kernels.tables, &r, shared);
     if (!error && has_index_stage(task->empty)) error = launch_passes(handle, kernels.tables, &r, WF_TABLE_INDEX, shared);
     if (!error)
-        error = launch(handle, kernels.tables, &r, WF_TABLE_FINISH, warps < finishing ? warps : finishing, 32, task->sums_nbytes);
+        error = launch(handle, kernels.scattered, &r, WF_TABLE_FINISH, warps < finishing ? warps : finishing, 32, task->sums_nbytes);
     bool has_status = r.groups.status && wf_cuda_tables_suffice(task->empty);
     return error || !has_status ? error : launch(handle, kernels.tables, &r, WF_TABLE_STATUS, 1, 32, 0);
 }

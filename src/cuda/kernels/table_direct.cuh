@@ -148,28 +148,15 @@ static __device__ __forceinline__ void add_float_directly(const struct wf_table_
     if (value != 0) add_rest(r, direct, key, value);
 }
 
-// What goes to either word; of up to 32 bits all to the upper one.
-typedef struct {
-    i64 upper, lower;
-} direct_terms;
-
-static __device__ __forceinline__ direct_terms divide_integer(const struct wf_table_arguments *r, unit bits)
-{
-    bool is_negated = HAS_SUM && is_negative(bits);
-    u64 magnitude = magnitude_of(bits);
-    i64 upper = (i64)(WIDTH == 64 ? magnitude >> r->term_bits : magnitude);
-    i64 lower = (i64)(magnitude & (((u64)1 << r->term_bits) - 1));
-    direct_terms terms = {is_negated ? -upper : upper, is_negated ? -lower : lower};
-    return terms;
-}
-
 static __device__ __forceinline__ void add_integer_directly(const struct wf_table_arguments *r, const direct_words *direct, int key,
                                                             unit bits, frequent *own)
 {
-    const direct_terms terms = divide_integer(r, bits);
-    bool is_own = key == own->key;
-    put_term(direct, key, direct->upper_at, terms.upper, is_own, &own->upper);
-    if (WIDTH == 64) put_term(direct, key, direct->lower_at, terms.lower, is_own, &own->lower);
+    bool is_own = key == own->key, is_negated = HAS_SUM && is_negative(bits);
+    u64 magnitude = magnitude_of(bits);
+    i64 upper = (i64)(WIDTH == 64 ? magnitude >> r->term_bits : magnitude);
+    i64 lower = (i64)(magnitude & (((u64)1 << r->term_bits) - 1));
+    put_term(direct, key, direct->upper_at, is_negated ? -upper : upper, is_own, &own->upper);
+    if (WIDTH == 64) put_term(direct, key, direct->lower_at, is_negated ? -lower : lower, is_own, &own->lower);
     if (has_counts(r)) put_term(direct, key, direct->count_at, 1, is_own, &own->count);
 }
 

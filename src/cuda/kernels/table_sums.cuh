@@ -74,7 +74,7 @@ static __device__ __forceinline__ void clear_words(const struct wf_table_argumen
 {
     for (int word = 0; word < count_words(r); word++)
         for (i64 i = block * WF_TABLE_BLOCK + threadIdx.x; i < groups; i += blocks * WF_TABLE_BLOCK)
-            *global_word(r, word, first + i) = 0;
+            ((u64 *)r->words)[word * r->table_count + first + i] = 0;
 }
 
 static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
@@ -84,7 +84,7 @@ static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
         count_buckets(r);
     else if (r->buckets || r->is_again)
         clear_words(r, 0, r->table_count, blockIdx.x, r->blocks);
-    if (r->has_scattered && !r->is_again) sample_neighbours(r);
+    if (IS_SCATTERED) sample_neighbours(r);
     if (IS_FLOAT && HAS_SUMS) look_at_values(r);
 }
 
@@ -148,7 +148,7 @@ static __device__ __forceinline__ void merge_table(const struct wf_table_argumen
     for (u32 i = threadIdx.x; i < words / copies; i += WF_TABLE_BLOCK) {
         u64 sum = 0;
         for (u32 copy = 0; copy < copies; copy++) sum += shared_word(words, i * copies + copy);
-        if (sum) atomicAdd(global_word(r, (int)(i / (u32)r->table_count), i % (u32)r->table_count), sum);
+        if (sum) atomicAdd((u64 *)r->words + i, sum);
     }
 }
 
@@ -157,7 +157,8 @@ static __device__ __forceinline__ void merge_kept(const struct wf_table_argument
     for (int i = (int)threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) {
         i64 key = (i64)kept_numbers(r)[i] - 1;
         for (int word = 0; key >= 0 && word < count_words(r); word++)
-            atomicAdd(global_word(r, word, key), shared_word(words, (u32)(word * r->kept + i)));
+            atomicAdd(IS_SCATTERED ? word_in(r, true, word, key) : (u64 *)r->words + word * r->table_count + key,
+                      shared_word(words, (u32)(word * r->kept + i)));
     }
 }
 
@@ -170,17 +171,12 @@ static __device__ __forceinline__ bool is_sample_kept(const struct wf_table_argu
     return !is_slack_short(r);
 }
 
-static __device__ __forceinline__ void clear_kept(const struct wf_table_arguments *r)
-{
-    for (i64 i = threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) kept_numbers(r)[i] = 0;
-}
-
 static __device__ __forceinline__ void add_in_order(const struct wf_table_arguments *r, u32 words)
 {
     key_range range = range_of_pass(r);
     if (range.count == 0 || !is_sample_kept(r)) return;
     clear_shared(words);
-    clear_kept(r);
+    for (i64 i = threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) kept_numbers(r)[i] = 0;
     __syncthreads();
     if (IS_DIRECT && r->copies)
         add_piece_directly(r, words);
@@ -269,7 +265,7 @@ static __device__ __forceinline__ void merge_bucket(const struct wf_table_argume
 #pragma unroll
         for (int k = 0; k < WORDS_MAX; k++) {
             if (k >= count_words(r)) break;
-            u64 *word = global_word(r, k, number);
+            u64 *word = (u64 *)r->words + k * r->table_count + number;
             if (is_whole)
                 *word = taken[k];
             else if (taken[k])
@@ -294,12 +290,16 @@ static __device__ __forceinline__ void add_by_buckets(const struct wf_table_argu
     }
 }
 
-// Where add_in_order has nothing to do.
+// Before the kernel without it, which is left nothing, or all.
 static __device__ __forceinline__ void add_scattered(const struct wf_table_arguments *r, u32 words)
 {
+    if (!are_scattered(r)) {
+        if (blockIdx.x == 0 && threadIdx.x == 0) findings_of(r)->unsorted = 1;
+        return;
+    }
     if (!is_sample_kept(r)) return;
     clear_shared(words);
-    clear_kept(r);
+    for (i64 i = threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) kept_numbers(r)[i] = 0;
     __syncthreads();
     add_piece_scattered(r, words);
     __syncthreads();
@@ -309,7 +309,7 @@ static __device__ __forceinline__ void add_scattered(const struct wf_table_argum
 static __device__ __forceinline__ void add_to_tables(const struct wf_table_arguments *r)
 {
     u32 words = count_shared(r);
-    if (IS_SCATTERED && IS_DIRECT)
+    if (IS_SCATTERED)
         add_scattered(r, words);
     else if (has_buckets(r))
         add_by_buckets(r, words);
@@ -321,7 +321,8 @@ static __device__ __forceinline__ void add_to_tables(const struct wf_table_argum
 
 static __device__ __forceinline__ u64 word_at(const struct wf_table_arguments *r, int word, i64 group)
 {
-    return *global_word(r, word, group);
+    if (IS_SCATTERED) return *word_in(r, are_paired(r), word, group);
+    return ((const u64 *)r->words)[word * r->table_count + group];
 }
 
 // Adds words from the first one on, whose unit is at the base, to a sum: of floats one in bins.

@@ -132,52 +132,20 @@ static __device__ __forceinline__ void sample_order(const struct wf_table_argume
     atomicAdd(&findings->rises, (u32)__popc(rising));
 }
 
-// By all lanes, each of which has a pair of neighbours.
-static __device__ __forceinline__ void count_far(const struct wf_table_arguments *r, const i64 keys[2])
-{
-    i64 difference = keys[1] - keys[0], near = r->table_count >> 8;
-    u32 far = (u32)__popc(__ballot_sync(ALL_LANES, difference > near || difference < -near));
-    if (lane_number()) return;
-    atomicAdd(&findings_of(r)->far, far);
-    atomicAdd(&findings_of(r)->near, 32 - far);
-}
-
-// By all lanes: the keys of neighbours somewhere, of as many as there are threads.
-static __device__ __forceinline__ void load_neighbours(const struct wf_table_arguments *r, i64 thread, i64 threads, i64 keys[2])
-{
-    u64 bits[EACH];
-    load_key_bits(r, min(thread * r->count / threads, (i64)r->count - 2), 2, bits);
-    keys[0] = key_of_bits(r, bits[0]);
-    keys[1] = key_of_bits(r, bits[1]);
-}
-
-#define NEIGHBOURS (1 << 13) // of which a sample tells whether keys are scattered
-
-static __device__ __forceinline__ void sample_neighbours(const struct wf_table_arguments *r)
-{
-    i64 thread = (i64)blockIdx.x * WF_TABLE_BLOCK + threadIdx.x, threads = min((i64)gridDim.x * WF_TABLE_BLOCK, (i64)NEIGHBOURS), keys[2];
-    if (thread >= threads) return; // whole warps
-    load_neighbours(r, thread, threads, keys);
-    count_far(r, keys);
-}
-
-// Whether nearly all neighbours' keys are far from each other: neither equal ones nor what blocks keep are worth a search.
-static __device__ __forceinline__ bool are_nearly_all_scattered(const struct wf_table_arguments *r)
-{
-    return r->has_scattered && findings_of(r)->far >= 7 * findings_of(r)->near;
-}
-
 // Each thread compares the keys of two neighbours somewhere.
 static __device__ __forceinline__ void sample_keys(const struct wf_table_arguments *r)
 {
     i64 threads = (i64)gridDim.x * WF_TABLE_BLOCK, thread = (i64)blockIdx.x * WF_TABLE_BLOCK + threadIdx.x;
-    i64 keys[2];
-    load_neighbours(r, thread, threads, keys);
-    count_far(r, keys);
+    u64 bits[EACH];
+    load_key_bits(r, min(thread * r->count / threads, (i64)r->count - 2), 2, bits);
+    i64 keys[2] = {key_of_bits(r, bits[0]), key_of_bits(r, bits[1])}, difference = keys[1] - keys[0], near = r->table_count >> 8;
+    u32 far = (u32)__popc(__ballot_sync(ALL_LANES, difference > near || difference < -near));
     bool has_long_run = __any_sync(ALL_LANES, is_in_long_run(r, thread, threads));
     sample_order(r, keys);
     if (lane_number()) return;
     if (has_long_run) findings_of(r)->left = 1;
+    atomicAdd(&findings_of(r)->far, far);
+    atomicAdd(&findings_of(r)->near, 32 - far);
 }
 
 // Words that are near each other stay in the cache anyway.

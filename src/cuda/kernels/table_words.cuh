@@ -42,16 +42,14 @@ static __device__ __forceinline__ int count_words(const struct wf_table_argument
 
 // ---- in global memory
 
-#define HAS_PAIRS (WIDTH == 64 && HAS_VALUE_SUM && !HAS_SQUARES) // most elements need their key's two upper words
-
-// A word of a key, by its number: all keys' words of one number lie side by side, but those of a pair, which share a sector of the
-// L2 cache and come first, as an atomic operation takes a sector's time.
-static __device__ __forceinline__ u64 *global_word(const struct wf_table_arguments *r, int number, i64 key)
+// A word of a key, by its number: all keys' words of one number lie side by side.  Where elements are scattered, most need their key's
+// two upper words, which then lie side by side, before all others: an atomic operation takes the time of a sector of the L2 cache.
+static __device__ __forceinline__ u64 *word_in(const struct wf_table_arguments *r, bool are_paired, int number, i64 key)
 {
     u64 *words = (u64 *)r->words;
-    int lower = count_terms(r) - 2;
-    if (HAS_PAIRS && (number == lower || number == lower + 1)) return words + 2 * key + (number - lower);
-    return words + (HAS_PAIRS && number < lower ? number + 2 : number) * r->table_count + key;
+    int lower = WF_TABLE_TERMS_MAX - 2, upper = WF_TABLE_TERMS_MAX - 1;
+    if (are_paired && (number == lower || number == upper)) return words + 2 * key + (number - lower);
+    return words + (are_paired && number < lower ? number + 2 : number) * r->table_count + key;
 }
 
 // ---- adding
@@ -303,17 +301,11 @@ static __device__ __forceinline__ u32 *kept_numbers(const struct wf_table_argume
     return (u32 *)(block_table + count_words(r) * r->kept);
 }
 
-// What is there where a key would be kept.
-static __device__ __forceinline__ u32 number_at_place(const struct wf_table_arguments *r, int key)
-{
-    return load_shared_u32(&kept_numbers(r)[key & (r->kept - 1)]);
-}
-
-// The place of a group that the block keeps, or a negative number; kept: what was there.
-static __device__ __forceinline__ int place_of_number(const struct wf_table_arguments *r, int key, u32 kept)
+// The place of a group that the block keeps, or a negative number.
+static __device__ __forceinline__ int place_of_kept(const struct wf_table_arguments *r, int key)
 {
     int place = key & (r->kept - 1);
-    u32 number = (u32)key + 1;
+    u32 number = (u32)key + 1, kept = load_shared_u32(&kept_numbers(r)[place]);
     if (kept == 0) kept = atomicCAS(&kept_numbers(r)[place], 0, number);
     return kept == 0 || kept == number ? place : -1;
 }
@@ -326,7 +318,7 @@ typedef struct {
 // Whether they are there.
 static __device__ __forceinline__ bool find_place(const struct wf_table_arguments *r, u32 words, int key, word_place *place)
 {
-    int kept = r->copies ? 0 : place_of_number(r, key, number_at_place(r, key));
+    int kept = r->copies ? 0 : place_of_kept(r, key);
     place->words = words;
     place->at = r->copies ? (u32)(key * r->copies) + (lane_number() & (u32)(r->copies - 1)) : (u32)kept;
     place->step = r->copies ? (u32)r->table_count * (u32)r->copies : (u32)r->kept;
@@ -357,9 +349,11 @@ static __device__ __forceinline__ void put_in_shared(const struct wf_table_argum
 
 static __device__ __forceinline__ void put_in_global(const struct wf_table_arguments *r, const pending *sum)
 {
+    u64 *words = (u64 *)r->words + sum->key;
 #pragma unroll
     for (int i = 0; i < WORDS_MAX; i++)
-        if (i < count_words(r) && word_of_pending(sum, i, r)) atomicAdd(global_word(r, i, sum->key), word_of_pending(sum, i, r));
+        if (i < count_words(r) && word_of_pending(sum, i, r))
+            atomicAdd(IS_SCATTERED ? word_in(r, true, i, sum->key) : words + i * r->table_count, word_of_pending(sum, i, r));
 }
 
 static __device__ __forceinline__ void put_words(const struct wf_table_arguments *r, u32 words, const pending *sum)
