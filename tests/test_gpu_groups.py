@@ -616,6 +616,34 @@ def test_tables_laid_out_by_a_sample(pair, type_name, kind):
             assert b", laid out by a sample" in library.wf_handle_plan(pair.device.pointer), op
 
 
+def scattered_keys(rng, groups, count):
+    """Neighbours seldom have the same key, but in the last eighth, where a block's warps go another way.  Some are frequent, some share
+    the place where a block keeps their words, some are of no group."""
+    chosen = [5, 5 + 512, 5 + 2048, groups - 1]
+    keys = [rng.choice(chosen) if i % 3 == 1 else rng.randrange(groups) for i in range(count)]
+    keys[-(count // 8):] = sorted(keys[-(count // 8):])
+    keys[count // 2] = groups
+    return keys
+
+
+@pytest.mark.parametrize("op", ("sum", "norm1", "mean"))
+def test_scattered_keys(pair, op):
+    """A table in global memory, to whose words elements go in pairs."""
+    if not pair.gpu.is_real and op != "sum":
+        pytest.skip("no GPU: on the simulator one op")
+    rng = random.Random(f"gpu scattered {op}")
+    groups, count = (40_000, 14 << 20) if pair.gpu.is_real else (6000, 1 << 18)
+    values = scattered_keys(rng, groups, TABLE_COUNT) * (count // TABLE_COUNT + 1)
+    keys = integer_vector(values[:count], "i32")
+    for kind in ("plain", "special", "wild", "wide") if pair.gpu.is_real else ("wide",):
+        array = tiled(Laid("f64", (TABLE_COUNT,), rng, "plain" if kind == "wide" else kind, plain=True), count)
+        if kind == "wide":  # three words are needed, or two, or one
+            array = put(array, {i: rng.gauss(0, 1) * 2.0 ** rng.randrange(-30, 20) for i in range(0, count, 2)})
+        for flags in (0, 1) if pair.gpu.is_real else (1,):
+            pair.check(op, library.wf_groups_keys(0, groups, byref(keys)), [array], kind, flags=flags)
+            assert b"a table in global memory" in library.wf_handle_plan(pair.device.pointer)
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", [*SQUARE_KINDS, "wild"])
 @pytest.mark.parametrize("type_name", ("f32", "f64", "bf16", "f16"))

@@ -13,6 +13,7 @@ enum {
     SAMPLING_MAX = 16,         /* blocks */
     STRAYS_EVERY = 8,          /* at most one run in that many elements is listed, in the room for records */
     WALK_TABLE = 4,            /* no walk of kernels/groups.cu, ... */
+    WALK_SCATTERED = 5,        /* nor this one, */
     HAS_RUNS = 4               /* ... nor an IS_SHORT */
 };
 
@@ -212,14 +213,14 @@ size_t wf_cuda_tables_nbytes(const struct wf_accumulator *empty, int64_t count, 
     return find_places(empty, count, groups, plan).end;
 }
 
-static wf_error find_kernel(wf_handle *handle, const struct wf_cuda_table_task *task, wf_cuda_function *function) {
+static wf_error find_kernel(wf_handle *handle, const struct wf_cuda_table_task *task, int walk, wf_cuda_function *function) {
     struct wf_cuda *cuda = handle->device_state;
     struct wf_kernel_key key;
     memset(&key, 0, sizeof key);
     key.type = task->empty->type;
     key.parts = task->empty->parts;
     key.is_indexed = are_extremes(task->empty) && wf_accumulator_is_indexed(task->empty);
-    key.walk = WALK_TABLE + 1;
+    key.walk = walk + 1;
     key.is_short = task->plan.tries_runs ? HAS_RUNS : 0;
     key.alignment = 16;
     key.block = 32;
@@ -247,6 +248,15 @@ static bool are_packed(const struct wf_cuda_table_task *task, int64_t key_stride
     bool are_side_by_side = r->dimension[r->ndim].stride[0] == (int64_t)wf_type_nbytes(task->empty->type) &&
                             key_stride == (int64_t)wf_type_nbytes(task->keys->type);
     return are_side_by_side && (r->x | (uintptr_t)task->keys->data) % 16 == 0;
+}
+
+/* Whether a sample may choose the kernel of table_scattered.cuh: for sums of f64 in one table in global memory, and so many that its
+ * launch costs nothing beside them, even if it has nothing to do. */
+static bool has_scattered(const struct wf_cuda_table_task *task, const struct wf_gpu *gpu) {
+    const struct wf_accumulator *empty = task->empty;
+    bool is_of_pairs = empty->type == WF_F64 && count_terms(empty) && !count_square_terms(empty) && !is_of_nonzero(empty);
+    bool are_many = wf_array_length(task->keys, 0) * 8 >= 2 * gpu->l2_nbytes;
+    return is_of_pairs && are_many && !task->plan.copies && !task->plan.tries_segments;
 }
 
 static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task *task, const struct wf_gpu *gpu,
@@ -315,10 +325,26 @@ static int64_t find_table_nbytes(const struct wf_accumulator *empty, const struc
     return of_bucket > nbytes ? of_bucket : nbytes;
 }
 
+/* `scattered` is `tables` if there is no other. */
+struct kernels {
+    wf_cuda_function tables, scattered;
+};
+
 static wf_error launch_adding(wf_handle *handle, const struct wf_accumulator *empty, wf_cuda_function function,
                               struct wf_table_arguments *r, int64_t shared) {
     wf_error error = launch_looks(handle, empty, function, r);
     return error ? error : launch_passes(handle, function, r, WF_TABLE_ADD, shared);
+}
+
+/* First what is scattered, then, if nothing was, all: until `unsorted` is set, keys that have `offsets` are settled for `tables`. */
+static wf_error launch_either(wf_handle *handle, const struct wf_accumulator *empty, const struct kernels *kernels,
+                              struct wf_table_arguments *r, int64_t shared) {
+    wf_error error = launch_adding(handle, empty, kernels->scattered, r, shared);
+    if (error || kernels->scattered == kernels->tables) return error;
+    r->offsets = r->words;
+    error = launch_passes(handle, kernels->tables, r, WF_TABLE_ADD, shared);
+    r->offsets = 0;
+    return error;
 }
 
 /* By what a look at all elements finds, if the sample was wrong. */
@@ -352,7 +378,7 @@ static wf_error launch_samples(wf_handle *handle, struct wf_cuda_table_task *tas
     if (task->plan.tries_runs) task->left = task->scratch + offsetof(struct wf_table_findings, left);
     struct wf_table_arguments r = make_arguments(task, &cuda->gpu, places);
     int sampling = r.blocks < SAMPLING_MAX ? r.blocks : SAMPLING_MAX;
-    wf_error error = find_kernel(handle, task, &function);
+    wf_error error = find_kernel(handle, task, WALK_TABLE, &function);
     if (!error) error = launch(handle, function, &r, WF_TABLE_SAMPLE, sampling, WF_TABLE_BLOCK, 0);
     return error ? error : launch_runs(handle, task, function, &r);
 }
@@ -372,16 +398,17 @@ wf_error wf_cuda_tables_reduce(wf_handle *handle, const struct wf_cuda_table_tas
     struct wf_cuda *cuda = handle->device_state;
     const struct places places = places_of(task);
     struct wf_table_arguments r = make_arguments(task, &cuda->gpu, &places);
-    wf_cuda_function function;
+    struct kernels kernels;
     int64_t shared = find_table_nbytes(task->empty, &r);
     int64_t warps = (r.table_count + 31) / 32, finishing = 32 * (int64_t)cuda->gpu.multiprocessors;
     *condition = r.findings + offsetof(struct wf_table_findings, failed);
-    wf_error error = find_kernel(handle, task, &function);
-    if (!error) error = launch_adding(handle, task->empty, function, &r, shared);
-    if (!error && r.is_sampled) error = launch_again(handle, task->empty, function, &r, shared);
-    if (!error && has_index_stage(task->empty)) error = launch_passes(handle, function, &r, WF_TABLE_INDEX, shared);
+    wf_error error = find_kernel(handle, task, WALK_TABLE, &kernels.tables);
+    if (!error) error = find_kernel(handle, task, has_scattered(task, &cuda->gpu) ? WALK_SCATTERED : WALK_TABLE, &kernels.scattered);
+    if (!error) error = launch_either(handle, task->empty, &kernels, &r, shared);
+    if (!error && r.is_sampled) error = launch_again(handle, task->empty, kernels.tables, &r, shared);
+    if (!error && has_index_stage(task->empty)) error = launch_passes(handle, kernels.tables, &r, WF_TABLE_INDEX, shared);
     if (!error)
-        error = launch(handle, function, &r, WF_TABLE_FINISH, warps < finishing ? warps : finishing, 32, task->sums_nbytes);
+        error = launch(handle, kernels.scattered, &r, WF_TABLE_FINISH, warps < finishing ? warps : finishing, 32, task->sums_nbytes);
     bool has_status = r.groups.status && wf_cuda_tables_suffice(task->empty);
-    return error || !has_status ? error : launch(handle, function, &r, WF_TABLE_STATUS, 1, 32, 0);
+    return error || !has_status ? error : launch(handle, kernels.tables, &r, WF_TABLE_STATUS, 1, 32, 0);
 }

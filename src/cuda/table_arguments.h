@@ -50,7 +50,7 @@ struct wf_table_findings {
     unsigned int runs;              /* in the list of those whose key has others */
     unsigned int abandoned;         /* there are too many of these, or they are too long, or their sum is not found so */
     unsigned int seen_falling[WF_TABLE_STRAYS_SEEN], seen_rising[WF_TABLE_STRAYS_SEEN]; /* keys of pairs, and 1 */
-    unsigned int unsorted;          /* some key is less than the one before it, or of no group */
+    unsigned int unsorted;          /* some key is less than the one before it, or of no group, or scattered keys are left to the kernel for others */
     unsigned int left;              /* not all results of sorted keys are made of runs: they are as segments' */
     unsigned int missed;            /* grids laid by a sample do not hold it all: what was added to them does not count */
     unsigned int high_of_all;       /* the largest exponent field, if `high` is a sample's and `missed` */

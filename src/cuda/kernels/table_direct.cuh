@@ -16,7 +16,7 @@
 #define MANY_LANES 8 // have one key: more than wait for each other anyway where keys are few and random
 
 // The two words that most elements need, of integers of up to 32 bits one, the upper: of floats their anchors, and what magnitudes
-// the upper one holds; and where those of key 0 are in shared memory, the lower halves, as addresses.
+// the upper one holds; and where those of key 0, or of the first place of kept ones, are in shared memory: the lower halves' addresses.
 typedef struct {
     double upper, lower, limit;
     u32 upper_at, lower_at, count_at;
@@ -48,7 +48,7 @@ static __device__ __forceinline__ int find_upper(const struct wf_table_arguments
 static __device__ __forceinline__ direct_words find_direct_words(const struct wf_table_arguments *r, u32 words)
 {
     int upper = find_upper(r);
-    u32 copies = (u32)r->copies, step = 4 * (u32)r->table_count * copies;
+    u32 copies = IS_SCATTERED ? 1 : (u32)r->copies, step = 4 * (IS_SCATTERED ? (u32)r->kept : (u32)r->table_count * copies);
     u32 first = (u32)__cvta_generic_to_shared(block_table) + 4 * (lane_number() & (copies - 1));
     direct_words direct;
     if (IS_FLOAT) place_direct(r, upper, &direct);
@@ -114,15 +114,19 @@ static __device__ __forceinline__ u32 below(u32 lower, u32 upper)
     return 2 * lower - upper;
 }
 
+static __device__ __forceinline__ double lowest_anchor(const direct_words *direct)
+{
+    return __hiloint2double((int)below((u32)__double2hiint(direct->lower), (u32)__double2hiint(direct->upper)), 0);
+}
+
 // What two words leave: of f64, whose upper one is the uppermost, the lowest one takes it, which many elements may need.
 static __device__ __forceinline__ void add_rest(const struct wf_table_arguments *r, const direct_words *direct, int key, double rest)
 {
     if (WIDTH < 64) {
         add_rest_apart(r, direct->half_nbytes / 4, key, rest);
     } else {
-        u32 anchor = below((u32)__double2hiint(direct->lower), (u32)__double2hiint(direct->upper));
         u32 lowest_at = below(direct->lower_at, direct->upper_at);
-        put_at(direct, (u32)key * direct->key_nbytes + lowest_at, (u64)take_units(__hiloint2double((int)anchor, 0), &rest));
+        put_at(direct, (u32)key * direct->key_nbytes + lowest_at, (u64)take_units(lowest_anchor(direct), &rest));
         if (rest != 0) note_missed(r);
     }
 }

@@ -10,6 +10,7 @@
 #include "kernels/relaxed.cuh"
 #include "kernels/table_buckets.cuh"
 #include "kernels/table_direct.cuh"
+#include "kernels/table_scattered.cuh"
 #include "kernels/table_walk.cuh"
 #include "kernels/table_words.cuh"
 
@@ -83,6 +84,7 @@ static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
         count_buckets(r);
     else if (r->buckets || r->is_again)
         clear_words(r, 0, r->table_count, blockIdx.x, r->blocks);
+    if (IS_SCATTERED) sample_neighbours(r);
     if (IS_FLOAT && HAS_SUMS) look_at_values(r);
 }
 
@@ -155,7 +157,8 @@ static __device__ __forceinline__ void merge_kept(const struct wf_table_argument
     for (int i = (int)threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) {
         i64 key = (i64)kept_numbers(r)[i] - 1;
         for (int word = 0; key >= 0 && word < count_words(r); word++)
-            atomicAdd((u64 *)r->words + word * r->table_count + key, shared_word(words, (u32)(word * r->kept + i)));
+            atomicAdd(IS_SCATTERED ? word_in(r, true, word, key) : (u64 *)r->words + word * r->table_count + key,
+                      shared_word(words, (u32)(word * r->kept + i)));
     }
 }
 
@@ -287,10 +290,28 @@ static __device__ __forceinline__ void add_by_buckets(const struct wf_table_argu
     }
 }
 
+// Before the kernel without it, which is left nothing, or all.
+static __device__ __forceinline__ void add_scattered(const struct wf_table_arguments *r, u32 words)
+{
+    if (!are_scattered(r)) {
+        if (blockIdx.x == 0 && threadIdx.x == 0) findings_of(r)->unsorted = 1;
+        return;
+    }
+    if (!is_sample_kept(r)) return;
+    clear_shared(words);
+    for (i64 i = threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) kept_numbers(r)[i] = 0;
+    __syncthreads();
+    add_piece_scattered(r, words);
+    __syncthreads();
+    merge_kept(r, words);
+}
+
 static __device__ __forceinline__ void add_to_tables(const struct wf_table_arguments *r)
 {
     u32 words = count_shared(r);
-    if (has_buckets(r))
+    if (IS_SCATTERED)
+        add_scattered(r, words);
+    else if (has_buckets(r))
         add_by_buckets(r, words);
     else
         add_in_order(r, words);
@@ -300,6 +321,7 @@ static __device__ __forceinline__ void add_to_tables(const struct wf_table_argum
 
 static __device__ __forceinline__ u64 word_at(const struct wf_table_arguments *r, int word, i64 group)
 {
+    if (IS_SCATTERED) return *word_in(r, are_paired(r), word, group);
     return ((const u64 *)r->words)[word * r->table_count + group];
 }
 

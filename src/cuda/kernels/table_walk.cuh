@@ -11,6 +11,7 @@
 
 #define EACH 4 // elements of a lane that follow each other
 #define NO_KEY (-1)
+#define IS_SCATTERED (WALK == 5) // the kernel of table_scattered.cuh
 
 static __device__ __forceinline__ struct wf_table_findings *findings_of(const struct wf_table_arguments *r)
 {

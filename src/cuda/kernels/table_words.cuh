@@ -40,6 +40,18 @@ static __device__ __forceinline__ int count_words(const struct wf_table_argument
     return count_terms(r) + SQUARE_TERMS + has_counts(r);
 }
 
+// ---- in global memory
+
+// A word of a key, by its number: all keys' words of one number lie side by side.  Where elements are scattered, most need their key's
+// two upper words, which then lie side by side, before all others: an atomic operation takes the time of a sector of the L2 cache.
+static __device__ __forceinline__ u64 *word_in(const struct wf_table_arguments *r, bool are_paired, int number, i64 key)
+{
+    u64 *words = (u64 *)r->words;
+    int lower = WF_TABLE_TERMS_MAX - 2, upper = WF_TABLE_TERMS_MAX - 1;
+    if (are_paired && (number == lower || number == upper)) return words + 2 * key + (number - lower);
+    return words + (are_paired && number < lower ? number + 2 : number) * r->table_count + key;
+}
+
 // ---- adding
 
 // A key, and what has been gathered for it and is not yet in the table.
@@ -340,7 +352,8 @@ static __device__ __forceinline__ void put_in_global(const struct wf_table_argum
     u64 *words = (u64 *)r->words + sum->key;
 #pragma unroll
     for (int i = 0; i < WORDS_MAX; i++)
-        if (i < count_words(r) && word_of_pending(sum, i, r)) atomicAdd(words + i * r->table_count, word_of_pending(sum, i, r));
+        if (i < count_words(r) && word_of_pending(sum, i, r))
+            atomicAdd(IS_SCATTERED ? word_in(r, true, i, sum->key) : words + i * r->table_count, word_of_pending(sum, i, r));
 }
 
 static __device__ __forceinline__ void put_words(const struct wf_table_arguments *r, u32 words, const pending *sum)

@@ -2,7 +2,8 @@
 // where there are few groups, by integer operations that commute.
 //
 // Options are those of groups.cu, for one sum, of values or of magnitudes, for squares with or without that of values, for how
-// many are not 0, or for one extreme; -DIS_SHORT=4 if results of short runs of equal keys are to be made at once.
+// many are not 0, or for one extreme; -DIS_SHORT=4 if results of short runs of equal keys are to be made at once; -DWALK=5 for
+// table_scattered.cuh and the stages before and after it alone, so that the kernel without it keeps its registers.
 
 #include "kernels/parts.cuh"
 #if HAS_EXTREMES
@@ -18,6 +19,13 @@ extern "C" __global__ void __launch_bounds__(WF_TABLE_BLOCK, 2) tables(const __g
     bool is_of_tables = task.stage >= WF_TABLE_LOOK && task.stage != WF_TABLE_STATUS;
     if (is_of_tables && is_settled(&task)) return;
     if (task.is_again && (!findings_of(&task)->missed || findings_of(&task)->failed)) return;
+#if IS_SCATTERED
+    switch (task.stage) {
+    case WF_TABLE_LOOK: look(&task); break;
+    case WF_TABLE_FINISH: finish_tables(&task, (char *)block_table); break;
+    default: add_to_tables(&task);
+    }
+#else
     switch (task.stage) {
     case WF_TABLE_SAMPLE: sample_keys(&task); break;
 #if HAS_RUNS
@@ -40,4 +48,5 @@ extern "C" __global__ void __launch_bounds__(WF_TABLE_BLOCK, 2) tables(const __g
         break;
     default: add_to_tables(&task);
     }
+#endif
 }
