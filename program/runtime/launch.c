@@ -104,6 +104,8 @@ static cudaError_t conclude(simt_error error, const simt_report *report, const s
     return cudaSuccess;
 }
 
+enum { ARGUMENT_ALIGNMENT = 16 };
+
 /* A launch that a graph keeps, or that a kernel has asked for, with the bytes of its arguments behind it, and a pointer to each
  * behind them. */
 struct kept_launch {
@@ -111,7 +113,7 @@ struct kept_launch {
     struct request request;
     const struct CUkern_st *kernel;
     int device;
-    unsigned char arguments[];
+    _Alignas(ARGUMENT_ALIGNMENT) unsigned char arguments[];
 };
 
 /* A launch with all that its kernel launches, and so on: what is still to be done, in order. */
@@ -217,8 +219,6 @@ static cudaError_t execute_one(const struct request *request, const struct CUker
     plan(tree);
     return result;
 }
-
-enum { ARGUMENT_ALIGNMENT = 16 };
 
 static size_t argument_nbytes(const struct CUkern_st *kernel, size_t parameter) {
     size_t nbytes = simt_module_parameter_nbytes(kernel->parsed, kernel->index, parameter);
