@@ -34,9 +34,26 @@ def test_boxes_of_one_to_five_dimensions(tensors):
                  "box has 12 bytes: it must be a multiple of 16", "box has 64 bytes: its swizzle allows 32",
                  "0x700000000004, must be a multiple of 16", "has 1025 pixels for each column: it must have 1 to 1024",
                  "has 257 channels for each pixel: it must have 1 to 256", "corners of 16, 8 or 5 bits",
-                 "from -1 to -6 of 5 pixels is empty", "has steps of 9 pixels: it must have 1 to 8",
-                 "cuTensorMapEncodeTiled of elements that are flushed, TF32 or of 4 or 6 bits is not supported"):
+                 "from -1 to -6 of 5 pixels is empty", "has steps of 9 pixels: it must have 1 to 8"):
         assert said in done.stderr
+
+
+@needs_nvcc
+def test_elements_that_are_not_supported_are_named(tensors):
+    done = run("run", tensors, "tf32", env=environment())
+    assert "cuTensorMapEncodeTiled of elements that are flushed, TF32 or of 4 or 6 bits is not supported" in done.stderr
+
+
+@needs_nvcc
+@pytest.mark.parametrize("mode, kind, said", [
+    ("odd", "misaligned", "begins at element 3 of a row, of 4 bytes each: it must begin at a multiple of 16 bytes"),
+    ("before", "bounds", "begins at -3 of dimension 1: only loads may begin before the tensor"),
+    ("enlarged", "bounds", "only loads may leave it"),
+])
+def test_coordinates_that_end_a_launch_on_a_gpu(tensors, tmp_path, mode, kind, said):
+    """An H100 ends it with cudaErrorIllegalInstruction."""
+    found = [finding for finding in findings_of(tensors, mode, tmp_path) if finding["kind"] != "leak"]
+    assert [finding["kind"] for finding in found] == [kind] and said in found[0]["message"], found
 
 
 @needs_nvcc

@@ -46,6 +46,7 @@
     X(cudaErrorCooperativeLaunchTooLarge, 720, "too many blocks in cooperative launch")                            \
     X(cudaErrorNotSupported, 801, "operation not supported")                                                       \
     X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")                  \
+    X(cudaErrorStreamCaptureInvalidated, 901, "operation failed due to a previous error during capture")           \
     X(cudaErrorGraphExecUpdateFailure, 910, "the graph update was not performed because it included changes which " \
       "violated constraints specific to instantiated graph update")                                             \
     X(cudaErrorInvalidClusterSize, 912, "cluster misconfiguration")                                                \

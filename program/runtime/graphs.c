@@ -26,6 +26,8 @@ struct CUgraph_st {
     cudaGraphNode_t first, *end;
     size_t count;
     bool is_clone;
+    bool is_made_by_capture;
+    bool is_invalid; /* its capture: it is refused all else, and ends without a graph */
 };
 
 /* What is launched has its own operations, in their order.  A graph within it is a step, those of its nodes, and one that
@@ -494,8 +496,22 @@ static cudaError_t run_in(cudaStream_t stream, const struct operation *operation
     return error;
 }
 
+cudaError_t graph_refuse_capture(cudaStream_t stream) {
+    (*stream_capture(stream))->is_invalid = true;
+    return cudaErrorStreamCaptureUnsupported;
+}
+
+int graph_capture_status(cudaStream_t stream) {
+    enum { NONE, ACTIVE, INVALIDATED };
+    if (!stream_is_captured(stream)) return NONE;
+    return (*stream_capture(stream))->is_invalid ? INVALIDATED : ACTIVE;
+}
+
 cudaError_t graph_capture(struct operation *operation, cudaStream_t stream) {
-    return append_in(stream, *stream_capture(stream), operation);
+    const cudaGraph_t graph = *stream_capture(stream);
+    if (!graph->is_invalid) return append_in(stream, graph, operation);
+    free(operation);
+    return cudaErrorStreamCaptureInvalidated;
 }
 
 cudaError_t operation_do(const struct operation *operation, cudaStream_t stream) {
@@ -508,7 +524,10 @@ cudaError_t operation_do(const struct operation *operation, cudaStream_t stream)
 static cudaError_t begin_capture(cudaStream_t stream) {
     cudaGraph_t *capture = stream_capture(stream);
     if (!capture) return cudaErrorStreamCaptureUnsupported; /* a default stream */
-    return *capture ? cudaErrorIllegalState : create(capture);
+    if (*capture) return cudaErrorIllegalState;
+    cudaError_t error = create(capture);
+    if (!error) (*capture)->is_made_by_capture = true;
+    return error;
 }
 
 API cudaStreamBeginCapture(cudaStream_t stream, int mode) {
@@ -543,7 +562,12 @@ static cudaError_t end_capture(cudaStream_t stream, cudaGraph_t *graph) {
     if (graph) *graph = captured;
     if (!captured) return cudaErrorIllegalState;
     stream_end_capture(captured);
-    return cudaSuccess;
+    const bool is_made_here = captured->is_made_by_capture, is_invalid = captured->is_invalid;
+    captured->is_made_by_capture = captured->is_invalid = false;
+    if (!is_invalid) return cudaSuccess;
+    if (is_made_here) destroy(captured);
+    if (graph) *graph = NULL;
+    return cudaErrorStreamCaptureInvalidated;
 }
 
 API cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) { return CALL(end_capture(stream, graph)); }
@@ -562,7 +586,7 @@ struct capture_info {
 static cudaError_t tell_capture(cudaStream_t stream, const struct capture_info *info) {
     if (!info->status) return cudaErrorInvalidValue;
     if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
-    *info->status = stream_is_captured(stream);
+    *info->status = graph_capture_status(stream);
     if (!*info->status) return cudaSuccess;
     const cudaGraph_t graph = *stream_capture(stream);
     if (info->id) *info->id = (uintptr_t)graph;
@@ -867,7 +891,7 @@ static bool has_branches(const struct CUgraphExec_st *exec) {
 static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t stream) {
     if (!exec) return cudaErrorInvalidValue;
     if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
-    if (stream_is_captured(stream)) return cudaErrorStreamCaptureUnsupported;
+    if (stream_is_captured(stream)) return graph_refuse_capture(stream);
     const order_set before = stream_order(stream) | exec->known;
     if (has_branches(exec)) order_watch();
     begin_steps(exec);

@@ -26,7 +26,7 @@
 
 /* The same for what a graph cannot keep: a captured stream must not ask for it. */
 #define CALL_NOW(stream, expression)                                                                               \
-    CALL(stream_is_captured(stream) ? cudaErrorStreamCaptureUnsupported : (expression))
+    CALL(stream_is_captured(stream) ? graph_refuse_capture(stream) : (expression))
 
 /* The names that programs use which were compiled with a default stream for each thread. */
 #define ALSO(name, suffix)                                                                                         \
@@ -201,7 +201,9 @@ bool stream_is_known(cudaStream_t stream);
 int stream_device(cudaStream_t stream); /* the default streams are the current device's */
 /* The graph that captures what is asked for in the stream; NULL: none does, it is done at once. */
 cudaGraph_t *stream_capture(cudaStream_t stream);
-bool stream_is_captured(cudaStream_t stream); /* what cannot be captured is refused then */
+bool stream_is_captured(cudaStream_t stream);
+int graph_capture_status(cudaStream_t stream); /* cudaStreamCaptureStatus */
+cudaError_t graph_refuse_capture(cudaStream_t stream); /* of what no graph can have: the capture is invalid from then on */
 void stream_end_capture(cudaGraph_t graph); /* in all streams that it captures */
 /* What the stream's next operation comes after, and that it has got another. */
 order_set stream_order(cudaStream_t stream);

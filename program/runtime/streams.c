@@ -135,7 +135,7 @@ bool stream_is_captured(cudaStream_t stream) {
 }
 
 static cudaError_t wait_for(cudaStream_t stream) {
-    if (stream_is_captured(stream)) return cudaErrorStreamCaptureUnsupported;
+    if (stream_is_captured(stream)) return graph_refuse_capture(stream);
     host_wait_stream(stream);
     return check_stream(stream);
 }
@@ -235,7 +235,7 @@ API cudaStreamGetDevice(cudaStream_t stream, int *device) {
 ALSO(cudaStreamGetDevice, _ptsz)
 
 API cudaStreamIsCapturing(cudaStream_t stream, int *status) {
-    return CALL(stream_is_known(stream) ? set_number(status, stream_is_captured(stream))
+    return CALL(stream_is_known(stream) ? set_number(status, graph_capture_status(stream))
                                         : cudaErrorInvalidResourceHandle);
 }
 ALSO(cudaStreamIsCapturing, _ptsz)

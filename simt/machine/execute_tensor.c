@@ -1,5 +1,8 @@
 /* cp.async.bulk.tensor: a box of a tensor, row by row, between global memory and shared memory, where its rows follow one
- * another.  What lies outside the tensor is read as zeros, and not written. */
+ * another.  What lies outside the tensor is read as zeros, and not written.
+ *
+ * NVIDIA documents neither where the rows of a swizzled box lie that are shorter than the swizzle's span nor what coordinates
+ * are allowed.  Both are as on an H100, where the other coordinates end the launch with an illegal instruction. */
 #include <stdio.h>
 
 #include "access.h"
@@ -19,7 +22,8 @@ struct box {
     const struct copier *copier;
     simt_tensor_map map;
     uint32_t element_nbytes, row_nbytes;
-    uint64_t nbytes;
+    uint32_t pitch; /* from row to row in shared memory: a swizzled one takes all of the swizzle's span */
+    uint64_t row_count;
     int64_t coordinates[SIMT_TENSOR_RANK_MAX];
     uint32_t offsets[SIMT_TENSOR_RANK_MAX]; /* of pixels */
     uint64_t shared, mbarrier;
@@ -110,7 +114,7 @@ static bool move_pixels(const struct box *box) {
             is_inside &= position >= 0 && position < (int64_t)box->map.sizes[d];
             global += (uint64_t)position * box->map.stride_bytes[d];
         }
-        if (!move_row(box, box->shared + (uint64_t)pixel * box->row_nbytes, global, is_inside)) return false;
+        if (!move_row(box, box->shared + (uint64_t)pixel * box->pitch, global, is_inside)) return false;
     }
     return true;
 }
@@ -127,7 +131,7 @@ static bool move_rows(const struct box *box) {
             global += (uint64_t)position * box->map.stride_bytes[d];
         }
         if (!move_row(box, shared, global, is_inside)) return false;
-        shared += box->row_nbytes;
+        shared += box->pitch;
         for (d = 1; d < box->map.rank && ++at[d] == box->map.box[d]; d++) at[d] = 0;
     } while (d < box->map.rank);
     return true;
@@ -136,11 +140,12 @@ static bool move_rows(const struct box *box) {
 /* All of the box is in shared memory, wherever the tensor ends: so there are not too many rows, either. */
 static bool check_shared(const struct box *box) {
     const struct copier *copier = box->copier;
-    struct side side = {.span = {SIMT_SHARED, box->shared, (uint32_t)box->nbytes}};
+    const uint64_t nbytes = (box->row_count - 1) * box->pitch + box->row_nbytes;
+    struct side side = {.span = {SIMT_SHARED, box->shared, (uint32_t)nbytes}};
     if (box->shared % BOX_ALIGNMENT)
         return simt_copier_stop(copier, SIMT_FINDING_MISALIGNED, box->shared,
                                 "the address in shared memory of a tensor copy must be a multiple of 128");
-    if (box->nbytes > UINT32_MAX)
+    if (nbytes > UINT32_MAX)
         return simt_copier_stop(copier, SIMT_FINDING_BOUNDS, box->shared, "the box of the tensor map has over 2^32 bytes");
     return simt_side_locate(copier, &side, copier->code->copy.to == SIMT_SHARED);
 }
@@ -150,7 +155,7 @@ static bool move_box(const struct box *box) {
     simt_copy copy = {.engine = copier->code->copy.engine,
                       .lane = copier->lane,
                       .from.space = copier->code->copy.from,
-                      .to = {copier->code->copy.to, box->shared, (uint32_t)box->nbytes},
+                      .to = {copier->code->copy.to, box->shared, (uint32_t)(box->row_count * box->row_nbytes)},
                       .mbarrier = box->mbarrier};
     struct side mbarrier = {.span = {SIMT_SHARED, box->mbarrier, MBARRIER_NBYTES}};
     if (!check_shared(box)) return false;
@@ -208,15 +213,41 @@ static bool find_reduction(struct box *box) {
                                            "a reduction that elements of the tensor map's type do not have");
 }
 
+static bool check_coordinates(const struct box *box) {
+    const struct copier *copier = box->copier;
+    const bool is_load = copier->code->copy.from == SIMT_GLOBAL;
+    char what[176];
+    if (box->coordinates[0] * box->element_nbytes % CHUNK_NBYTES) {
+        snprintf(what, sizeof what,
+                 "a tensor copy that begins at element %lld of a row, of %u bytes each: it must begin at a multiple of 16 bytes",
+                 (long long)box->coordinates[0], box->element_nbytes);
+        return simt_copier_stop(copier, SIMT_FINDING_MISALIGNED, box->shared, what);
+    }
+    for (uint32_t d = 0; !is_load && d < box->map.rank; d++) {
+        const bool has_edge = box->map.is_im2col && d >= 1 && d < box->map.rank - 1u;
+        if (has_edge && (simt_tensor_corner(&box->map, d - 1, false) < 0 || simt_tensor_corner(&box->map, d - 1, true) > 0))
+            return simt_copier_stop(copier, SIMT_FINDING_BOUNDS, box->shared,
+                                    "a store by a tensor map whose bounding box (pixelBoxLowerCorner and -UpperCorner) is larger "
+                                    "than the image: only loads may leave it");
+        if (box->coordinates[d] >= 0) continue;
+        snprintf(what, sizeof what, "a store or reduction by a tensor map begins at %lld of dimension %u: only loads may begin "
+                                    "before the tensor", (long long)box->coordinates[d], d);
+        return simt_copier_stop(copier, SIMT_FINDING_BOUNDS, box->shared, what);
+    }
+    return true;
+}
+
 static bool copy_lane(const struct copier *copier, uint64_t map, uint64_t shared, uint64_t mbarrier) {
-    struct box box = {.copier = copier, .shared = shared, .mbarrier = mbarrier};
+    struct box box = {.copier = copier, .shared = shared, .mbarrier = mbarrier, .row_count = 1};
     if (!read_map(&box, map) || !find_reduction(&box)) return false;
     box.element_nbytes = simt_tensor_element_nbytes(&box.map);
-    box.row_nbytes = box.nbytes = box.map.box[0] * box.element_nbytes;
+    box.row_nbytes = box.map.box[0] * box.element_nbytes;
+    box.pitch = box.map.swizzle ? simt_tensor_swizzle_nbytes(&box.map) : box.row_nbytes;
     for (uint32_t d = 0; d < box.map.rank; d++) {
         box.coordinates[d] = ((const int32_t *)slot_lanes(copier->path, copier->code->call.slots[d]))[copier->lane];
-        if (d == 1 || (d && !box.map.is_im2col)) box.nbytes *= box.map.box[d];
+        if (d == 1 || (d && !box.map.is_im2col)) box.row_count *= box.map.box[d];
     }
+    if (!check_coordinates(&box)) return false;
     for (uint32_t d = 1; copier->code->copy.has_offsets && d < box.map.rank - 1u; d++)
         box.offsets[d] = (uint32_t)lane_get(slot_lanes(copier->path, copier->code->copy.offsets[d - 1]), WIDTH_16, copier->lane);
     return move_to_targets(&box);

@@ -23,6 +23,11 @@ enum type simt_tensor_type(const simt_tensor_map *map) { return types[map->eleme
 
 uint32_t simt_tensor_element_nbytes(const simt_tensor_map *map) { return simt_type_nbytes(types[map->element]); }
 
+uint32_t simt_tensor_swizzle_nbytes(const simt_tensor_map *map) {
+    static const uint32_t spans[] = {[SIMT_SWIZZLE_32] = 32, [SIMT_SWIZZLE_64] = 64, [SIMT_SWIZZLE_128] = 128};
+    return spans[map->swizzle];
+}
+
 int64_t simt_tensor_corner(const simt_tensor_map *map, uint32_t space, bool is_upper) {
     static const uint8_t widths[] = {[1] = 16, [2] = 8, [3] = 5};
     const uint32_t width = widths[map->rank - 2], first = (is_upper ? 32 : 0) + space * width;
@@ -74,7 +79,6 @@ static simt_error check_im2col(const simt_tensor_map *map, simt_message *message
 }
 
 static simt_error check(const simt_tensor_map *map, simt_message *message) {
-    static const uint32_t swizzled[] = {[SIMT_SWIZZLE_32] = 32, [SIMT_SWIZZLE_64] = 64, [SIMT_SWIZZLE_128] = 128};
     if (map->element >= sizeof types / sizeof *types)
         return refuse(message, "type %u of elements of a tensor map", map->element);
     if (map->rank == 0 || map->rank > SIMT_TENSOR_RANK_MAX)
@@ -91,9 +95,9 @@ static simt_error check(const simt_tensor_map *map, simt_message *message) {
     const uint32_t row_nbytes = map->box[0] * simt_tensor_element_nbytes(map);
     if (row_nbytes % STRIDE_ALIGNMENT)
         return refuse(message, "a row of a tensor map's box has %u bytes: it must be a multiple of 16", row_nbytes);
-    if (map->swizzle && row_nbytes > swizzled[map->swizzle])
+    if (map->swizzle && row_nbytes > simt_tensor_swizzle_nbytes(map))
         return refuse(message, "a row of a tensor map's box has %u bytes: its swizzle allows %u", row_nbytes,
-                      swizzled[map->swizzle]);
+                      simt_tensor_swizzle_nbytes(map));
     return SIMT_OK;
 }
 

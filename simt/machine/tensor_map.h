@@ -9,6 +9,7 @@ bool simt_tensor_map_read(const unsigned char bytes[SIMT_TENSOR_MAP_NBYTES], sim
 
 enum type simt_tensor_type(const simt_tensor_map *map); /* of an element */
 uint32_t simt_tensor_element_nbytes(const simt_tensor_map *map);
+uint32_t simt_tensor_swizzle_nbytes(const simt_tensor_map *map); /* within which chunks change places; 0: they do not */
 int64_t simt_tensor_corner(const simt_tensor_map *map, uint32_t space, bool is_upper); /* of a map for im2col */
 
 #endif

@@ -294,6 +294,7 @@ static int mode_streams() {
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
     CHECK(cudaEventRecord(end));
+    CHECK(cudaEventSynchronize(end));
     CHECK(cudaEventElapsedTime(&longer, begin, end));
     CHECK(cudaEventRecord(other));
     printf("%s\n", cudaGetErrorName(cudaEventElapsedTime(&longer, begin, other)));
@@ -418,7 +419,6 @@ static int mode_graph() {
     CHECK(cudaEventRecord(join, other));
     CHECK(cudaStreamWaitEvent(stream, join));
     CHECK(cudaLaunchHostFunc(stream, [](void *calls) { ++*(int *)calls; }, &calls));
-    printf("%s\n", cudaGetErrorName(cudaStreamSynchronize(stream)));
     CHECK(cudaStreamEndCapture(stream, &graph));
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
     CHECK(cudaGraphDestroy(graph));
@@ -428,6 +428,29 @@ static int mode_graph() {
     printf("%d %d %d %d %d\n", calls, host[0], host[1], host[2], host[31]);
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaFree(data));
+    return 0;
+}
+
+// What a graph cannot have ends its capture: nothing more is captured, and no graph results.
+static int mode_invalidated() {
+    cudaStream_t stream;
+    cudaGraph_t graph = (cudaGraph_t)1;
+    cudaStreamCaptureStatus status[3];
+    int *data;
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaMalloc(&data, sizeof(int)));
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    CHECK(cudaMemsetAsync(data, 0, sizeof(int), stream));
+    CHECK(cudaStreamIsCapturing(stream, &status[0]));
+    printf("%s\n", cudaGetErrorName(cudaStreamSynchronize(stream)));
+    CHECK(cudaStreamIsCapturing(stream, &status[1]));
+    printf("%s\n", cudaGetErrorName(cudaMemsetAsync(data, 0, sizeof(int), stream)));
+    printf("%s\n", cudaGetErrorName(cudaStreamEndCapture(stream, &graph)));
+    CHECK(cudaStreamIsCapturing(stream, &status[2]));
+    printf("%d %d %d %d\n", status[0], status[1], status[2], !graph);
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaFree(data));
+    CHECK(cudaStreamDestroy(stream));
     return 0;
 }
 
@@ -536,6 +559,7 @@ int main(int argc, char **argv) {
         MODE(within),
         MODE(any_nodes),
         MODE(event_nodes),
+        MODE(invalidated),
     };
     for (const auto &mode : modes)
         if (argc > 1 && !strcmp(argv[1], mode.name)) return mode.run();

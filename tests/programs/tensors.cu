@@ -41,11 +41,16 @@ DEVICE void load(int rank, void *to, const CUtensorMap *map, const int *c, mbarr
     }
 }
 
-// A box comes, and goes out as it lies in shared memory.
-__global__ void fetch(const __grid_constant__ CUtensorMap map, coordinates c, int rank, unsigned nbytes, int waits,
-                      unsigned char *out) {
+enum { UNTOUCHED = 0xee };
+
+// A box of nbytes comes, and the extent that it takes in shared memory goes out.
+__global__ void fetch(const __grid_constant__ CUtensorMap map, coordinates c, int rank, unsigned nbytes, unsigned extent,
+                      int waits, unsigned char *out) {
     extern __shared__ __align__(1024) unsigned char box[];
     __shared__ mbarrier m;
+    for (unsigned i = threadIdx.x; i < extent; i += blockDim.x) box[i] = UNTOUCHED;
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
     if (threadIdx.x == 0) {
         asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
         begin(&m, nbytes);
@@ -53,7 +58,7 @@ __global__ void fetch(const __grid_constant__ CUtensorMap map, coordinates c, in
     }
     __syncthreads();
     if (waits) await(&m);
-    for (unsigned i = threadIdx.x; i < nbytes; i += blockDim.x) out[i] = box[i]; // line: read
+    for (unsigned i = threadIdx.x; i < extent; i += blockDim.x) out[i] = box[i]; // line: read
 }
 
 // A box of 8 x 16 numbers is stored, and another added.
@@ -91,7 +96,7 @@ __global__ void __cluster_dims__(3) multicast(const __grid_constant__ CUtensorMa
 
 // Pixels come, with offsets, and go out again at the place that they came from, without.
 __global__ void pixels(const __grid_constant__ CUtensorMap map, const __grid_constant__ CUtensorMap target, coordinates c, int rank,
-                       unsigned nbytes, ushort3 offsets, unsigned char *out) {
+                       unsigned nbytes, ushort3 offsets, int stores, unsigned char *out) {
     extern __shared__ __align__(1024) unsigned char box[];
     __shared__ mbarrier m;
 #define IM2COL(rank, list, ...)                                                                                       \
@@ -108,7 +113,7 @@ __global__ void pixels(const __grid_constant__ CUtensorMap map, const __grid_con
     __syncthreads();
     await(&m);
     for (unsigned i = threadIdx.x; i < nbytes; i += blockDim.x) out[i] = box[i];
-    if (threadIdx.x || rank != 4) return;
+    if (threadIdx.x || !stores) return;
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(&target),
                  "r"(address(box)), "r"(c.at[0]), "r"(c.at[1]), "r"(c.at[2]), "r"(c.at[3]) : "memory");
@@ -139,11 +144,15 @@ static int encode_shape(CUtensorMap *map, void *data, const shape &s) {
                   CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
+// A row of a swizzled box takes the swizzle's span, if it is shorter.
+static unsigned row_bytes(const shape &s) { return s.box[0] * s.size; }
+static unsigned pitch(const shape &s) { return s.swizzle == CU_TENSOR_MAP_SWIZZLE_NONE ? row_bytes(s) : 16u << s.swizzle; }
+
 // Element by element, by the definition.
 static std::vector<unsigned char> expected(const shape &s, const std::vector<unsigned char> &data) {
     unsigned count = 1;
     for (unsigned d = 0; d < s.rank; d++) count *= s.box[d];
-    std::vector<unsigned char> box(count * s.size, 0), swizzled(box.size());
+    std::vector<unsigned char> box(count / s.box[0] * pitch(s), UNTOUCHED), swizzled(box.size());
     for (unsigned e = 0; e < count; e++) {
         unsigned rest = e;
         bool is_inside = true;
@@ -154,7 +163,9 @@ static std::vector<unsigned char> expected(const shape &s, const std::vector<uns
             is_inside = is_inside && position >= 0 && position < (long long)s.sizes[d];
             from += (size_t)position * s.pitches[d] * s.size;
         }
-        if (is_inside) memcpy(&box[e * s.size], &data[from], s.size);
+        unsigned char *to = &box[e / s.box[0] * pitch(s) + e % s.box[0] * s.size];
+        if (is_inside) memcpy(to, &data[from], s.size);
+        else memset(to, 0, s.size);
     }
     const unsigned chunks = s.swizzle == CU_TENSOR_MAP_SWIZZLE_NONE ? 1 : 1u << s.swizzle;
     for (unsigned b = 0; b < box.size(); b++) {
@@ -167,15 +178,15 @@ static std::vector<unsigned char> expected(const shape &s, const std::vector<uns
 static bool fetches(const shape &s, int waits) {
     size_t nbytes = s.sizes[s.rank - 1] * s.pitches[s.rank - 1] * s.size, box = s.size;
     for (unsigned d = 0; d < s.rank; d++) box *= s.box[d];
-    std::vector<unsigned char> data(nbytes), got(box);
+    std::vector<unsigned char> data(nbytes), got(box / row_bytes(s) * pitch(s));
     for (size_t b = 0; b < nbytes; b++) data[b] = (unsigned char)(1 + b * 2654435761u % 255);
     unsigned char *from = copied(data), *to = copied(got);
     CUtensorMap map;
     if (encode_shape(&map, from, s)) return false;
     coordinates c;
     memcpy(c.at, s.at, sizeof c.at);
-    fetch<<<1, 64, box>>>(map, c, s.rank, (unsigned)box, waits, to);
-    bool is_done = cudaMemcpy(got.data(), to, box, cudaMemcpyDefault) == cudaSuccess;
+    fetch<<<1, 64, got.size()>>>(map, c, s.rank, (unsigned)box, (unsigned)got.size(), waits, to);
+    bool is_done = cudaMemcpy(got.data(), to, got.size(), cudaMemcpyDefault) == cudaSuccess;
     cudaFree(from);
     cudaFree(to);
     return is_done && got == expected(s, data);
@@ -183,24 +194,27 @@ static bool fetches(const shape &s, int waits) {
 
 #define NONE CU_TENSOR_MAP_SWIZZLE_NONE
 static const shape shapes[] = {
-    {CU_TENSOR_MAP_DATA_TYPE_UINT8, 1, 1, {100}, {1}, {64}, NONE, {50}},
-    {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, 2, {30, 11}, {1, 32}, {16, 8}, NONE, {-3, 7}},
-    {CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, 3, {24, 6, 5}, {1, 24, 160}, {8, 4, 3}, NONE, {20, -2, 3}},
-    {CU_TENSOR_MAP_DATA_TYPE_FLOAT64, 8, 4, {6, 5, 4, 3}, {1, 6, 30, 120}, {4, 3, 2, 2}, NONE, {1, 1, 1, 2}},
+    {CU_TENSOR_MAP_DATA_TYPE_UINT8, 1, 1, {100}, {1}, {64}, NONE, {48}},
+    {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, 2, {30, 11}, {1, 32}, {16, 8}, NONE, {-4, 7}},
+    {CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, 3, {24, 6, 5}, {1, 24, 160}, {16, 4, 3}, NONE, {16, -2, 3}},
+    {CU_TENSOR_MAP_DATA_TYPE_FLOAT64, 8, 4, {6, 5, 4, 3}, {1, 6, 30, 120}, {4, 3, 2, 2}, NONE, {4, 1, 1, 2}},
     {CU_TENSOR_MAP_DATA_TYPE_INT32, 4, 5, {8, 3, 3, 3, 3}, {1, 8, 24, 72, 216}, {4, 2, 2, 2, 2}, NONE, {4, 1, 1, 1, 2}},
     {CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, 2, {128, 40}, {1, 128}, {64, 32}, CU_TENSOR_MAP_SWIZZLE_128B, {40, 20}},
     {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, 2, {64, 40}, {1, 64}, {16, 32}, CU_TENSOR_MAP_SWIZZLE_64B, {56, 3}},
-    {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, 2, {64, 40}, {1, 64}, {8, 32}, CU_TENSOR_MAP_SWIZZLE_32B, {3, 3}},
+    {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, 2, {64, 40}, {1, 64}, {8, 32}, CU_TENSOR_MAP_SWIZZLE_32B, {60, 3}},
+    {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, 2, {64, 40}, {1, 64}, {4, 32}, CU_TENSOR_MAP_SWIZZLE_32B, {8, 3}},
+    {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, 2, {64, 40}, {1, 64}, {12, 16}, CU_TENSOR_MAP_SWIZZLE_64B, {56, 3}},
+    {CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, 3, {64, 40, 2}, {1, 64, 2560}, {16, 9, 2}, CU_TENSOR_MAP_SWIZZLE_128B, {8, 3, 1}},
     {CU_TENSOR_MAP_DATA_TYPE_INT32, 4, 2, {8, 8}, {1, 8}, {8, 8}, NONE, {-2147483647 - 1, 2147483647}},
 };
 
-static bool stores(int fences) {
-    const int x = 20, y = -3; // the box leaves the tensor on two sides
+static bool stores(int y, int fences) { // the box leaves the tensor on two sides
+    const int x = 20;
     shape s = {CU_TENSOR_MAP_DATA_TYPE_INT32, 4, 2, {30, 20}, {1, 32}, {16, 8}, NONE, {}};
     std::vector<int> data(32 * 20, 7), wanted(data);
     for (int row = 0; row < 8; row++)
         for (int column = 0; column < 16; column++)
-            if (y + row >= 0 && x + column < 30) wanted[32 * (y + row) + x + column] = 2 * (1000 + 16 * row + column);
+            if (y + row < 20 && x + column < 30) wanted[32 * (y + row) + x + column] = 2 * (1000 + 16 * row + column);
     int *there;
     cudaMalloc(&there, data.size() * 4);
     cudaMemcpy(there, data.data(), data.size() * 4, cudaMemcpyDefault);
@@ -282,7 +296,12 @@ static long place_of(const columns &s, const std::vector<int> &pixel, bool has_o
     return place;
 }
 
-static bool columns_come(const columns &s) {
+// Only with a bounding box that stays inside.
+static bool is_stored(const columns &s) {
+    return s.rank == 4 && s.lower[0] >= 0 && s.lower[1] >= 0 && s.upper[0] <= 0 && s.upper[1] <= 0;
+}
+
+static bool columns_come(const columns &s, bool stores) {
     size_t count = 1, nbytes = s.channels * s.pixels * 4;
     for (unsigned d = 0; d < s.rank; d++) count *= s.sizes[d];
     std::vector<int> data(count), got(nbytes / 4), wanted(nbytes / 4), left(count), stored(count);
@@ -299,13 +318,14 @@ static bool columns_come(const columns &s) {
             const bool is_channel = s.at[0] + c < s.sizes[0];
             const long place = place_of(s, all[first + p], true), plain = place_of(s, all[first + p], false);
             if (place >= 0 && is_channel) wanted[p * s.channels + c] = data[place * s.sizes[0] + s.at[0] + c];
-            if (plain >= 0 && is_channel && s.rank == 4) stored[plain * s.sizes[0] + s.at[0] + c] = wanted[p * s.channels + c];
+            if (plain >= 0 && is_channel && is_stored(s)) stored[plain * s.sizes[0] + s.at[0] + c] = wanted[p * s.channels + c];
         }
     CUtensorMap map, back;
     if (encode_columns(&map, from, s) || encode_columns(&back, target, s)) return false;
     coordinates c;
     memcpy(c.at, s.at, sizeof c.at);
-    pixels<<<1, 64, nbytes>>>(map, back, c, s.rank, (unsigned)nbytes, {s.offsets[0], s.offsets[1], s.offsets[2]}, to);
+    pixels<<<1, 64, nbytes>>>(map, back, c, s.rank, (unsigned)nbytes, {s.offsets[0], s.offsets[1], s.offsets[2]},
+                          stores, to);
     bool is_done = cudaMemcpy(got.data(), to, nbytes, cudaMemcpyDefault) == cudaSuccess &&
                    cudaMemcpy(left.data(), target, count * 4, cudaMemcpyDefault) == cudaSuccess;
     cudaFree(from), cudaFree(to), cudaFree(target);
@@ -316,6 +336,7 @@ static bool columns_come(const columns &s) {
 static const columns all_columns[] = {
     {3, {8, 10, 3}, {-1}, {-1}, 4, 24, {1, 1, 1}, {4, 2, 0}, {2}},
     {4, {8, 7, 5, 3}, {-1, -1}, {-1, -1}, 8, 48, {1, 1, 1, 1}, {0, 3, 2, 0}, {1, 2}},
+    {4, {8, 7, 5, 3}, {0, 0}, {-1, -1}, 8, 60, {1, 1, 1, 1}, {0, 3, 2, 1}, {0, 1}},
     {4, {12, 9, 8, 2}, {-1, 0}, {1, -2}, 8, 32, {1, 2, 1, 1}, {8, 1, 3, 1}, {0, 1}},
     {5, {4, 5, 4, 3, 2}, {0, 0, 0}, {-1, -1, -1}, 4, 40, {1, 1, 1, 1, 1}, {0, 2, 1, 1, 0}, {1, 0, 1}},
 };
@@ -352,9 +373,7 @@ static bool refuses() {
     is_right &= encode_shape(&map, data, t) == CUDA_ERROR_INVALID_VALUE;
     (t = s).swizzle = CU_TENSOR_MAP_SWIZZLE_32B;
     is_right &= encode_shape(&map, data, t) == CUDA_ERROR_INVALID_VALUE;
-    is_right &= encode_shape(&map, data + 4, s) == CUDA_ERROR_INVALID_VALUE;
-    (t = s).type = CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
-    return is_right && encode_shape(&map, data, t) == CUDA_ERROR_NOT_SUPPORTED;
+    return is_right && encode_shape(&map, data + 4, s) == CUDA_ERROR_INVALID_VALUE;
 }
 
 int main(int argc, char **argv) {
@@ -364,12 +383,22 @@ int main(int argc, char **argv) {
     bool is_right = true;
     cudaGetDriverEntryPointByVersion("cuTensorMapEncodeIm2col", (void **)&encode_im2col, 12000, cudaEnableDefault, &status);
     if (!strcmp(mode, "no_wait")) return !fetches(shapes[1], 0);
-    if (!strcmp(mode, "no_fence")) return !stores(0);
+    if (!strcmp(mode, "no_fence")) return !stores(15, 0);
+    if (!strcmp(mode, "before")) return stores(-3, 1);
+    if (!strcmp(mode, "enlarged")) return columns_come(all_columns[1], true);
+    if (!strcmp(mode, "odd") || !strcmp(mode, "tf32")) {
+        shape s = shapes[1];
+        CUtensorMap map;
+        s.at[0] = 3;
+        if (mode[0] == 'o') return fetches(s, 1);
+        s.type = CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
+        return encode_shape(&map, (void *)0x700000000000, s) != CUDA_ERROR_NOT_SUPPORTED;
+    }
     if (!strcmp(mode, "other_map")) { // a map for pixels, and a copy of a box
         coordinates c = {};
         CUtensorMap map;
         encode_columns(&map, copied(std::vector<unsigned char>(4096)), all_columns[1]);
-        fetch<<<1, 64, 4096>>>(map, c, 4, 4096, 1, copied(std::vector<unsigned char>(4096)));
+        fetch<<<1, 64, 4096>>>(map, c, 4, 4096, 4096, 1, copied(std::vector<unsigned char>(4096)));
         return cudaDeviceSynchronize() != cudaErrorIllegalAddress;
     }
     for (const shape &s : shapes)
@@ -377,10 +406,10 @@ int main(int argc, char **argv) {
             printf("shape %d is wrong\n", (int)(&s - shapes));
             is_right = false;
         }
-    if (!stores(1)) printf("stores are wrong\n"), is_right = false;
+    if (!stores(15, 1)) printf("stores are wrong\n"), is_right = false;
     if (!multicasts()) printf("the multicast is wrong\n"), is_right = false;
     for (const columns &s : all_columns)
-        if (!columns_come(s)) {
+        if (!columns_come(s, is_stored(s))) {
             printf("columns %d are wrong\n", (int)(&s - all_columns));
             is_right = false;
         }
