@@ -66,14 +66,13 @@ def line_of(text):
     ("graph", "0\n5 15 15 10 2\n"),
     ("invalidated", "cudaErrorStreamCaptureUnsupported\n" + 2 * "cudaErrorStreamCaptureInvalidated\n" + "1 2 0 1\n"),
     ("cloned", "17 1\n23 2\n17 3\n5 4\n" + 2 * "cudaErrorInvalidValue\n"),
-    ("within", "17 1\n23 2\n105 3\n" + 2 * "cudaErrorInvalidValue\n" + "17 4\n"),
+    ("within", "17 1\n23 2\n105 3\ncudaErrorGraphExecUpdateFailure\ncudaErrorInvalidValue\n17 4\n"),
     ("any_nodes", "17 1\n17 2\ncudaErrorInvalidValue\n"),
     ("event_nodes", "cudaErrorInvalidValue\ncudaErrorInvalidResourceHandle\n"),
-    ("nodes", "17 1\n23 2\n17 3\n21 4\n5 5\n5 77\n" + 2 * "cudaErrorInvalidValue\n" + "cudaErrorInvalidConfiguration\n"),
+    ("nodes", "17 1\n23 2\n17 3\n21 4\n5 5\n5 77\n" + 3 * "cudaErrorInvalidValue\n"),
     ("captured_rows", ""),
     ("memory", "4 cudaErrorMemoryAllocation\ncudaSuccess\n"),
-    ("configurations", 3 * "cudaErrorInvalidConfiguration\n" + "cudaErrorInvalidValue\n" +
-     "cudaErrorCooperativeLaunchTooLarge\ncudaErrorInvalidDeviceFunction\n"),
+    ("configurations", 4 * "cudaErrorInvalidValue\n" + "cudaErrorCooperativeLaunchTooLarge\ncudaErrorInvalidDeviceFunction\n"),
 ])
 def test_program_without_findings(ran, mode, printed):
     """Each checks its results, and ends with a status of its own if one is wrong.  In `symbols`: 32 threads add up

@@ -818,8 +818,7 @@ static cudaError_t set_child(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGra
     struct step *step = find_step(exec, node);
     int result;
     if (!step || step->operation->kind != NODE_GRAPH) return cudaErrorInvalidValue;
-    cudaError_t error = take_operations(step + 1, step->inner, child, &result);
-    return error == cudaErrorGraphExecUpdateFailure ? cudaErrorInvalidValue : error;
+    return take_operations(step + 1, step->inner, child, &result);
 }
 
 API cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraph_t child) {

@@ -63,7 +63,7 @@ static cudaError_t check_request(const struct request *request, const struct CUk
         return cudaErrorInvalidResourceHandle;
     if (!is_extent(block, BLOCK_THREADS, BLOCK_THREADS, BLOCK_Z) || threads > BLOCK_THREADS ||
         !is_extent(grid, INT32_MAX, GRID_YZ, GRID_YZ))
-        return cudaErrorInvalidConfiguration;
+        return cudaErrorInvalidValue; /* as CUDA 13; earlier ones: cudaErrorInvalidConfiguration */
     if (request->shared_nbytes > (size_t)kernel->dynamic_shared_max[runtime_thread.device] ||
         request->shared_nbytes + fixed > (size_t)runtime.gpu->block_shared_nbytes)
         return cudaErrorInvalidValue;

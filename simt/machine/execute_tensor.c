@@ -1,8 +1,9 @@
 /* cp.async.bulk.tensor: a box of a tensor, row by row, between global memory and shared memory, where its rows follow one
  * another.  What lies outside the tensor is read as zeros, and not written.
  *
- * NVIDIA documents neither where the rows of a swizzled box lie that are shorter than the swizzle's span nor what coordinates
- * are allowed.  Both are as on an H100, where the other coordinates end the launch with an illegal instruction. */
+ * NVIDIA documents neither where the rows of a swizzled box lie that are shorter than the swizzle's span, nor what coordinates
+ * are allowed, nor that a store writes all of the 16 bytes in which a row ends.  All of it is as on an H100, where the other
+ * coordinates end the launch with an illegal instruction. */
 #include <stdio.h>
 
 #include "access.h"
@@ -83,7 +84,8 @@ static bool move_row(const struct box *box, uint64_t shared, uint64_t global, bo
     const int64_t count = box->map.box[0], x = box->coordinates[0], size = (int64_t)box->map.sizes[0];
     const uint32_t nbytes = box->element_nbytes;
     const uint32_t first = is_inside ? (uint32_t)clamp(-x, count) : 0;
-    const uint32_t end = is_inside ? (uint32_t)clamp(size - x, count) : 0;
+    uint32_t end = is_inside ? (uint32_t)clamp(size - x, count) : 0;
+    if (box->copier->code->copy.to == SIMT_GLOBAL) end = (end * nbytes + CHUNK_NBYTES - 1) / CHUNK_NBYTES * CHUNK_NBYTES / nbytes;
     if (end <= first) return move_pieces(box, shared, 0, box->row_nbytes, false);
     return move_pieces(box, shared, 0, first * nbytes, false) &&
            move_pieces(box, shared + first * nbytes, global + (uint64_t)(x + first) * nbytes, (end - first) * nbytes,

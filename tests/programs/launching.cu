@@ -199,7 +199,7 @@ int main(int argc, char **words) {
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     branch<<<1, 32, 0, stream>>>(counted, LEVELS - 3);
     CHECK(!cudaStreamEndCapture(stream, &graph) && !cudaGraphInstantiate(&exec, graph, 0));
-    CHECK(!cudaGraphLaunch(exec, stream) && !cudaGraphLaunch(exec, stream) && !cudaDeviceSynchronize());
+    CHECK(!cudaGraphLaunch(exec, stream) && !cudaGraphLaunch(exec, stream) && !cudaStreamSynchronize(stream));
     CHECK(!cudaMemcpy(counts, counted, sizeof counts, cudaMemcpyDefault) && counts[LEVELS - 1] == 8);
     cudaGraphExecDestroy(exec), cudaGraphDestroy(graph), cudaStreamDestroy(stream);
 

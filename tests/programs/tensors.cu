@@ -208,13 +208,14 @@ static const shape shapes[] = {
     {CU_TENSOR_MAP_DATA_TYPE_INT32, 4, 2, {8, 8}, {1, 8}, {8, 8}, NONE, {-2147483647 - 1, 2147483647}},
 };
 
-static bool stores(int y, int fences) { // the box leaves the tensor on two sides
+// The box leaves the tensor on two sides; rows of 120 bytes are written to the end of their last 16.
+static bool stores(int y, int fences) {
     const int x = 20;
     shape s = {CU_TENSOR_MAP_DATA_TYPE_INT32, 4, 2, {30, 20}, {1, 32}, {16, 8}, NONE, {}};
     std::vector<int> data(32 * 20, 7), wanted(data);
     for (int row = 0; row < 8; row++)
         for (int column = 0; column < 16; column++)
-            if (y + row < 20 && x + column < 30) wanted[32 * (y + row) + x + column] = 2 * (1000 + 16 * row + column);
+            if (y + row < 20 && x + column < 32) wanted[32 * (y + row) + x + column] = 2 * (1000 + 16 * row + column);
     int *there;
     cudaMalloc(&there, data.size() * 4);
     cudaMemcpy(there, data.data(), data.size() * 4, cudaMemcpyDefault);
