@@ -17,6 +17,11 @@
 // Where a chunk's terms go; zeros nowhere.
 enum { TO_FEW, TO_ALL, TO_BINS, TO_NOTHING };
 
+// Values and products of narrow types go to the same place: additions that one of them would not need take less time than
+// instructions that their cache does not hold.  With the extremes besides, there is only room for the few levels and the bins.
+#define GO_TOGETHER (USES_VALUE_LEVELS && USES_PRODUCT_LEVELS && WIDTH < 64)
+#define GO_TO_ALL !(GO_TOGETHER && HAS_EXTREMES)
+
 typedef struct {
 #if USES_VALUE_LEVELS // kernels of products alone do not use these members, and yet compile to different code with them
     levels_state sum, abs; // of the same places
@@ -43,7 +48,7 @@ static __device__ __forceinline__ int unit_of(int top, int levels)
 static __device__ __forceinline__ int class_by(int top, int low, int few)
 {
     if (top > LEVEL_TOP_MAX) return TO_BINS;
-    return low >= unit_of(top, few) ? TO_FEW : low >= unit_of(top, LEVELS) ? TO_ALL : TO_BINS;
+    return low >= unit_of(top, few) ? TO_FEW : GO_TO_ALL && low >= unit_of(top, LEVELS) ? TO_ALL : TO_BINS;
 }
 
 static __device__ __forceinline__ int top_of_values(int high)
@@ -449,7 +454,8 @@ static __device__ __forceinline__ void sums_look(sums_state *sums, lane_state *l
     if (USES_VALUE_LEVELS) *values_to = class_of_values(sums->high[0], range_x);
     if (USES_PRODUCT_LEVELS)
         *products_to = class_of_products(sums->high[0], sums->high[OPERANDS - 1], range_x, range_y);
-    if (USES_PACKED && *values_to + *products_to != TO_FEW) *values_to = *products_to = TO_BINS; // both or neither
+    if (GO_TOGETHER) *values_to = *products_to = max(*values_to, *products_to);
+    if (USES_PACKED && *values_to != TO_FEW) *values_to = *products_to = TO_BINS;
     sums->sees_zeros = false;
     bool has_zeros = smallest_magnitude(sums, x) == 0 || (OPERANDS == 2 && smallest_magnitude(sums, y) == 0);
     sums->sees_zeros = __any_sync(ALL_LANES, has_zeros);
@@ -458,7 +464,7 @@ static __device__ __forceinline__ void sums_look(sums_state *sums, lane_state *l
     lane->strays = is_few || is_late ? 0 : lane->strays + 1;
     lane->bins = !is_bins || is_late ? 0 : lane->bins + 1;
     if (!is_few) lane->looked_at = chunk;
-    int most = lane->bins >= OFTEN ? TO_BINS : lane->strays >= OFTEN && LEVELS > PRODUCT_FEW ? TO_ALL : TO_FEW;
+    int most = lane->bins >= OFTEN ? TO_BINS : GO_TO_ALL && lane->strays >= OFTEN && LEVELS > PRODUCT_FEW ? TO_ALL : TO_FEW;
     make_usual(sums, min(*values_to, most), min(*products_to, most), range_x, range_y);
     sums->look_at = most != TO_FEW || sums->sees_zeros ? chunk + LOOK_AGAIN : NOWHERE;
 #endif
@@ -474,6 +480,11 @@ static __device__ __forceinline__ void sums_add(sums_state *sums, vector x[VECTO
         return;
     }
     if (!USES_WIDE || values_to == TO_NOTHING) return;
+    if (GO_TOGETHER) values_to = products_to;
+    if (GO_TOGETHER && values_to != TO_BINS) {
+        if (GO_TO_ALL) add_to_levels(sums, x, y, LEVELS, LEVELS);
+        return;
+    }
     bool values_to_bins = USES_VALUE_LEVELS && values_to == TO_BINS;
     bool products_to_bins = USES_PRODUCT_LEVELS && products_to == TO_BINS;
     if (values_to_bins || products_to_bins) add_to_bins(sums, x, y, chunk, values_to_bins, products_to_bins);
