@@ -195,6 +195,8 @@ def test_trees_are_the_machines(show, ladder):
                for step in trees["06_sequential"]["steps"]]
     assert halving == [[(t, t, [t + s]) for t in range(s)] for s in (8, 4, 2, 1)]
     assert [step["divergent_warps"] for step in trees["04_interleaved_modulo"]["steps"]] == [4, 4, 2, 1]
+    assert [step["bank_degree"] for step in trees["05_interleaved_strided"]["steps"]] == [2, 4, 2, 1]  # 4 lanes, 4 banks
+    assert {step["bank_degree"] for rung in ("04_interleaved_modulo", "06_sequential") for step in trees[rung]["steps"]} == {1}
 
 
 def told_of_run(run):
@@ -225,10 +227,12 @@ def test_the_trees_words_are_those_of_its_steps(show_own, ladder):
         page.locator(f'.card[data-rung="{identity[:2]}"]').click()
         steps = [f"step {i}: {len(step['combines'])} addition{'s' * (len(step['combines']) != 1)}"
                  + (f", {step['divergent_warps']} warp{'s' * (step['divergent_warps'] != 1)} diverging" if step["divergent_warps"] else "")
+                 + (f", a bank conflict of degree {numeral(step['bank_degree'])}" if step["bank_degree"] > 1 else "")
                  for i, step in enumerate(tree["steps"], 1)]
         words = f"The tree of {tree['n']} elements. {'; '.join(steps)}."
         figure = page.locator("#rung figure", has_text=identity)
         assert [svg.get_attribute("aria-label") for svg in figure.locator("svg[role=img]").all()] == [words]
+        assert figure.locator(".clash").count() == 2 * sum(step["bank_degree"] > 1 for step in tree["steps"])
         assert figure.locator("figcaption").text_content() == (
             f"{identity}: {tree['n']} elements, a block of {tree['block']}, warps of {tree['warp']}; "
             "discs are additions, by the thread in them")

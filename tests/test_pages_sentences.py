@@ -10,7 +10,7 @@ from cli_helpers import run
 from inspect_helpers import HEAD, kernel, parameters
 from page_helpers import browser, numeral, page_data, show
 from program_helpers import compiled, environment, needs_nvcc
-from test_pages import each_frame, lanes_of, table_rows, texts, write_page
+from test_pages import each_frame, expected_states, lanes_of, table_rows, texts, write_page
 from test_pages_inspect import costs_page, memory_words
 from test_inspect_lines import RACE, costs
 
@@ -36,7 +36,7 @@ def altered(path, change):
 
 STEPS = {  # rungs of every store, with warps at rest, conflicts, and neither shared nor global memory
     "00": ["-n", 40, "--warp", 4], "01": ["-n", 160, "--warp", 16], "05": ["-n", 64, "--warp", 8, "--banks", 8],
-    "06": ["-n", 100, "--type", "f64", "--op", "max"], "12": ["-n", 64],
+    "06": ["-n", 100, "--type", "f64", "--op", "max"], "12": ["-n", 64], "15": ["-n", 512],
 }
 
 
@@ -130,7 +130,7 @@ def told_block(data):
     return f"{block}, the first of a cluster of {data['cluster']}" if data["cluster"] > 1 else block
 
 
-@pytest.mark.parametrize("rung, options", [("05", []), ("16", []), ("06", ["-n", 64, "--schedule", "split"])])
+@pytest.mark.parametrize("rung, options", [("05", []), ("16", []), ("06", ["-n", 64, "--warp", 8, "--schedule", "split"])])
 def test_the_settings(rung, options, show, tmp_path):
     path, data = write_page(tmp_path, rung, *options)
     small = " (small, for the eye: a GPU has 32 and 32)" if data["is_picture"] and data["warp"] < 32 else ""
@@ -237,6 +237,30 @@ def test_what_a_wrong_kernel_did(rung, show, tmp_path):
 # ---- explain: pictures --------------------------------------------------------------------------------------
 
 
+def moments(data):
+    """(step, the cells before, and after) of every step."""
+    cells = dict(enumerate(zip(data["start"]["values"], data["start"]["symbols"])))
+    store, of = data["start"]["store"], lambda changes, name: {each[name]: (each["value"], each["symbol"]) for each in changes}
+    for step in data["steps"]:
+        before = (cells if step["store"] == store else {}) | of(step["before"], "cell")
+        cells, store = before | of(step["combines"], "target") | of(step["after"], "cell"), step["store"]
+        yield step, before, cells
+
+
+@pytest.mark.parametrize("rung", ["00", "01", "05"])
+def test_what_is_shown_on_hover(rung, show, tmp_path):
+    """Each cell's value and what it is made of; each thread's state; behind atomics what the word then holds."""
+    path, data = write_page(tmp_path, rung, "-n", 16, "--warp", 4, "--banks", 4)
+    page = show(path)
+    for index, (step, before, after) in zip(each_frame(page, range(1, len(data["steps"]) + 1)), moments(data)):
+        told = lambda cells: [f"{cell_name(step['store'], cell)} = {value}{f' = {symbol}' if symbol else ''}" for cell, (value, symbol) in cells.items()]
+        queue = step["store"] == "result"
+        assert texts(page.locator(".stage .cell title")) == (not queue) * told(before) + told(after), index
+        assert texts(page.locator(".stage .thread title")) == [f"thread {thread}: {state}" for thread, state in expected_states(data, step).items()]
+        held = [f"→{combine['value']}" for combine in step["combines"]]
+        assert page.locator(".stage .combine text").all_text_contents() == queue * held
+
+
 def test_lines_banks_and_shares_have_their_numbers(show, tmp_path):
     """Elements of a line of global memory; of a bank with a conflict, how many words wait; cells of two banks."""
     path, data = write_page(tmp_path, "01", "-n", 160, "--warp", 16)
@@ -294,11 +318,11 @@ add.u32 %r6, %r2, %r5;
 ld.shared.u32 %r7, [%r6];
 """
 BLOCKS = "ld.param.u64 %rd1, [blocks_param_0];\nmov.u32 %r1, %ctaid.x;\n" + "".join(
-    f"st.global.u32 [%rd1+{4 * i}], %r1;\n" for i in range(18))
+    f"st.global.u32 [%rd1+{1280 + 4 * i}], %r1;\n" for i in range(18))
 KERNELS = {  # body, types of parameters, launch, status
     "race": (RACE, [], ["--block", 64], 3),
     "lanes": (LANES, [], ["--block", 32], 3),
-    "blocks": (BLOCKS, ["u64"], ["--grid", 2, "--block", "32,2", "--arg", "u32[18]"], 3),
+    "blocks": (BLOCKS, ["u64"], ["--grid", 2, "--block", "32,2", "--arg", "u32[400]"], 3),
     "guarded": (GUARDED, ["u64"], ["--grid", 4, "--block", 8, "--warp", 8, "--banks", 4, "--schedule", "split", "--arg", "u32[2]"], 3),
 }
 

@@ -255,7 +255,7 @@ function drawRun(run, rungs) {
         panel("The run", element("p", null, tellRun(run)), chart.node),
         panel("From rung to rung", player.node, stage),
         panel("Side by side", element("p", {class: "faint"}, "One block each, of few elements in small warps, from "
-            + "top to bottom; hatched: a warp diverges."), cards.node),
+            + "top to bottom; hatched: a warp diverges; crossed at both ends: a bank conflict."), cards.node),
         panel("Numbers", numbers.node),
     ];
 }
