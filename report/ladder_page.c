@@ -46,7 +46,7 @@ static simt_error explain_tree(struct json *json, const struct ladder_rung *rung
     uint32_t lanes = rung->warp_size ? rung->warp_size : TREE_WARP;
     struct explain_request request = {.rung = rung,
                                       .op = WF_SUM,
-                                      .type = WF_I32,
+                                      .type = rung->cells == WF_TYPE_DEFAULT ? WF_I32 : WF_F32,
                                       .n = rung->warp_size ? rung->warp_size : TREE_ELEMENTS,
                                       .block = lanes,
                                       .settings = {lanes, lanes}};

@@ -14,7 +14,7 @@ OPTIONS = ["-n", 3000, "--type", "i32", "--block", 64]
 
 # The page's name of a count, how many of its units are one of the JSON's, and its decimals.
 METRICS = {"steps": ("steps", 1, None), "warp instructions": ("instructions", 1, None),
-           "lanes used, %": ("utilization", 100, 1), "divergent branches": ("divergent_branches", 1, None),
+           "active lanes, %": ("utilization", 100, 1), "divergent branches": ("divergent_branches", 1, None),
            "global requests": ("global_requests", 1, None), "global sectors": ("global_sectors", 1, None),
            "shared wavefronts": ("shared_wavefronts", 1, None), "bank conflict degree": ("bank_degree", 1, 2),
            "block barriers": ("barriers", 1, None), "atomic operations": ("atomics", 1, None),
@@ -194,6 +194,7 @@ def test_trees_are_the_machines(show, ladder):
     halving = [[(c["thread"], c["target"], c["sources"]) for c in step["combines"]]
                for step in trees["06_sequential"]["steps"]]
     assert halving == [[(t, t, [t + s]) for t in range(s)] for s in (8, 4, 2, 1)]
+    assert all(trees.values()) and trees["17_exact"]["steps"] == trees["06_sequential"]["steps"]  # with one digit
     assert [step["divergent_warps"] for step in trees["04_interleaved_modulo"]["steps"]] == [4, 4, 2, 1]
     assert [step["bank_degree"] for step in trees["05_interleaved_strided"]["steps"]] == [2, 4, 2, 1]  # 4 lanes, 4 banks
     assert {step["bank_degree"] for rung in ("04_interleaved_modulo", "06_sequential") for step in trees[rung]["steps"]} == {1}

@@ -469,7 +469,7 @@ def test_advice_and_a_line_have_their_places_and_numbers(show, costs_page):
 # The page's name, the JSON's, how many of its units are one of that, significant digits or decimals, and whether less is better.
 METRICS = [("GB/s", "gbps", 1, 3, None, False), ("share of the ceiling, %", "share", 100, None, 1, False),
            ("microseconds", "microseconds", 1, 4, None, True), ("gain on the first rung", "gain_in_all", 1, 4, None, False),
-           ("warp instructions", "instructions", 1, None, None, True), ("lanes used, %", "utilization", 100, None, 1, False),
+           ("warp instructions", "instructions", 1, None, None, True), ("active lanes, %", "utilization", 100, None, 1, False),
            ("bank conflict degree", "bank_degree", 1, None, 2, True), ("error on random data, ulp", "ulp", 1, None, None, True)]
 
 
