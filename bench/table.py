@@ -104,7 +104,7 @@ def big_arrays(rows):
     peers = present([row for row in rows if row["threads"] == 1], PEERS)
     head = [size_text(max(row["nbytes"] for row in rows))]
     for count in counts:
-        head += [f"{thread_text(count)}, GB/s", "of ceiling"]
+        head += [f"{thread_text(count)}, GB/s", "of the ceiling"]
     lines = []
     for case, members in grouped(rows, case_text).items():
         by_threads = {row["threads"]: row for row in members}
@@ -221,7 +221,7 @@ def render_kinds(document):
         lines.append([f"{uniform['op']} {uniform['type']}", share_text(entry_of(uniform, "warpfold"))]
                      + [f"{kind_text(row)} {times_as_long(row, uniform):.2f}" for row in slowest])
     size = size_text(document["rows"][0]["nbytes"])
-    return table([f"{size}, 1 thread", "uniform, of ceiling", "worst kind, times as long", "second", "third", "fourth"],
+    return table([f"{size}, 1 thread", "uniform, of the ceiling", "worst kind, times as long", "second", "third", "fourth"],
                  lines)
 
 

@@ -115,12 +115,13 @@ static bool parse_column(const struct rule *rule, const char *text, struct setti
     return true;
 }
 
+static bool is_file(const struct rule *rule, const char *name) {
+    if (!strcmp(name, "-")) fail_usage("--%s takes a file name: standard output is for the result", rule->name);
+    return strcmp(name, "-") != 0;
+}
+
 static bool parse_file(const struct rule *rule, const char *text, struct settings *settings) {
-    if (!strcmp(text, "-")) {
-        fail_usage("--%s takes a file name: standard output is for the result", rule->name);
-        return false;
-    }
-    return parse_text(rule, text, settings);
+    return is_file(rule, text) && parse_text(rule, text, settings);
 }
 
 static bool parse_by(const struct rule *rule, const char *text, struct settings *settings) {
@@ -135,8 +136,10 @@ static bool parse_argument(const struct rule *rule, const char *text, struct set
     return true;
 }
 
+/* FILE, or of inspect K=FILE. */
 static bool parse_output(const struct rule *rule, const char *text, struct settings *settings) {
-    (void)rule;
+    const char *number_end = text + strspn(text, "0123456789");
+    if (!is_file(rule, *number_end == '=' ? number_end + 1 : text)) return false;
     settings->outputs[settings->output_count++] = text;
     return true;
 }

@@ -1,6 +1,6 @@
 // Words that nobody wrote
 //
-// The threads behind the end keep out of the array now.  But the tree still adds their words of shared memory, which
+// The threads past the end keep out of the array now.  But the tree still adds their words of shared memory, which
 // hold whatever the block before left there.
 //
 // Report: uninitialised

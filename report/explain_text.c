@@ -359,7 +359,7 @@ static void put_paragraph(FILE *stream, const char *text) {
 static void put_misprints(FILE *stream, const struct ladder_rung *rung) {
     char text[LADDER_MISPRINT_CAPACITY];
     for (size_t i = 0; ladder_misprint(rung, i, text); i++) {
-        if (i == 0) fputs("\nmisprints in the sources\n", stream);
+        if (i == 0) fputs("\nmisprints in the sources (docs/ladder.md has their titles and places)\n", stream);
         put_paragraph(stream, text);
     }
 }

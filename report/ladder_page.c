@@ -18,6 +18,7 @@ enum { TREE_ELEMENTS = 16, TREE_WARP = 4 };
 static void put_step(struct json *json, const struct timeline *timeline, const struct step *step) {
     json_begin(json, '{');
     json_key_unsigned(json, "divergent_warps", step->tally.divergent_warps);
+    json_key_number(json, "bank_degree", step->tally.bank_degree);
     json_key_begin(json, "combines", '[');
     for (size_t i = 0; i < step->combine_count; i++) {
         json_begin(json, '{');
@@ -45,7 +46,7 @@ static simt_error explain_tree(struct json *json, const struct ladder_rung *rung
     uint32_t lanes = rung->warp_size ? rung->warp_size : TREE_WARP;
     struct explain_request request = {.rung = rung,
                                       .op = WF_SUM,
-                                      .type = WF_I32,
+                                      .type = rung->cells == WF_TYPE_DEFAULT ? WF_I32 : WF_F32,
                                       .n = rung->warp_size ? rung->warp_size : TREE_ELEMENTS,
                                       .block = lanes,
                                       .settings = {lanes, lanes}};

@@ -52,7 +52,7 @@ static const struct column {
 } columns[] = {
     {"steps", "steps", 1, 0},
     {"instructions", "instructions", 1, 0},
-    {"lanes used", "utilization", 0.01, 1},
+    {"lanes active", "utilization", 0.01, 1},
     {"divergent", "divergent_branches", 1, 0},
     {"requests", "global_requests", 1, 0},
     {"sectors", "global_sectors", 1, 0},

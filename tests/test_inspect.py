@@ -298,6 +298,8 @@ def test_outputs_are_replaced_whole(write, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"one.ptx", "out.npy", "other.npy"}
     missing = tmp_path / "none" / "out.npy"
     refused(1, [str(missing), "No such file"], "inspect", one, "--arg", "i32[3]=iota", "--out", f"0={missing}")
+    for name in ("0=-", "-"):
+        refused(2, "--out takes a file name", "inspect", one, "--arg", "i32[3]=iota", "--out", name)
 
 
 def test_links_and_devices_stay(write, tmp_path):

@@ -14,7 +14,7 @@ OPTIONS = ["-n", 3000, "--type", "i32", "--block", 64]
 
 # The page's name of a count, how many of its units are one of the JSON's, and its decimals.
 METRICS = {"steps": ("steps", 1, None), "warp instructions": ("instructions", 1, None),
-           "lanes used, %": ("utilization", 100, 1), "divergent branches": ("divergent_branches", 1, None),
+           "active lanes, %": ("utilization", 100, 1), "divergent branches": ("divergent_branches", 1, None),
            "global requests": ("global_requests", 1, None), "global sectors": ("global_sectors", 1, None),
            "shared wavefronts": ("shared_wavefronts", 1, None), "bank conflict degree": ("bank_degree", 1, 2),
            "block barriers": ("barriers", 1, None), "atomic operations": ("atomics", 1, None),
@@ -194,7 +194,10 @@ def test_trees_are_the_machines(show, ladder):
     halving = [[(c["thread"], c["target"], c["sources"]) for c in step["combines"]]
                for step in trees["06_sequential"]["steps"]]
     assert halving == [[(t, t, [t + s]) for t in range(s)] for s in (8, 4, 2, 1)]
+    assert all(trees.values()) and trees["17_exact"]["steps"] == trees["06_sequential"]["steps"]  # with one digit
     assert [step["divergent_warps"] for step in trees["04_interleaved_modulo"]["steps"]] == [4, 4, 2, 1]
+    assert [step["bank_degree"] for step in trees["05_interleaved_strided"]["steps"]] == [2, 4, 2, 1]  # 4 lanes, 4 banks
+    assert {step["bank_degree"] for rung in ("04_interleaved_modulo", "06_sequential") for step in trees[rung]["steps"]} == {1}
 
 
 def told_of_run(run):
@@ -225,10 +228,12 @@ def test_the_trees_words_are_those_of_its_steps(show_own, ladder):
         page.locator(f'.card[data-rung="{identity[:2]}"]').click()
         steps = [f"step {i}: {len(step['combines'])} addition{'s' * (len(step['combines']) != 1)}"
                  + (f", {step['divergent_warps']} warp{'s' * (step['divergent_warps'] != 1)} diverging" if step["divergent_warps"] else "")
+                 + (f", a bank conflict of degree {numeral(step['bank_degree'])}" if step["bank_degree"] > 1 else "")
                  for i, step in enumerate(tree["steps"], 1)]
         words = f"The tree of {tree['n']} elements. {'; '.join(steps)}."
         figure = page.locator("#rung figure", has_text=identity)
         assert [svg.get_attribute("aria-label") for svg in figure.locator("svg[role=img]").all()] == [words]
+        assert figure.locator(".clash").count() == 2 * sum(step["bank_degree"] > 1 for step in tree["steps"])
         assert figure.locator("figcaption").text_content() == (
             f"{identity}: {tree['n']} elements, a block of {tree['block']}, warps of {tree['warp']}; "
             "discs are additions, by the thread in them")

@@ -232,6 +232,15 @@ def test_the_ladder_leads_to_each_rungs_page(site, show):
     assert reached == {name for name in pages if name.startswith("explain/")}
 
 
+def test_a_rungs_page_leads_to_the_titles_of_what_it_is_from(site, show):
+    """Beside where it is from, and beside the errors that are printed there; a rung of our own has none."""
+    folder, pages = site
+    for stem, count in (("05_interleaved_strided", 2), ("12_warp_shuffle", 1), ("13_vector_load", 0)):
+        links = show(folder / "explain" / f"{stem}.html").get_by_role("link", name="Titles and places")
+        assert [link.get_attribute("href") for link in links.all()] == count * ["../docs/ladder.html#sources"]
+    assert "sources" in pages["docs/ladder.html"].anchors
+
+
 def test_texts_fit_the_screen(site, show):
     folder, _ = site
     for name in ("index.html", "puzzles.html", "docs/ladder.html", "docs/judge.html", "explain/05_interleaved_strided.html"):

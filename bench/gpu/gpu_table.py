@@ -72,7 +72,7 @@ def line_of(row):
 def large_arrays(rows):
     """A line for each case of one size: speeds, and how we stand to each peer."""
     libraries = table.present(rows, (DETERMINISTIC, "torch", "cupy"))
-    head = [f"n = {count_text(rows[0]['count'])}, GB/s", "warpfold", "of ceiling", "CUB", "warpfold : CUB"]
+    head = [f"n = {count_text(rows[0]['count'])}, GB/s", "warpfold", "of the ceiling", "CUB", "warpfold : CUB"]
     lines = []
     for row in rows:
         ours, cub = entry_of(row, "warpfold"), best_cub(row)

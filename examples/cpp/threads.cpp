@@ -1,4 +1,4 @@
-// Parts of an array summed by threads of one's own, each with a handle and an accumulator, then merged: the bits are those
+// Parts of an array summed by your own threads, each with a handle and an accumulator, then merged: the bits are those
 // of one thread, whatever the number of parts.
 //
 //     c++ -std=c++17 -pthread threads.cpp $(pkg-config --cflags --libs warpfold) -o threads && ./threads

@@ -1,7 +1,7 @@
 // The unrolled last warp at a block of 32
 //
 // Well synchronised, but the first line of the unrolled warp takes for granted that there are 64
-// elements.  With 32 threads there are 32, and lane 0 reads behind the end of shared memory.
+// elements.  With 32 threads there are 32, and lane 0 reads past the end of shared memory.
 //
 // Report: bounds
 // Launch: block=32 shared=128 i32[64]=iota i32[1]=zeros

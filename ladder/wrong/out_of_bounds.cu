@@ -1,4 +1,4 @@
-// A read behind the end of the input
+// A read past the end of the input
 //
 // Two elements for each thread, without a look at how many there are: 200 elements end in the middle of the
 // second load.

@@ -1,6 +1,6 @@
 // A read of what was never written
 //
-// The load is guarded, as it should be, but the threads behind the end leave their word of shared memory as
+// The load is guarded, as it should be, but the threads past the end leave their word of shared memory as
 // it is, and the tree adds it up.  The identity belongs there.
 //
 // Report: uninitialised

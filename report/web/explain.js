@@ -49,11 +49,17 @@ function makeNeighbours(data) {
     return element("nav", {"aria-label": "Rungs", class: "beside"}, link("Before", data.before), link("Next", data.next));
 }
 
+// To title, edition and place of what a rung is from.
+function sourcesLink() {
+    return element("a", {href: `${isOnSite() ? "../docs/ladder.html" : "docs/ladder.md"}#sources`}, "Titles and places");
+}
+
 // What else its comment says: what it fixes, what it still costs, where it is from.
 function makeMorePanel(data) {
     const paragraphs = readComment(data.source).paragraphs.slice(1).map(text => {
         const lead = (text.match(/^(Fixes|Still costs|From)\b[^:]*:/) || [""])[0];
-        return element("p", null, element("b", null, lead), withCode(text.slice(lead.length)));
+        const isOfOthers = lead === "From:" && !text.endsWith("beyond the tutorials.");
+        return element("p", null, element("b", null, lead), withCode(text.slice(lead.length)), isOfOthers ? [" ", sourcesLink()] : null);
     });
     return panel("What it fixes, and what it costs", element("div", {class: "beside"}, paragraphs), makeNeighbours(data));
 }

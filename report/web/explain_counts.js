@@ -43,14 +43,20 @@ function makeBlockTable(data) {
     return makeTable("The block: counted (predicted)", ["", "count"], rows);
 }
 
+// What the tables have, and what is predicted of it: of each step, of the block, and outside the tree.
+function comparedCounts({steps, total, outside, predicted}) {
+    return [...steps.map((step, i) => [step, predicted.steps[i]]), [total, predicted], [outside, predicted.outside]];
+}
+
 function comparisonWords(data) {
     if (data.predicted.steps === undefined)
-        return "The closed forms assume a full tile; they do not predict the steps of this block.";
-    const {steps} = data.predicted;
-    const isAsPredicted = (step, i) => steps[i] && TALLY.every(({key}) => step[key] === steps[i][key]);
-    if (data.steps.every(isAsPredicted)) return "Each count of the simulator equals its prediction.";
+        return data.start.store === "result" ? "Every element goes into one word: there is no tree whose counts could be predicted."
+            : "The closed forms assume a full tile; they do not predict the steps of this block.";
+    const keys = [...TALLY, ...BLOCK_COUNTS].map(({key}) => key);
+    const isAsPredicted = ([count, predicted]) => keys.every(key => [undefined, count[key]].includes((predicted || {})[key]));
+    if (comparedCounts(data).every(isAsPredicted)) return "Each count of the simulator equals its prediction.";
     return data.schedule === "lockstep"
-        ? "Where they differ, the compiled kernel does not do what the closed form assumes do."
+        ? "Where they differ, the compiled kernel does not do what the closed form assumes."
         : "The closed forms assume that the lanes of a warp stay together; under this schedule they ran apart.";
 }
 

@@ -102,5 +102,6 @@ function makeWrong(wrong) {
 function makeErrorsPanel(data) {
     if (!data.printed_errors.length) return null;
     const errors = data.printed_errors.map(text => element("li", null, withCode(text)));
-    return panel("Printed wrong in the sources", element("ul", null, errors), data.wrong.map(makeWrong));
+    return panel("Printed wrong in the sources", element("ul", null, errors), element("p", {class: "faint"}, sourcesLink(), " of these sources."),
+                 data.wrong.map(makeWrong));
 }

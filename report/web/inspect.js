@@ -212,7 +212,8 @@ const COUNTS_OF_ADVICE = {"bank-conflict": ["shared_wavefronts", "bank_degree"],
                           "redundant-barrier": ["barriers"]};
 
 function makeMainCounts(data) {
-    const facts = makeFacts(MAIN_COUNTS.map(name => [name, name.replaceAll("_", " "), data[name]]), "counts");
+    const title = name => name === "utilization" ? "share of active lanes" : name.replaceAll("_", " ");
+    const facts = makeFacts(MAIN_COUNTS.map(name => [name, title(name), data[name]]), "counts");
     const hot = new Set(data.advice.flatMap(advice => COUNTS_OF_ADVICE[advice.kind] || []));
     for (const fact of facts.children) fact.classList.toggle("hot", hot.has(fact.dataset.key));
     return facts;
@@ -269,7 +270,7 @@ function makeProblems(data, findings, showAdvice) {
 const DOCS = ["findings.md", "glossary.md"];
 
 const PAGE_TERMS = ["active lane", "bank conflict", "bank degree", "barrier", "divergence", "finding", "race", "request", "sector",
-                    "utilisation", "warp", "wavefront"];
+                    "warp", "wavefront"];
 
 function hottestLine(text) {
     const most = Math.max(...[...text.counts.values()].map(line => line.instructions));

@@ -23,7 +23,7 @@ const TERMS = {
 // Other forms of a term, and what pages call it.
 const TERM_FORMS = {
     "diverge": "divergence", "diverges": "divergence", "divergent": "divergence", "divergences": "divergence",
-    "turn": "wavefront", "turns": "wavefront", "share of lanes used": "utilisation", "utilization": "utilisation",
+    "turn": "wavefront", "turns": "wavefront", "share of lanes used": "utilisation",
 };
 
 function termOf(text) {

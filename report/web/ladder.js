@@ -12,7 +12,7 @@ const METRICS = [
     {key: "gain_in_all", text: "gain on the first rung", goal: "more", digits: 4, timed: true},
     {key: "steps", text: "steps", goal: "less"},
     {key: "instructions", text: "warp instructions", goal: "less"},
-    {key: "utilization", text: "lanes used, %", goal: "more", unit: 0.01, decimals: 1},
+    {key: "utilization", text: "active lanes, %", goal: "more", unit: 0.01, decimals: 1},
     {key: "divergent_branches", text: "divergent branches", goal: "less"},
     {key: "global_requests", text: "global requests", goal: "less"},
     {key: "global_sectors", text: "global sectors", goal: "less"},
@@ -131,7 +131,7 @@ function makeCards(rungs, choose) {
         {type: "button", class: "card", "aria-pressed": "false", "data-rung": rung.row.rung,
          onclick: () => choose(i)},
         element("b", null, `${rung.row.rung} ${rung.told.title || rung.row.name}`),
-        rung.tree ? drawTree(rung.tree, false) : element("span", {class: "faint"}, "runs on a GPU only"),
+        rung.tree ? drawTree(rung.tree, false) : element("span", {class: "faint"}, "no tree is known"),
         tellFix(rung, "span", ""),
         rung.row.verified === false ? element("span", {class: "wrong"}, "✕ not verified") : null));
     return {
@@ -255,7 +255,7 @@ function drawRun(run, rungs) {
         panel("The run", element("p", null, tellRun(run)), chart.node),
         panel("From rung to rung", player.node, stage),
         panel("Side by side", element("p", {class: "faint"}, "One block each, of few elements in small warps, from "
-            + "top to bottom; hatched: a warp diverges."), cards.node),
+            + "top to bottom; hatched: a warp diverges; crossed at both ends: a bank conflict."), cards.node),
         panel("Numbers", numbers.node),
     ];
 }

@@ -2,6 +2,16 @@
 
 const TREE = {cell: 26, step: 44, margin: 16};
 
+// In the margins of a step, where no cell is: its accesses to shared memory wait for banks.
+function drawClash(step, y, width) {
+    const bar = x => svg("rect", {class: "clash", x, y, width: TREE.margin - 4, height: TREE.step - 14});
+    return svg("g", null, svg("title", null, tellClash(step)), bar(2), bar(width - TREE.margin + 2));
+}
+
+function tellClash(step) {
+    return `a bank conflict of degree ${numeral(step.bank_degree)}`;
+}
+
 // The step's additions go from the cells above, the target's own among them, to those below.  isLarge: with
 // numbers.
 function drawTree(tree, isLarge) {
@@ -14,6 +24,7 @@ function drawTree(tree, isLarge) {
     tree.steps.forEach((step, s) => {
         if (step.divergent_warps) picture.append(
             svg("rect", {class: "band", x: 2, y: y(s) + 8, width: width - 4, height: TREE.step - 14}));
+        if (step.bank_degree > 1) picture.append(drawClash(step, y(s) + 8, width));
         for (const combine of step.combines) for (const source of [combine.target, ...combine.sources])
             picture.append(svg("line", {class: "edge", x1: x(source), y1: y(s),
                                         x2: x(combine.target), y2: y(s + 1)}));
@@ -35,7 +46,8 @@ function drawTree(tree, isLarge) {
 
 function tellTree(tree) {
     const parts = tree.steps.map((step, i) => `step ${i + 1}: ${plural(step.combines.length, "addition")}`
-        + (step.divergent_warps ? `, ${plural(step.divergent_warps, "warp")} diverging` : ""));
+        + (step.divergent_warps ? `, ${plural(step.divergent_warps, "warp")} diverging` : "")
+        + (step.bank_degree > 1 ? `, ${tellClash(step)}` : ""));
     return `The tree of ${tree.n} elements. ${parts.join("; ")}.`;
 }
 
