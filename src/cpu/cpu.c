@@ -257,6 +257,8 @@ static void cpu_close(wf_handle *handle) {
         free(cpu->worker[i]);
     }
     free(cpu->worker);
+    free(cpu->groups_job);
+    for (int i = 0; i < WF_LABELS_PAGES; i++) wf_pages_free(cpu->labels_kept[i]);
     free(cpu);
     handle->device_state = NULL;
 }

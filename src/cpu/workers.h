@@ -3,10 +3,11 @@
 #define WF_CPU_WORKERS_H
 
 #include "core/handle.h"
+#include "core/labels.h"
+#include "core/pages.h"
 #include "core/threads.h"
 #include "core/view.h"
 #include "cpu/columns.h"
-#include "core/pages.h"
 #include "cpu/tier.h"
 
 /* The state of one thread. */
@@ -28,6 +29,8 @@ struct cpu {
     struct wf_threads *threads;
     struct worker **worker; /* the first for the caller's thread */
     int worker_count;
+    struct job *groups_job; /* of the last reduction by groups, whose memory the next one has; NULL: there was none */
+    struct wf_pages labels_kept[WF_LABELS_PAGES];
 };
 
 /* Workers for as many threads as there is memory for, at most count; returns how many. */

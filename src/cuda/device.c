@@ -323,6 +323,7 @@ static void release(struct wf_cuda *cuda) {
     if (cuda->groups) driver->MemFree(cuda->groups);
     for (int i = 0; i < cuda->captured_count; i++) driver->MemFree(cuda->captured[i]);
     if (cuda->host_partials) driver->MemFreeHost(cuda->host_partials);
+    wf_pages_free(cuda->kept);
 }
 
 /* The caller's stream may be gone by now, so all of the GPU's work is waited for. */
