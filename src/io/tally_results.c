@@ -5,6 +5,7 @@
 
 #include "core/ops.h"
 #include "core/shaped_groups.h"
+#include "io/quote.h"
 #include "io/tally.h"
 #include "io/tally_parts.h"
 
