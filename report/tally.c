@@ -12,6 +12,7 @@
 #include "json.h"
 #include "page.h"
 #include "printed.h"
+#include "value_at.h"
 
 enum { CELL_CAPACITY = TALLY_CELL_CAPACITY };
 
@@ -47,29 +48,15 @@ static bool is_index(wf_op op) {
 
 /* ---- one value ---- */
 
-static wf_value small_value_of(const void *results, wf_type type, int64_t i) {
-    const size_t nbytes = wf_type_nbytes(type);
-    const bool is_signed = type >= WF_I8 && type <= WF_I64;
-    const unsigned char *element = (const unsigned char *)results + (size_t)i * nbytes;
-    wf_value value = {.type = type};
-    uint64_t bits = 0;
-    memcpy((unsigned char *)&bits + (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : sizeof bits - nbytes), element, nbytes);
-    if (is_signed) value.v.i = (int64_t)(bits << (64 - 8 * nbytes)) >> (64 - 8 * nbytes);
-    else if (type == WF_F32) memcpy(&value.v.f32, &(uint32_t){(uint32_t)bits}, sizeof value.v.f32);
-    else if (type == WF_F16 || type == WF_BF16) value.v.f16 = (uint16_t)bits;
-    else value.v.u = bits;
-    return value;
-}
-
 static inline wf_value value_of(const void *results, wf_type type, int64_t i) {
     wf_value value = {.type = type};
     const bool has_8 = type == WF_F64 || type == WF_I64 || type == WF_U64; /* nearly all results */
-    if (!has_8) return small_value_of(results, type, i);
+    if (!has_8) return value_at(results, type, i);
     memcpy(&value.v.u, (const uint64_t *)results + i, sizeof value.v.u);
     return value;
 }
 
-static inline wf_value value_at(const struct tally_source *source, int64_t group) {
+static inline wf_value value_from(const struct tally_source *source, int64_t group) {
     return value_of(source->results, source->type, group * (int64_t)source->step);
 }
 
@@ -103,7 +90,7 @@ static struct tally_source source_of(struct tally_report *report, size_t column,
 static size_t format_of(struct tally_report *report, const struct tally_source *source, int64_t group, char text[CELL_CAPACITY]) {
     text[0] = '\0';
     if (wf_tally_count_of(source->column, group) < source->least_count) return 0;
-    const wf_value value = value_at(source, group);
+    const wf_value value = value_from(source, group);
     if (source->is_scaled) return format_scaled(&value, report->tally->settings.decimals, text, CELL_CAPACITY);
     return wf_value_format(&value, source->hex, text, CELL_CAPACITY);
 }
@@ -337,7 +324,7 @@ static inline bool put_usual_result(struct block *block, const struct tally_repo
     const int64_t group = group_of(report, row);
     if (source->is_index) return false;
     if (wf_tally_count_of(source->column, group) < source->least_count) return true;
-    const wf_value value = value_at(source, group);
+    const wf_value value = value_from(source, group);
     if (!source->is_scaled) put_number(block, &value, source->hex);
     else block->nbytes += format_scaled(&value, report->tally->settings.decimals, block->bytes + block->nbytes, CELL_CAPACITY);
     return true;

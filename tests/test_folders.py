@@ -47,7 +47,7 @@ def test_no_folder_knows_those_above_it(folder, above):
 
 @pytest.mark.parametrize("folder, target", [("cli", "warpfold"), *((name, name) for name in (
     "bench", "explain", "judge", "ladder", "report", "simt")), *((f"src/{name}", "objects") for name in (
-        "core", "cpu", "cuda"))])
+        "core", "cpu", "cuda", "io"))])
 def test_no_circle_of_calls(folder, target):
     """No file calls another that, directly or not, calls it."""
     list(graphlib.TopologicalSorter(calls_between(folder, target)).static_order())
