@@ -1,28 +1,16 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* fwrite_unlocked */
 #endif
-#include "tally.h"
+#include "tally_parts.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "io/tally.h"
-#include "json.h"
-#include "page.h"
 #include "printed.h"
 #include "value_at.h"
 
-enum { CELL_CAPACITY = TALLY_CELL_CAPACITY };
-
-struct op_name {
-    char text[CELL_CAPACITY + 2];
-};
-
 /* As a heading has it: "sum", "q0.99". */
-static struct op_name op_name(const struct wf_tally *tally, wf_op op) {
-    struct op_name name = {"q"};
+struct tally_op_name tally_op_name(const struct wf_tally *tally, wf_op op) {
+    struct tally_op_name name = {"q"};
     const char *text = op == WF_TALLY_COUNT ? "count" : op == WF_TALLY_DISTINCT ? "distinct" : op == WF_TALLY_MEDIAN ? "median" : wf_op_name(op);
     if (op >= WF_TALLY_QUANTILE) {
         const wf_value q = {.type = WF_F64, .v.f64 = tally->settings.q[op - WF_TALLY_QUANTILE]};
@@ -33,16 +21,16 @@ static struct op_name op_name(const struct wf_tally *tally, wf_op op) {
     return name;
 }
 
-static const void *results_of(const struct tally_report *report, size_t column, size_t op) {
+const void *tally_results(const struct tally_report *report, size_t column, size_t op) {
     return report->results[column * report->tally->settings.op_count + op];
 }
 
 /* Neither a number of values. */
-static bool is_value(wf_op op) {
+bool tally_is_value(wf_op op) {
     return op != WF_TALLY_COUNT && op != WF_TALLY_DISTINCT;
 }
 
-static bool is_index(wf_op op) {
+bool tally_is_index(wf_op op) {
     return op == WF_ARGMIN || op == WF_ARGMAX;
 }
 
@@ -76,14 +64,14 @@ static size_t format_scaled(const wf_value *value, int32_t decimals, char *text,
 static struct tally_source source_of(struct tally_report *report, size_t column, size_t i) {
     const struct wf_tally *tally = report->tally;
     const wf_op op = tally->settings.op[i];
-    return (struct tally_source){.results = results_of(report, column, i),
+    return (struct tally_source){.results = tally_results(report, column, i),
                            .step = report->steps ? report->steps[column * tally->settings.op_count + i] : 1,
                            .column = &tally->column[column],
                            .least_count = wf_tally_least_count(tally, op),
                            .type = wf_tally_result_type(tally, op),
                            .is_scaled = wf_tally_is_scaled(tally, op),
-                           .is_index = is_index(op),
-                           .hex = report->hex && is_value(op)};
+                           .is_index = tally_is_index(op),
+                           .hex = report->hex && tally_is_value(op)};
 }
 
 /* The value as text, "" where there is none; returns its length. */
@@ -95,7 +83,7 @@ static size_t format_of(struct tally_report *report, const struct tally_source *
     return wf_value_format(&value, source->hex, text, CELL_CAPACITY);
 }
 
-static size_t format_value(struct tally_report *report, size_t column, size_t i, int64_t group,
+size_t tally_format_value(struct tally_report *report, size_t column, size_t i, int64_t group,
                            char text[CELL_CAPACITY]) {
     const struct tally_source source = source_of(report, column, i);
     return format_of(report, &source, group, text);
@@ -152,7 +140,7 @@ static void put_escaped(FILE *stream, const char *text, size_t nbytes) {
 }
 
 /* The text and its tail, which is plain, as one. */
-static void put_text(FILE *stream, enum tally_form form, const char *text, size_t nbytes, const char *tail) {
+void tally_put_text(FILE *stream, enum tally_form form, const char *text, size_t nbytes, const char *tail) {
     if (form == TALLY_COMMAS && !is_plain(form, text, nbytes)) {
         put_quoted(stream, text, nbytes, tail);
         return;
@@ -183,15 +171,15 @@ static void put_heading(FILE *stream, struct tally_report *report, enum tally_fo
     const size_t ops = tally->settings.op_count;
     if (k < key_columns(tally)) {
         const char *name = tally->by_count ? tally->name[tally->column_count + k] : "column";
-        put_text(stream, form, name, strlen(name), "");
+        tally_put_text(stream, form, name, strlen(name), "");
         return;
     }
     k -= key_columns(tally);
     char tail[CELL_CAPACITY + 8];
     const char *column = tally->by_count ? tally->name[k / ops] : "";
     const bool has_column = tally->by_count && !wf_tally_counts_rows(tally);
-    snprintf(tail, sizeof tail, "%s%s", has_column ? "_" : "", op_name(tally, tally->settings.op[k % ops]).text);
-    put_text(stream, form, column, strlen(column), tail);
+    snprintf(tail, sizeof tail, "%s%s", has_column ? "_" : "", tally_op_name(tally, tally->settings.op[k % ops]).text);
+    tally_put_text(stream, form, column, strlen(column), tail);
 }
 
 static void put_place(FILE *stream, struct tally_report *report, enum tally_form form, int64_t row) {
@@ -199,18 +187,18 @@ static void put_place(FILE *stream, struct tally_report *report, enum tally_form
     char tail[32];
     const char *file = wf_tally_find_row(report->tally, row, &line);
     snprintf(tail, sizeof tail, ":%lld", (long long)line);
-    put_text(stream, form, file, strlen(file), tail);
+    tally_put_text(stream, form, file, strlen(file), tail);
 }
 
 static void put_value(FILE *stream, struct tally_report *report, enum tally_form form, size_t column, size_t i,
                       int64_t group) {
     char text[CELL_CAPACITY];
     const wf_op op = report->tally->settings.op[i];
-    if (is_index(op) && form != TALLY_BARE && wf_tally_has_result(report->tally, column, op, group)) {
-        put_place(stream, report, form, value_of(results_of(report, column, i), WF_U64, group).v.i);
+    if (tally_is_index(op) && form != TALLY_BARE && wf_tally_has_result(report->tally, column, op, group)) {
+        put_place(stream, report, form, value_of(tally_results(report, column, i), WF_U64, group).v.i);
         return;
     }
-    fwrite_unlocked(text, 1, format_value(report, column, i, group, text), stream);
+    fwrite_unlocked(text, 1, tally_format_value(report, column, i, group, text), stream);
 }
 
 /* The content of a cell: a text, or the result of an op for a column and a group. */
@@ -241,7 +229,7 @@ static struct cell cell_at(const struct tally_report *report, int64_t row, size_
 
 static void put_cell(FILE *stream, struct tally_report *report, enum tally_form form, int64_t row, size_t k) {
     const struct cell cell = cell_at(report, row, k);
-    if (cell.text) put_text(stream, form, cell.text, cell.nbytes, "");
+    if (cell.text) tally_put_text(stream, form, cell.text, cell.nbytes, "");
     else put_value(stream, report, form, cell.column, cell.op, cell.group);
 }
 
@@ -355,342 +343,26 @@ static void put_separated(FILE *stream, struct tally_report *report) {
     flush(&block);
 }
 
-/* ---- aligned ---- */
-
-/* The character of UTF-8 that begins at text; bytes that begin none are characters, too. */
-static uint32_t character_at(const unsigned char *text, size_t nbytes) {
-    const size_t more = text[0] >= 0xf0 ? 3 : text[0] >= 0xe0 ? 2 : text[0] >= 0xc0 ? 1 : 0;
-    uint32_t character = text[0] & (0xffu >> (more ? more + 2 : 0));
-    for (size_t i = 1; i <= more && i < nbytes; i++) character = character << 6 | (text[i] & 0x3f);
-    return character;
-}
-
-/* How many places of a terminal a character takes: accents none, those of East Asia and pictures two. */
-static size_t places_of(uint32_t character) {
-    static const struct { uint32_t first, last; size_t places; } ranges[] = {
-        {0x300, 0x36f, 0},   {0x1100, 0x115f, 2}, {0x200b, 0x200f, 0}, {0x20d0, 0x20ff, 0},   {0x2e80, 0x303e, 2},
-        {0x3041, 0xa4cf, 2}, {0xac00, 0xd7a3, 2}, {0xf900, 0xfaff, 2}, {0xfe00, 0xfe0f, 0},   {0xfe30, 0xfe6f, 2},
-        {0xff00, 0xff60, 2}, {0xffe0, 0xffe6, 2}, {0x1f300, 0x1f64f, 2}, {0x1f900, 0x1f9ff, 2}, {0x20000, 0x3fffd, 2}};
-    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
-        if (character >= ranges[i].first && character <= ranges[i].last) return ranges[i].places;
-    return 1;
-}
-
-static size_t width_of(const char *text, size_t nbytes) {
-    size_t width = 0;
-    for (size_t i = 0; i < nbytes; i++)
-        if ((text[i] & 0xc0) != 0x80) width += places_of(character_at((const unsigned char *)text + i, nbytes - i));
-    return width;
-}
-
-/* What is aligned: rows of cells, of which the first columns are texts; row -1 has the names. */
-struct grid {
-    size_t columns, text_columns;
-    int64_t rows;
-    void (*put)(FILE *stream, struct tally_report *report, int64_t row, size_t k);
-};
+/* ---- all of it ---- */
 
 static void put_grid_cell(FILE *stream, struct tally_report *report, int64_t row, size_t k) {
     put_any(stream, report, TALLY_ALIGNED, row, k);
 }
 
-static size_t column_width(struct tally_report *report, const struct grid *grid, size_t k) {
-    size_t width = 0;
-    struct page cell;
-    page_open(&cell);
-    for (int64_t row = -1; cell.stream && row < grid->rows; row++) {
-        const size_t before = cell.length;
-        grid->put(cell.stream, report, row, k);
-        fflush(cell.stream);
-        const size_t cell_width = width_of(cell.text + before, cell.length - before);
-        if (cell_width > width) width = cell_width;
-    }
-    report->has_failed |= !page_end(&cell);
-    page_clear(&cell);
-    return width;
-}
-
-/* Texts begin, and numbers end, at the same place of each line. */
-static void put_padded(FILE *stream, struct tally_report *report, const struct grid *grid, int64_t row, size_t k, size_t width) {
-    struct page cell;
-    page_open(&cell);
-    if (cell.stream) grid->put(cell.stream, report, row, k);
-    report->has_failed |= !page_end(&cell);
-    const size_t own = cell.text ? width_of(cell.text, cell.length) : 0;
-    const int padding = own < width ? (int)(width - own) : 0;
-    const bool is_text = k < grid->text_columns, is_last = k + 1 == grid->columns;
-    fprintf(stream, "%s%*s%s%*s", k ? "  " : "", is_text ? 0 : padding, "", cell.text ? cell.text : "",
-            is_text && !is_last ? padding : 0, "");
-    page_clear(&cell);
-}
-
-static void put_aligned(FILE *stream, struct tally_report *report, const struct grid *grid) {
-    enum { COLUMNS_MAX = 256 };
-    size_t width[COLUMNS_MAX] = {0};
-    for (size_t k = 0; k < grid->columns && k < COLUMNS_MAX; k++) width[k] = column_width(report, grid, k);
-    for (int64_t row = -1; row < grid->rows; row++) {
-        for (size_t k = 0; k < grid->columns; k++) put_padded(stream, report, grid, row, k, k < COLUMNS_MAX ? width[k] : 0);
-        fputc('\n', stream);
-    }
-}
-
-/* From the first row on. */
-static void put_grid(FILE *stream, struct tally_report *report, const struct grid *grid, int64_t first) {
-    if (report->form == TALLY_ALIGNED) {
-        put_aligned(stream, report, grid);
-        return;
-    }
-    for (int64_t row = first; row < grid->rows; row++)
-        for (size_t k = 0; k < grid->columns; k++) {
-            grid->put(stream, report, row, k);
-            fputc(k + 1 < grid->columns ? (report->form == TALLY_COMMAS ? ',' : '\t') : '\n', stream);
-        }
-}
-
-/* ---- JSON ---- */
-
-static void json_result(struct json *json, struct tally_report *report, size_t column, size_t i, int64_t group) {
-    char text[CELL_CAPACITY];
-    const struct wf_tally *tally = report->tally;
-    const wf_op op = tally->settings.op[i];
-    const bool has = wf_tally_has_result(tally, column, op, group);
-    format_value(report, column, i, group, text);
-    if (!has) {
-        json_null(json);
-    } else if (is_index(op) && !report->is_one) {
-        int64_t line;
-        const int64_t row = value_of(results_of(report, column, i), WF_U64, group).v.i;
-        const char *file = wf_tally_find_row(tally, row, &line);
-        json_begin(json, '{');
-        json_key_unsigned(json, "index", (uint64_t)row);
-        json_key_text(json, "file", file);
-        json_key_unsigned(json, "line", (uint64_t)line);
-        json_end(json, '}');
-    } else {
-        (report->hex && is_value(op) ? json_text : json_decimal)(json, text);
-    }
-}
-
-/* Begins a record with the group's key and the column. */
-static void json_begin_record(struct json *json, const struct wf_tally *tally, size_t column, int64_t group) {
-    size_t nbytes, length;
-    const unsigned char *key = wf_texts_get(&tally->keys, (int32_t)group, &nbytes);
-    json_begin(json, '{');
-    if (tally->by_count) json_key_begin(json, "key", '{');
-    for (size_t b = 0; b < tally->by_count; b++) {
-        const unsigned char *part = wf_key_part(key, nbytes, tally->by_count, b, &length);
-        json_key(json, tally->name[tally->column_count + b]);
-        json_bytes(json, (const char *)part, length);
-    }
-    if (tally->by_count) json_end(json, '}');
-    if (!wf_tally_counts_rows(tally)) json_key_text(json, "column", tally->name[column]);
-}
-
-static void json_record(struct json *json, struct tally_report *report, size_t column, int64_t group) {
-    const struct wf_tally *tally = report->tally;
-    json_begin_record(json, tally, column, group);
-    for (size_t i = 0; i < tally->settings.op_count; i++) {
-        json_key(json, op_name(tally, tally->settings.op[i]).text);
-        json_result(json, report, column, i, group);
-    }
-    json_end(json, '}');
-}
-
-/* The results of all groups and columns, by put. */
-static void put_json(FILE *stream, struct tally_report *report,
-                     void (*put)(struct json *json, struct tally_report *report, size_t column, int64_t group)) {
-    const struct wf_tally *tally = report->tally;
-    struct json json = json_to(stream);
-    json_begin(&json, '{');
-    json_key_text(&json, "type", wf_type_name(tally->settings.type));
-    json_key(&json, "rows");
-    json_signed(&json, tally->row_count);
-    json_key_begin(&json, "results", '[');
-    for (int64_t g = 0; g < wf_tally_group_count(tally); g++)
-        for (size_t c = 0; c < tally->column_count; c++) put(&json, report, c, report->order ? report->order[g] : g);
-    json_end(&json, ']');
-    json_end(&json, '}');
-    fputc('\n', stream);
-}
-
-/* As report/reduction.c has it. */
-static void put_one_json(FILE *stream, struct tally_report *report) {
-    const struct wf_tally *tally = report->tally;
-    const wf_op op = tally->settings.op[0];
-    struct json json = json_to(stream);
-    json_begin(&json, '{');
-    json_key_text(&json, "op", op_name(tally, op).text);
-    json_key_text(&json, "type", wf_type_name(tally->settings.type));
-    json_key(&json, "count");
-    json_signed(&json, wf_tally_count_of(&tally->column[0], 0));
-    json_key(&json, "result");
-    json_result(&json, report, 0, 0, 0);
-    json_key_text(&json, "result_type", wf_type_name(wf_tally_result_type(tally, op)));
-    json_end(&json, '}');
-    fputc('\n', stream);
-}
-
 bool put_tally(FILE *stream, struct tally_report *report) {
-    const struct grid grid = {.columns = cell_columns(report->tally),
-                              .text_columns = key_columns(report->tally),
-                              .rows = cell_rows(report->tally),
-                              .put = put_grid_cell};
+    const struct tally_grid grid = {.columns = cell_columns(report->tally),
+                                    .text_columns = key_columns(report->tally),
+                                    .rows = cell_rows(report->tally),
+                                    .put = put_grid_cell};
     switch (report->form) {
     case TALLY_BARE: put_value(stream, report, TALLY_BARE, 0, 0, 0), fputc('\n', stream); break;
     case TALLY_TABS:
     case TALLY_COMMAS: put_separated(stream, report); break;
-    case TALLY_ALIGNED: put_aligned(stream, report, &grid); break;
+    case TALLY_ALIGNED: tally_put_aligned(stream, report, &grid); break;
     case TALLY_JSON:
-        if (report->is_one) put_one_json(stream, report);
-        else put_json(stream, report, json_record);
+        if (report->is_one) tally_put_one_json(stream, report);
+        else tally_put_json(stream, report, tally_json_record);
         break;
     }
-    return !report->has_failed;
-}
-
-/* ---- rows ---- */
-
-static const char *column_at(struct tally_report *report, size_t i, int64_t row) {
-    return report->tally->name[value_of(results_of(report, 0, i), WF_U64, row).v.u];
-}
-
-static void put_row_value(FILE *stream, struct tally_report *report, size_t i, int64_t row) {
-    char text[CELL_CAPACITY];
-    const wf_op op = report->tally->settings.op[i];
-    if (is_index(op) && wf_tally_has_result(report->tally, 0, op, row)) {
-        const char *name = column_at(report, i, row);
-        put_text(stream, report->form, name, strlen(name), "");
-        return;
-    }
-    format_value(report, 0, i, row, text);
-    fputs(text, stream);
-}
-
-static void put_rows_json(FILE *stream, struct tally_report *report, int64_t count) {
-    const struct wf_tally *tally = report->tally;
-    struct json json = json_to(stream);
-    json_begin(&json, '{');
-    json_key_text(&json, "type", wf_type_name(tally->settings.type));
-    json_key_begin(&json, "results", '[');
-    for (int64_t row = 0; row < count; row++) {
-        json_begin(&json, '{');
-        for (size_t i = 0; i < tally->settings.op_count; i++) {
-            const wf_op op = tally->settings.op[i];
-            json_key(&json, op_name(tally, op).text);
-            if (is_index(op) && wf_tally_has_result(tally, 0, op, row)) json_text(&json, column_at(report, i, row));
-            else json_result(&json, report, 0, i, row);
-        }
-        json_end(&json, '}');
-    }
-    json_end(&json, ']');
-    json_end(&json, '}');
-    fputc('\n', stream);
-}
-
-static void put_row_cell(FILE *stream, struct tally_report *report, int64_t row, size_t i) {
-    if (row < 0) fputs(op_name(report->tally, report->tally->settings.op[i]).text, stream);
-    else put_row_value(stream, report, i, row);
-}
-
-bool put_tally_rows(FILE *stream, struct tally_report *report, int64_t count) {
-    const size_t ops = report->tally->settings.op_count;
-    const struct grid grid = {.columns = ops, .rows = count, .put = put_row_cell};
-    const bool has_names = ops > 1 || report->form == TALLY_COMMAS;
-    if (report->form == TALLY_JSON) put_rows_json(stream, report, count);
-    else put_grid(stream, report, &grid, has_names || report->form == TALLY_ALIGNED ? -1 : 0);
-    return !report->has_failed;
-}
-
-/* ---- bins ---- */
-
-/* A bin, or what is below or above all bins, or NaN. */
-struct bin {
-    int64_t group, count;
-    double from, to;
-    bool is_shown;
-};
-
-static struct bin bin_at(const struct tally_bins *bins, int64_t i) {
-    const int64_t last = bins->edge_count, k = i % (last + 2);
-    struct bin bin = {.group = i / (last + 2), .count = bins->counts[i]};
-    bin.from = k > last ? NAN : k > 0 ? bins->edges[k - 1] : -INFINITY;
-    bin.to = k > last ? NAN : k < last ? bins->edges[k] : INFINITY;
-    bin.is_shown = (k > 0 && k < last) || bin.count > 0;
-    return bin;
-}
-
-static size_t format_edge(const struct tally_report *report, double edge, char text[CELL_CAPACITY]) {
-    const wf_value value = {.type = WF_F64, .v.f64 = edge};
-    return wf_value_format(&value, report->hex, text, CELL_CAPACITY);
-}
-
-static void put_bin_cell(FILE *stream, struct tally_report *report, int64_t row, size_t k) {
-    static const char *const names[] = {"from", "to", "count"};
-    const struct wf_tally *tally = report->tally;
-    char text[CELL_CAPACITY];
-    const size_t keys = tally->by_count;
-    if (row < 0) {
-        const char *name = k < keys ? tally->name[tally->column_count + k] : names[k - keys];
-        put_text(stream, report->form, name, strlen(name), "");
-        return;
-    }
-    const struct bin bin = bin_at(report->bins, report->bins->shown[row]);
-    if (k < keys) {
-        size_t nbytes, length;
-        const unsigned char *key = wf_texts_get(&tally->keys, (int32_t)bin.group, &nbytes);
-        const char *part = (const char *)wf_key_part(key, nbytes, keys, k, &length);
-        put_text(stream, report->form, part, length, "");
-    } else if (k == keys + 2) {
-        fprintf(stream, "%" PRId64, bin.count);
-    } else {
-        fwrite(text, 1, format_edge(report, k == keys ? bin.from : bin.to, text), stream);
-    }
-}
-
-static void json_edge(struct json *json, const struct tally_report *report, const char *name, double edge) {
-    char text[CELL_CAPACITY];
-    format_edge(report, edge, text);
-    json_key(json, name);
-    (report->hex ? json_text : json_decimal)(json, text);
-}
-
-static void json_bins(struct json *json, struct tally_report *report, size_t column, int64_t group) {
-    const struct tally_bins *bins = report->bins;
-    const int64_t last = bins->edge_count, begin = group * (last + 2);
-    json_begin_record(json, report->tally, column, group);
-    json_key_begin(json, "bins", '[');
-    for (int64_t k = 1; k < last; k++) {
-        const struct bin bin = bin_at(bins, begin + k);
-        json_begin(json, '{');
-        json_edge(json, report, "from", bin.from);
-        json_edge(json, report, "to", bin.to);
-        json_key(json, "count");
-        json_signed(json, bin.count);
-        json_end(json, '}');
-    }
-    json_end(json, ']');
-    json_key(json, "below");
-    json_signed(json, bins->counts[begin]);
-    json_key(json, "above");
-    json_signed(json, bins->counts[begin + last]);
-    if (bins->counts[begin + last + 1] >= 0) {
-        json_key(json, "nan");
-        json_signed(json, bins->counts[begin + last + 1]);
-    }
-    json_end(json, '}');
-}
-
-bool put_tally_bins(FILE *stream, struct tally_report *report) {
-    const struct wf_tally *tally = report->tally;
-    const int64_t of_group = report->bins->edge_count + 2;
-    struct grid grid = {.columns = tally->by_count + 3, .text_columns = tally->by_count, .put = put_bin_cell};
-    for (int64_t g = 0; g < wf_tally_group_count(tally); g++)
-        for (int64_t k = 0; k < of_group; k++) {
-            const int64_t i = (report->order ? report->order[g] : g) * of_group + k;
-            report->bins->shown[grid.rows] = i;
-            grid.rows += bin_at(report->bins, i).is_shown;
-        }
-    if (report->form == TALLY_JSON) put_json(stream, report, json_bins);
-    else put_grid(stream, report, &grid, -1);
     return !report->has_failed;
 }
