@@ -9,7 +9,7 @@ struct json;
 
 enum { CELL_CAPACITY = TALLY_CELL_CAPACITY };
 
-/* ---- cells: tally.c ---- */
+/* ---- cells: tally_cells.c ---- */
 
 struct tally_op_name {
     char text[CELL_CAPACITY + 2];
@@ -28,6 +28,12 @@ size_t tally_format_value(struct tally_report *report, size_t column, size_t op,
 /* The text and its tail, which is plain, as one. */
 void tally_put_text(FILE *stream, enum tally_form form, const char *text, size_t nbytes, const char *tail);
 
+/* The result in a form, of an index also which row that is. */
+void tally_put_value(FILE *stream, struct tally_report *report, enum tally_form form, size_t column, size_t op, int64_t group);
+
+/* All rows, separated as the report's form says. */
+void tally_put_separated(FILE *stream, struct tally_report *report);
+
 /* ---- rows of cells: tally_grid.c ---- */
 
 /* What is aligned: rows of cells, of which the first columns are texts; row -1 has the names. */
@@ -36,6 +42,9 @@ struct tally_grid {
     int64_t rows;
     void (*put)(FILE *stream, struct tally_report *report, int64_t row, size_t k);
 };
+
+/* All of the report's; the cells are tally_cells.c's. */
+struct tally_grid tally_grid_of(const struct tally_report *report);
 
 void tally_put_aligned(FILE *stream, struct tally_report *report, const struct tally_grid *grid);
 
