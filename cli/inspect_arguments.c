@@ -10,6 +10,7 @@
 #include "inspect_fill.h"
 #include "output.h"
 #include "report/printed.h"
+#include "report/value_at.h"
 
 enum { POINTER_NBYTES = 8, TYPE_NAME_CAPACITY = KERNEL_WORD };
 
@@ -415,18 +416,6 @@ struct file_draft output_draft(const struct output *output) {
 
 /* ---- what --print and --expect show --------------------------------------------------------------- */
 
-static wf_value value_at(const unsigned char *bytes, wf_type type) {
-    const size_t nbytes = wf_type_nbytes(type);
-    uint64_t bits = 0;
-    memcpy(&bits, bytes, nbytes); /* little-endian: the low bytes */
-    const unsigned shift = 64 - 8 * (unsigned)nbytes;
-    wf_value value = {.type = type};
-    if (type >= WF_I8 && type <= WF_I64) value.v.i = (int64_t)(bits << shift) >> shift;
-    else if (type == WF_F16 || type == WF_BF16) value.v.f16 = (uint16_t)bits;
-    else memcpy(&value.v, &bits, sizeof bits);
-    return value;
-}
-
 static bool is_nan(const wf_value *value) {
     char text[64];
     return wf_value_format(value, 0, text, sizeof text) && !strcmp(text, "nan");
@@ -437,7 +426,7 @@ static void compare(const struct shown *shown, wf_type type, struct report_value
     const size_t nbytes = wf_type_nbytes(type);
     values->is_expected = true;
     for (uint64_t i = 0; i < shown->count; i++) {
-        const wf_value is = value_at(shown->bytes + i * nbytes, type), wanted = value_at(shown->wanted + i * nbytes, type);
+        const wf_value is = value_at(shown->bytes, type, (int64_t)i), wanted = value_at(shown->wanted, type, (int64_t)i);
         if (!memcmp(shown->bytes + i * nbytes, shown->wanted + i * nbytes, nbytes) || (is_nan(&is) && is_nan(&wanted))) continue;
         if (values->wrong_count++) continue;
         values->wrong_index = i;
@@ -451,7 +440,7 @@ static bool write_values(const struct shown *shown, wf_type type, struct report_
     page_open(&page);
     for (uint64_t i = 0; page.stream && i < shown->count; i++) {
         char text[64];
-        const wf_value value = value_at(shown->bytes + i * wf_type_nbytes(type), type);
+        const wf_value value = value_at(shown->bytes, type, (int64_t)i);
         wf_value_format(&value, 0, text, sizeof text);
         fprintf(page.stream, "%s%s", i ? " " : "", text);
     }

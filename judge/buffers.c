@@ -1,4 +1,5 @@
 #include "buffers.h"
+#include "random.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,14 +40,6 @@ void element_put(wf_type type, void *bytes, uint64_t i, long double value) {
 
 /* ---- data ---------------------------------------------------------------------------------------- */
 
-/* The i-th of a sequence of random numbers (SplitMix64). */
-static uint64_t random_bits(uint64_t seed, uint64_t i) {
-    uint64_t z = seed + (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 /* Often the first element or the last, where kernels begin and end; seldom the second value stands on the first. */
 static uint64_t special_place(uint64_t seed, uint64_t number, uint64_t count) {
     const uint64_t bits = random_bits(~seed, number);
@@ -65,7 +58,7 @@ static void generate(const struct argument *argument, struct buffer *buffer, con
             generator.is_uniform ? generator.low + share * span : floor(generator.low + share * (span + 1));
         element_put(argument->type, buffer->bytes, i, value);
     }
-    if (buffer->count <= generator.special_count) return; /* some number stays */
+    if (buffer->count <= generator.special_count) return; /* at least one number is left */
     for (size_t s = 0; s < generator.special_count; s++)
         element_put(argument->type, buffer->bytes, special_place(seed, s, buffer->count), generator.specials[s]);
 }

@@ -17,7 +17,7 @@ struct buffers {
 
 /* What a launch's data are made of. */
 struct data {
-    size_t set; /* each input takes its generator of that number, or the last one */
+    size_t set; /* the number of the generator that each input takes, or its last one if it has fewer */
     uint64_t seed;
     bool is_unwritten; /* outputs without a value stay so; otherwise they are filled with bytes that are no
                           result */

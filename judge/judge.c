@@ -78,7 +78,8 @@ static const char *data_name(const struct trial *trial) {
     return shown->contents[trial->set < shown->content_count ? trial->set : shown->content_count - 1];
 }
 
-/* In a small launch the lanes of one warp alone may race, where in a larger one warps do: what cures both is said. */
+/* If a small launch shows a race of lanes in one warp, and a larger one shows it between warps, too, only the latter is
+ * told: its cure, __syncthreads(), cures both. */
 static bool is_stronger(const struct judge_reason *a, const struct judge_reason *b) {
     return strstr(a->message, "no __syncthreads()") && strstr(b->message, "no __syncwarp()");
 }
@@ -308,8 +309,7 @@ static simt_error check_inputs(struct trial *trial) {
     return SIMT_OK;
 }
 
-/* ---- gates
- * ------------------------------------------------------------------------------------------------- */
+/* ---- gates ---- */
 
 /* Of several kernels the one that is furthest from the gate is shown. */
 static void show_count(struct trial *trial, size_t g, size_t stage, double count, double bound) {
@@ -355,8 +355,7 @@ static simt_error check_gates(struct trial *trial) {
     return error;
 }
 
-/* ---- a launch
- * ------------------------------------------------------------------------------------------------ */
+/* ---- a launch ---- */
 
 static simt_error place(struct trial *trial, const void **values) {
     struct judging *judging = trial->judging;
@@ -404,8 +403,8 @@ static bool set_launch(struct trial *trial, size_t s) {
     return true;
 }
 
-/* A seed of the request's and of all that the kernel executes and contains: a kernel into which results were written that an
- * earlier one was told has other data.  Not of names of files, where it lies. */
+/* Depends on the request's seed and on all that the kernel executes and contains: if the results of one trial are written
+ * into the kernel, the next trial has other data.  Names of files, which tell where the source lies, do not matter. */
 static uint64_t seed_of(uint64_t seed, const char *ptx) {
     while (*ptx) {
         const size_t length = strcspn(ptx, "\n");
@@ -482,8 +481,7 @@ static void trial_clear(struct trial *trial) {
     buffers_clear(&trial->buffers);
 }
 
-/* ---- all of them
- * --------------------------------------------------------------------------------------------- */
+/* ---- all of them ---- */
 
 /* *is_over: more launches would not tell more. */
 static simt_error try(struct trial trial, bool *is_over) {

@@ -1,5 +1,6 @@
 #include "sizes.h"
 #include "conditions.h"
+#include "random.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -72,12 +73,10 @@ static void add(struct choice *choice, int64_t rows, int64_t cols) {
     more->items[more->count++] = (struct size){text, n, rows, cols};
 }
 
-/* splitmix64 */
 static uint64_t next_random(struct choice *choice) {
-    uint64_t z = choice->state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
+    const uint64_t bits = random_bits(choice->state, 0);
+    choice->state += RANDOM_STEP;
+    return bits;
 }
 
 /* A number of the range, so that there are no more than elements_most with so many others. */

@@ -1,5 +1,5 @@
 /* Whether a program can be run with the stand-ins, by the libraries that it asks for.  One that asks for none of CUDA's,
- * or a script, may load them later: it is run, and it turns out. */
+ * or a script, may load them later: only running it shows. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -60,7 +60,7 @@ struct coverage {
     size_t executed;
 };
 
-/* Of the file whose first line that is. */
+/* The coverage of a file; begin: its first line. */
 static struct coverage cover(const struct program_lines *lines, size_t begin) {
     struct coverage coverage = {.begin = begin, .end = begin};
     for (; coverage.end < lines->count && lines->line[coverage.end]->file == lines->line[begin]->file; coverage.end++)

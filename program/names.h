@@ -12,7 +12,7 @@ struct names {
 struct names names_of(const struct program *program);
 void names_clear(struct names *names);
 
-/* A name from the record, which nothing else need be true of, as it is to be shown. */
+/* How a file's name in the record is shown.  The program may have written into the record, so the name may be any text. */
 void names_show(const struct names *names, const char file[RECORD_NAME], char text[2 * RECORD_NAME]);
 
 #endif

@@ -215,7 +215,7 @@ void program_close(struct program *program) {
 
 /* ---- running it ---------------------------------------------------------------------------------- */
 
-enum { SETTINGS = 3 }; /* of ours, which come first */
+enum { SETTINGS = 3 }; /* environment variables that are set here; they come first */
 
 static void free_environment(char **environment) {
     for (size_t i = 0; i < SETTINGS; i++) free(environment[i]);
@@ -267,7 +267,7 @@ static char **make_environment(const struct program *program) {
     return NULL;
 }
 
-/* In the child: signals as the user's shell had them for programs, and no life after warpfold's. */
+/* In the child, which becomes the program: signals are as the user's shell had them, and it ends when warpfold does. */
 static void become(const struct program *program, char **environment, int failure) {
     static const int defaults[] = {SIGPIPE, SIGXFSZ, SIGINT, SIGQUIT, SIGTERM, SIGHUP};
     sigset_t none;

@@ -32,7 +32,7 @@ struct program_settings {
      * wants to know. */
     void (*progress)(void *context, uint64_t launch, const char *kernel, double seconds);
     void *progress_context;
-    const simt_leftovers *leftovers; /* NULL: nobody wants to know */
+    const simt_leftovers *leftovers; /* NULL: they are not told */
 };
 
 /* More than for a kernel alone: programs bring their own sizes. */
@@ -48,8 +48,9 @@ bool program_open(struct program **program, const char *const *arguments, const 
 /* Runs it to its end.  false: it could not be started. */
 bool program_run(struct program *program, simt_message *message);
 
-/* Makes the stand-in this process's own CUDA driver, as if program_run had started it, with its images as PTX: for the
- * library, before it has loaded a driver.  What is found until then can be asked for.  false: as program_open. */
+/* Makes the stand-in this process's own CUDA driver, as if program_run had started the process: for the library, which must
+ * not have loaded a driver yet, and whose kernels come as PTX.  What has been found so far can be asked for at any time.
+ * false: as program_open. */
 bool program_open_here(struct program **program, const struct program_settings *settings, simt_message *message);
 bool program_has_nvrtc(void); /* which such a process needs to compile kernels */
 uint64_t program_finding_count(const struct program *program);

@@ -23,7 +23,7 @@ struct record_settings {
     uint32_t schedule; /* a simt_schedule */
     uint32_t skips_races;
     uint32_t equal_stores_race;
-    uint32_t tells_slow;   /* once of each kernel, where a long launch is */
+    uint32_t tells_slow;   /* on standard error, once of each kernel: which line a long launch executes */
     uint32_t counts_lines; /* of every launch that is watched; else none */
     uint64_t seed, instruction_limit;
     uint64_t launch; /* the only one to be watched, from 1; 0: all */

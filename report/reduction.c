@@ -1,6 +1,7 @@
 #include "reduction.h"
 
 #include "json.h"
+#include "value_at.h"
 
 #include <string.h>
 
@@ -50,17 +51,6 @@ void put_reduction(FILE *stream, const wf_accumulator *accumulator, const wf_val
 
 /* ---- many values --------------------------------------------------------------------------------- */
 
-static wf_value value_at(const struct result_array *results, int64_t i) {
-    size_t nbytes = wf_type_nbytes(results->type), unused_bits = 64 - 8 * nbytes;
-    bool is_signed = results->type >= WF_I8 && results->type <= WF_I64;
-    wf_value value = {.type = results->type};
-    uint64_t bits = 0;
-    memcpy(&bits, (const char *)results->data + (size_t)i * nbytes, nbytes);
-    if (is_signed) bits = (uint64_t)((int64_t)(bits << unused_bits) >> unused_bits);
-    memcpy(&value.v, &bits, sizeof bits);
-    return value;
-}
-
 static void put_results_json(struct json *json, wf_op op, wf_type type, const struct result_array *results, bool hex) {
     json_begin(json, '{');
     json_key_text(json, "op", wf_op_name(op));
@@ -72,7 +62,7 @@ static void put_results_json(struct json *json, wf_op op, wf_type type, const st
     json_key(json, "results");
     json_begin(json, '[');
     for (int64_t i = 0; i < results->count; i++) {
-        wf_value value = value_at(results, i);
+        wf_value value = value_at(results->data, results->type, i);
         json_value(json, &value, hex);
     }
     json_end(json, ']');
@@ -85,7 +75,7 @@ static void put_rows(FILE *stream, const struct result_array *results, bool hex)
     int64_t length = results->ndim ? results->shape[results->ndim - 1] : 1;
     char text[VALUE_CAPACITY];
     for (int64_t i = 0; i < results->count; i++) {
-        wf_value value = value_at(results, i);
+        wf_value value = value_at(results->data, results->type, i);
         wf_value_format(&value, hex, text, sizeof text);
         fprintf(stream, "%s%c", text, (i + 1) % length ? ' ' : '\n');
     }

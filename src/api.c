@@ -14,17 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STRING_(x) #x
-#define STRING(x) STRING_(x)
-
-const char *wf_version(void) {
-    return STRING(WF_VERSION_MAJOR) "." STRING(WF_VERSION_MINOR) "." STRING(WF_VERSION_PATCH);
-}
-
-int32_t wf_version_number(void) {
-    return WF_VERSION_NUMBER;
-}
-
 /* ---- the reduction itself ---- */
 
 static wf_error check_nan(wf_handle *handle, const struct wf_accumulator *acc) {

@@ -75,7 +75,7 @@ static wf_error open_gpu(wf_handle *handle, int ordinal) {
     struct gpu *gpu = calloc(1, sizeof *gpu);
     if (!gpu) return wf_fail(handle, WF_ERROR_MEMORY, "out of memory for cuda:%d", ordinal);
     name_place(ordinal, name);
-    wf_error error = wf_handle_open(&gpu->handle, name);
+    wf_error error = wf_handle_open(&gpu->handle, &wf_device_cuda, name);
     if (error) {
         wf_fail(handle, error, "%s: %s", name, gpu->handle.message);
         free(gpu);
@@ -259,7 +259,7 @@ static void auto_close(wf_handle *handle) {
 static wf_error open_devices(wf_handle *handle) {
     struct devices *devices = calloc(1, sizeof *devices);
     if (!devices) return WF_ERROR_MEMORY;
-    wf_error error = wf_handle_open(&devices->cpu, "cpu");
+    wf_error error = wf_handle_open(&devices->cpu, &wf_device_cpu, wf_device_cpu.name);
     if (error) {
         wf_fail(handle, error, "%s", devices->cpu.message);
         free(devices);

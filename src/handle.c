@@ -13,15 +13,13 @@ static const struct wf_device *find_device(const char *name) {
     return wf_gpu_ordinal(name) >= 0 ? &wf_device_cuda : NULL;
 }
 
-wf_error wf_handle_open(wf_handle *handle, const char *device) {
-    if (!device) device = wf_device_auto.name;
-    *handle = (wf_handle){.device = find_device(device)};
-    if (!handle->device)
-        return wf_fail(handle, WF_ERROR_DEVICE, "unknown device '%.64s': use auto, cpu, cuda, cuda:N or cuda:all", device);
-    snprintf(handle->device_name, sizeof handle->device_name, "%s", device);
-    wf_error error = handle->device->open(handle);
-    if (error && !handle->message[0]) wf_fail(handle, error, "%s", wf_error_text(error));
-    return error;
+/* NULL: "auto". */
+static wf_error open_named(wf_handle *handle, const char *name) {
+    if (!name) name = wf_device_auto.name;
+    const struct wf_device *device = find_device(name);
+    if (device) return wf_handle_open(handle, device, name);
+    *handle = (wf_handle){.device = NULL};
+    return wf_fail(handle, WF_ERROR_DEVICE, "unknown device '%.64s': use auto, cpu, cuda, cuda:N or cuda:all", name);
 }
 
 wf_error wf_handle_create(const char *device, wf_handle **handle) {
@@ -29,7 +27,7 @@ wf_error wf_handle_create(const char *device, wf_handle **handle) {
     *handle = NULL;
     wf_handle *made = calloc(1, sizeof *made);
     if (!made) return WF_ERROR_MEMORY;
-    wf_error error = wf_handle_open(made, device);
+    wf_error error = open_named(made, device);
     if (error) {
         free(made);
         return error;
@@ -81,14 +79,8 @@ wf_error wf_handle_set_stream(wf_handle *handle, void *stream) {
 
 wf_error wf_device_describe(const char *device, char *text, size_t capacity) {
     wf_handle handle;
-    wf_error error = wf_handle_open(&handle, device);
+    wf_error error = open_named(&handle, device);
     if (text && capacity) snprintf(text, capacity, "%s", error ? handle.message : handle.device_text);
     if (!error) handle.device->close(&handle);
     return error;
-}
-
-int32_t wf_gpu_count(void) {
-    const struct wf_driver *driver = wf_driver_open(NULL, 0);
-    int count = 0;
-    return driver && !driver->DeviceGetCount(&count) ? count : 0;
 }

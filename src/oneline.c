@@ -1,7 +1,7 @@
 /* The convenience functions without a handle: one contiguous array, all defaults. */
 #include "core/environment.h"
 #include "core/small_sum.h"
-#include "cpu/cpu.h"
+#include "cpu/workers.h"
 #include "common/getenv.h"
 
 #include <math.h>

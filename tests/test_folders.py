@@ -46,10 +46,21 @@ def test_no_folder_knows_those_above_it(folder, above):
 
 
 @pytest.mark.parametrize("folder, target", [("cli", "warpfold"), *((name, name) for name in (
-    "bench", "explain", "judge", "ladder", "report", "simt"))])
+    "bench", "explain", "judge", "ladder", "report", "simt")), *((f"src/{name}", "objects") for name in (
+        "core", "cpu", "cuda", "io"))])
 def test_no_circle_of_calls(folder, target):
     """No file calls another that, directly or not, calls it."""
     list(graphlib.TopologicalSorter(calls_between(folder, target)).static_order())
+
+
+def test_no_part_of_the_library_calls_those_above_it():
+    """Of the library's folders core is below all; devices know no files, nor each other, but that a GPU's has the CPU's; the
+    public functions are above the devices, and what reads files calls those as anyone does."""
+    below = {"core": {"core"}, "cpu": {"core", "cpu"}, "cuda": {"core", "cpu", "cuda"}}
+    for caller, callees in calls_between("src", "objects").items():
+        known = below.get(caller.parts[0])
+        for callee, names in callees.items():
+            assert known is None or callee.parts[0] in known, (caller, callee, names)
 
 
 @pytest.mark.parametrize("library", ["explain", "judge", "report"])

@@ -18,7 +18,7 @@ struct wf_accumulator {
     wf_type result_type; /* as asked: may be WF_TYPE_DEFAULT */
     int64_t ddof;
     unsigned parts;  /* enum wf_part: those that op needs */
-    unsigned blocks; /* added since the digits were last normalised (cpu/cpu.c) */
+    unsigned blocks; /* added since the digits were last normalised (cpu/workers.c) */
     bool xor_alone; /* of xor: the and and or of the elements are not known */
     struct wf_tree *tree; /* the product, where it is a tree, in memory of the accumulator's owner; else NULL */
     struct wf_shaped *shaped; /* which this is the common part of; NULL: a single one, or one result */

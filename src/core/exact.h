@@ -3,7 +3,7 @@
  *
  * Signed 64-bit digits spaced 32 bits apart: value = sum of digit[i] * 2^(32*i + low_exponent).  Adding two of
  * these numbers is integer addition, digit by digit, on any device.  A normalised digit takes 2^30 additions of
- * pieces below 2^32 before carries must be propagated; callers that add many keep count (cpu/cpu.c). */
+ * pieces below 2^32 before carries must be propagated; callers that add many keep count (cpu/workers.c). */
 #ifndef WF_CORE_EXACT_H
 #define WF_CORE_EXACT_H
 

@@ -16,8 +16,8 @@ struct wf_handle {
     char message[WF_MESSAGE_NBYTES];
 };
 
-/* Makes a handle of the device of that name (NULL: "auto") in memory of the caller's, who closes the device.
+/* Makes a handle of the device, by that name, in memory of the caller's, who closes the device.
  * After an error it has a message and needs no closing. */
-wf_error wf_handle_open(wf_handle *handle, const char *device);
+wf_error wf_handle_open(wf_handle *handle, const struct wf_device *device, const char *name);
 
 #endif

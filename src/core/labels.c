@@ -2,7 +2,7 @@
 #include "core/array.h"
 #include "core/types.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 enum { BLOCK = 1024 }; /* labels that are read at a time */
 
@@ -168,51 +168,56 @@ static void place_all(const struct wf_labels *labels, int64_t *next, const struc
     }
 }
 
-/* Allocates the memory for the elements, or the positions, of that many keys. */
-static bool allocate_places(struct wf_labels *labels, const struct wf_grouped *grouped, int64_t length, int64_t count) {
+/* Takes the memory for the elements, or the positions, of that many keys. */
+static bool take_places(struct wf_labels *labels, const struct wf_grouped *grouped, int64_t length, int64_t count,
+                        struct wf_pages *kept) {
     bool indexed = grouped->layout->ndim > 1 || wf_accumulator_is_indexed(grouped->empty);
     size_t size = (size_t)count + 1, nbytes = wf_type_nbytes(grouped->a->type);
     if (indexed) {
         labels->positions.are_wide = length > INT32_MAX;
-        labels->positions.index = malloc(size * (labels->positions.are_wide ? sizeof(int64_t) : sizeof(int32_t)));
+        labels->pages[1] = wf_pages_take_again(&kept[1], size * (labels->positions.are_wide ? sizeof(int64_t) : sizeof(int32_t)));
+        labels->positions.index = labels->pages[1].at;
         return labels->positions.index;
     }
-    labels->elements[0] = malloc(size * nbytes);
-    if (grouped->b) labels->elements[1] = malloc(size * nbytes);
+    for (int o = 0; o < (grouped->b ? 2 : 1); o++) {
+        labels->pages[1 + o] = wf_pages_take_again(&kept[1 + o], size * nbytes);
+        labels->elements[o] = labels->pages[1 + o].at;
+    }
     return labels->elements[0] && (!grouped->b || labels->elements[1]);
 }
 
 /* offsets has two members more than there are groups, so that placing, which moves the start of each group to its end,
  * leaves the starts one member further on. */
-static wf_error sort_keys(wf_handle *handle, struct wf_labels *labels, const struct wf_grouped *grouped) {
+static wf_error sort_keys(wf_handle *handle, struct wf_labels *labels, const struct wf_grouped *grouped, struct wf_pages *kept) {
     int64_t length = wf_array_length(grouped->groups->labels, 0), group_count = grouped->groups->count;
     int64_t *ends = labels->offsets + 1;
+    if (labels->pages[0].are_used) memset(labels->offsets, 0, ((size_t)group_count + 2) * sizeof *labels->offsets);
     wf_error error = count_keys(handle, ends, grouped);
     if (error) return error;
     for (int64_t g = 0; g < group_count; g++) ends[g + 1] += ends[g];
-    if (!allocate_places(labels, grouped, length, ends[group_count]))
+    if (!take_places(labels, grouped, length, ends[group_count], kept))
         return wf_fail(handle, WF_ERROR_MEMORY, "no memory to sort %lld keys", (long long)length);
     place_all(labels, ends, grouped);
     return WF_OK;
 }
 
-wf_error wf_labels_resolve(wf_handle *handle, struct wf_labels *labels, const struct wf_grouped *grouped) {
+wf_error wf_labels_resolve(wf_handle *handle, struct wf_labels *labels, const struct wf_grouped *grouped,
+                           struct wf_pages kept[WF_LABELS_PAGES]) {
     const wf_groups *groups = grouped->groups;
-    *labels = (struct wf_labels){NULL, {NULL, false}, {NULL, NULL}};
+    *labels = (struct wf_labels){.offsets = NULL};
     if (groups->count < INT64_MAX - 2 && (uint64_t)groups->count < SIZE_MAX / sizeof(int64_t) - 2)
-        labels->offsets = calloc((size_t)groups->count + 2, sizeof(int64_t));
+        labels->pages[0] = wf_pages_take_again(&kept[0], ((size_t)groups->count + 2) * sizeof(int64_t));
+    labels->offsets = labels->pages[0].at;
     if (!labels->offsets)
         return wf_fail(handle, WF_ERROR_MEMORY, "no memory for the offsets of %lld groups", (long long)groups->count);
     wf_error error = groups->by == WF_GROUP_KEYS
-                         ? sort_keys(handle, labels, grouped)
+                         ? sort_keys(handle, labels, grouped, kept)
                          : read_offsets(handle, labels->offsets, groups->labels, grouped->layout->reduced_count);
-    if (error) wf_labels_release(labels);
+    if (error) wf_labels_release(labels, kept);
     return error;
 }
 
-void wf_labels_release(struct wf_labels *labels) {
-    free(labels->offsets);
-    free((void *)(uintptr_t)labels->positions.index);
-    for (int o = 0; o < 2; o++) free(labels->elements[o]);
-    *labels = (struct wf_labels){NULL, {NULL, false}, {NULL, NULL}};
+void wf_labels_release(struct wf_labels *labels, struct wf_pages kept[WF_LABELS_PAGES]) {
+    for (int i = 0; i < WF_LABELS_PAGES; i++) wf_pages_leave(&kept[i], labels->pages[i]);
+    *labels = (struct wf_labels){.offsets = NULL};
 }

@@ -12,7 +12,8 @@ enum {
 };
 
 static struct wf_pages allocate(size_t nbytes) {
-    return (struct wf_pages){.at = calloc(1, nbytes), .nbytes = nbytes};
+    void *at = calloc(1, nbytes);
+    return at ? (struct wf_pages){.at = at, .nbytes = nbytes} : (struct wf_pages){0};
 }
 
 static struct wf_pages map(size_t nbytes) {
@@ -30,6 +31,10 @@ struct wf_pages wf_pages_take(struct wf_pages *kept, size_t nbytes) {
     if (!serve) return nbytes < LARGE_NBYTES ? allocate(nbytes) : map(nbytes);
     *kept = (struct wf_pages){0};
     return pages;
+}
+
+struct wf_pages wf_pages_take_again(struct wf_pages *kept, size_t nbytes) {
+    return wf_pages_take(kept, nbytes < KEPT_NBYTES_MIN ? KEPT_NBYTES_MIN : nbytes);
 }
 
 /* Where the system cannot move pages, their bytes are copied. */

@@ -14,6 +14,9 @@ struct wf_pages {
 /* At least nbytes: from *kept if they suffice, which is empty then, or new ones; at is NULL without memory. */
 struct wf_pages wf_pages_take(struct wf_pages *kept, size_t nbytes);
 
+/* The same of what every call needs, be it little: calls that need no more than one before allocate nothing. */
+struct wf_pages wf_pages_take_again(struct wf_pages *kept, size_t nbytes);
+
 /* At least nbytes that begin with what pages have, which are gone; or at is NULL without memory, and pages stay. */
 struct wf_pages wf_pages_grow(struct wf_pages pages, size_t nbytes);
 

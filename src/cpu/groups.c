@@ -174,24 +174,34 @@ static void take_for_rows(struct job *job, struct rows *rows) {
     job->grouped = &rows->grouped;
 }
 
-wf_error wf_cpu_reduce_groups(wf_handle *handle, const struct wf_grouped *grouped) {
-    const struct wf_layout *layout = grouped->layout;
-    struct rows rows;
-    if (!grouped->into && (wf_cpu_try_keyed(handle, grouped) || wf_cpu_try_pairs(handle, grouped))) return WF_OK;
-    struct job *job = calloc(2, sizeof *job);
-    if (!job) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for a reduction by groups");
+/* A job, and room for another one behind it; NULL without memory. */
+static struct job *begin_job(struct cpu *cpu, const struct wf_grouped *grouped) {
+    enum { JOBS = 2 };
+    struct job *job = cpu->groups_job ? cpu->groups_job : malloc(JOBS * sizeof *job);
+    if (!job) return NULL;
+    cpu->groups_job = job;
+    memset(job, 0, JOBS * sizeof *job);
     job->grouped = grouped;
-    job->cpu = handle->device_state;
+    job->cpu = cpu;
     job->view.nbytes = wf_type_nbytes(grouped->a->type);
     atomic_init(&job->first_failed, INT64_MAX);
-    wf_error error = layout->axis < 0 ? WF_OK : wf_labels_resolve(handle, &job->labels, grouped);
+    return job;
+}
+
+wf_error wf_cpu_reduce_groups(wf_handle *handle, const struct wf_grouped *grouped) {
+    const struct wf_layout *layout = grouped->layout;
+    struct cpu *cpu = handle->device_state;
+    struct rows rows;
+    if (!grouped->into && (wf_cpu_try_keyed(handle, grouped) || wf_cpu_try_pairs(handle, grouped))) return WF_OK;
+    struct job *job = begin_job(cpu, grouped);
+    if (!job) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for a reduction by groups");
+    wf_error error = layout->axis < 0 ? WF_OK : wf_labels_resolve(handle, &job->labels, grouped, cpu->labels_kept);
     if (!error) error = reserve(handle, job);
     if (!error && layout->count) {
         take_for_rows(job, &rows);
         wf_job_lay_out(job);
         error = reduce_results(handle, job);
     }
-    wf_labels_release(&job->labels);
-    free(job);
+    wf_labels_release(&job->labels, cpu->labels_kept);
     return error;
 }

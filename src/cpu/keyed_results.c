@@ -1,7 +1,7 @@
 /* Results from the words of groups and from the elements that were set aside. */
 #include "core/round_to_odd.h"
 #include "core/small_finish.h"
-#include "cpu/cpu.h"
+#include "cpu/workers.h"
 #include "cpu/keyed_job.h"
 
 #include <stdlib.h>

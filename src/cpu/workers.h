@@ -3,10 +3,11 @@
 #define WF_CPU_WORKERS_H
 
 #include "core/handle.h"
+#include "core/labels.h"
+#include "core/pages.h"
 #include "core/threads.h"
 #include "core/view.h"
 #include "cpu/columns.h"
-#include "core/pages.h"
 #include "cpu/tier.h"
 
 /* The state of one thread. */
@@ -28,10 +29,18 @@ struct cpu {
     struct wf_threads *threads;
     struct worker **worker; /* the first for the caller's thread */
     int worker_count;
+    struct job *groups_job; /* of the last reduction by groups, whose memory the next one has; NULL: there was none */
+    struct wf_pages labels_kept[WF_LABELS_PAGES];
 };
+
+/* Adds count contiguous elements (pairs, where y is not NULL) on the caller's thread, with no memory but some 8 KiB of
+ * the stack: for calls without a handle, too. */
+void wf_cpu_add_alone(struct wf_accumulator *into, const struct wf_tier *tier, const void *x, const void *y,
+                      int64_t count);
 
 /* Workers for as many threads as there is memory for, at most count; returns how many. */
 int wf_cpu_ensure_workers(struct cpu *cpu, int count);
+void wf_cpu_destroy_workers(struct cpu *cpu);
 
 /* The most threads that a call with the handle may use. */
 int wf_cpu_threads(const wf_handle *handle);
@@ -43,6 +52,8 @@ void wf_cpu_add_view(struct worker *worker, const struct wf_tier *tier, struct w
 /* On as many threads as that many elements are worth, in any environment: */
 void wf_cpu_add_view_in_parallel(wf_handle *handle, struct wf_accumulator *into, const struct wf_view *view);
 
+/* As struct wf_device says. */
+wf_error wf_cpu_add(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b);
 wf_error wf_cpu_reduce_groups(wf_handle *handle, const struct wf_grouped *grouped);
 
 #endif

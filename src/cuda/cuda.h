@@ -3,8 +3,9 @@
 #define WF_CUDA_CUDA_H
 
 #include "core/handle.h"
-#include "core/view.h"
+#include "core/pages.h"
 #include "core/partial.h"
+#include "core/view.h"
 #include "cuda/group_plan.h"
 #include "cuda/kernels.h"
 #include "cuda/arguments.h"
@@ -33,6 +34,7 @@ struct wf_cuda {
     bool is_captured;         /* a graph uses it: it stays until the handle goes */
     wf_cuda_pointer captured[64]; /* such memory that became too small: each is at least twice as large as the one before */
     int captured_count;
+    struct wf_pages kept;     /* host memory for copies: see cuda/transfer.h */
     wf_cuda_pointer published; /* words of small arrays' blocks, 0 between launches */
     wf_cuda_pointer working;  /* struct wf_partial after these words, the identity between launches */
     wf_cuda_pointer ticket;   /* after `working` */

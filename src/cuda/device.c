@@ -12,161 +12,11 @@ static int64_t blocks_max(const struct wf_gpu *gpu) {
     return (int64_t)gpu->multiprocessors * 32;
 }
 
-/* ---- a launch ------------------------------------------------------------------------------------ */
-
-static bool is_indexed(const struct wf_accumulator *acc) {
-    return acc->parts & (WF_PART_MIN | WF_PART_MAX) && wf_accumulator_is_indexed(acc);
-}
-
-/* The largest power of two, up to a vector's, that divides all addresses, and by which both arrays lie alike. */
-static int find_alignment(const struct wf_cuda_range *range, size_t nbytes) {
-    uint64_t apart = range->y ? range->x ^ range->y : 0;
-    bool aligned = range->x % nbytes == 0 && (apart & 15) == 0;
-    if (aligned) return 16;
-    uint64_t bits = range->x | range->y | 8;
-    int alignment = (int)(bits & -bits);
-    return alignment < (int)nbytes ? alignment : (int)nbytes;
-}
-
-/* Cuts the range into whole vectors, what lies before the first and what after the last. */
-static void cut(struct wf_kernel_arguments *reduction, const struct wf_cuda_range *range, size_t nbytes,
-                int alignment) {
-    uint64_t per_vector = 16 / nbytes, misplaced = alignment == 16 ? range->x % 16 : 0;
-    uint64_t count = (uint64_t)range->count, head = misplaced ? (16 - misplaced) / nbytes : 0;
-    if (head > count) head = count;
-    reduction->x = range->x + head * nbytes;
-    reduction->y = range->y ? range->y + head * nbytes : 0;
-    reduction->vectors = (count - head) / per_vector;
-    reduction->head = (unsigned)head;
-    reduction->tail = (unsigned)((count - head) % per_vector);
-    reduction->index = range->index + (int64_t)head;
-}
-
-static int64_t vectors_nbytes(const struct wf_kernel_arguments *reduction) {
-    return 16 * (int64_t)(reduction->vectors + (reduction->head != 0) + (reduction->tail != 0));
-}
-
-static struct wf_kernel_key make_key(const struct wf_accumulator *acc, const struct wf_cuda_plan *plan, int alignment,
-                                     bool finishes) {
-    struct wf_kernel_key key;
-    memset(&key, 0, sizeof key);
-    key.type = acc->type;
-    key.parts = acc->parts;
-    key.is_indexed = is_indexed(acc);
-    key.is_small = plan->is_small;
-    key.alignment = alignment;
-    key.block = plan->block;
-    key.vectors = plan->vectors;
-    key.stages = plan->stages;
-    key.resident = plan->resident;
-    key.sums_nbytes = plan->sums_nbytes;
-    if (finishes) {
-        key.finish_op = acc->op;
-        key.finish_type = wf_accumulator_result_type(acc, acc->op);
-    }
-    return key;
-}
-
-wf_error wf_cuda_launch(wf_handle *handle, const struct wf_accumulator *acc, const struct wf_cuda_range *range,
-                        const struct wf_cuda_target *target) {
-    struct wf_cuda *cuda = handle->device_state;
-    size_t nbytes = wf_type_nbytes(acc->type);
-    int alignment = find_alignment(range, nbytes);
-    struct wf_kernel_arguments reduction = {
-        .extrema = cuda->extrema,
-        .published = cuda->published,
-        .working = cuda->working,
-        .ticket = cuda->ticket,
-        .partial = target->partial,
-        .value = target->value,
-        .status = target->status,
-        .count = target->count,
-        .first_index = target->first_index,
-        .end_index = target->end_index,
-        .ddof = acc->ddof,
-        .nan = (int)acc->nan,
-        .result_type = (int)acc->result_type,
-    };
-    void *arguments[] = {&reduction};
-    wf_cuda_function function;
-    cut(&reduction, range, nbytes, alignment);
-    struct wf_cuda_task task = {acc->type, acc->parts, is_indexed(acc), alignment, vectors_nbytes(&reduction)};
-    struct wf_cuda_plan plan = cuda->plan = wf_cuda_plan_make(&task, &cuda->gpu);
-    cuda->group_plan.grid = 0;
-    struct wf_kernel_key key = make_key(acc, &plan, alignment, target->value != 0);
-    wf_error error = wf_kernels_reduce(handle, &cuda->gpu, &cuda->kernels, &key, plan.shared_nbytes, &function);
-    if (error) return error;
-    return WF_DRIVER_CALL(handle, LaunchKernel,
-                          (function, (unsigned)plan.grid, 1, 1, (unsigned)plan.block, 1, 1,
-                           (unsigned)plan.shared_nbytes, cuda->stream, arguments, NULL),
-                          "the %s of %lld %s", wf_op_name(acc->op), (long long)range->count, wf_type_name(acc->type));
-}
-
-static wf_cuda_pointer slot_partial(const struct wf_cuda *cuda, int slot) {
-    return cuda->partials + (uint64_t)slot * sizeof(struct wf_partial);
-}
-
-wf_error wf_cuda_collect(wf_handle *handle, int slot, struct wf_accumulator *into) {
-    struct wf_cuda *cuda = handle->device_state;
-    wf_error error = WF_DRIVER_CALL(handle, EventSynchronize, (cuda->slot[slot].done), "cuda:%d", cuda->gpu.ordinal);
-    cuda->slot[slot].busy = false;
-    if (!error) wf_partial_merge(&into->partial, &cuda->host_partials[slot], into->type, into->parts);
-    return error;
-}
-
 /* ---- arrays in device memory --------------------------------------------------------------------- */
-
-wf_error wf_cuda_is_host(wf_handle *handle, const void *pointer, bool *is_host) {
-    enum { INVALID_VALUE = 1 }; /* memory that the driver knows nothing of */
-    struct wf_cuda *cuda = handle->device_state;
-    unsigned type = WF_CUDA_MEMORY_HOST;
-    int ordinal = cuda->gpu.ordinal;
-    wf_cuda_pointer address = (uintptr_t)pointer;
-    const struct wf_driver *driver = wf_driver_open(NULL, 0);
-    wf_cuda_result result = driver->PointerGetAttribute(&type, WF_CUDA_POINTER_MEMORY_TYPE, address);
-    if (!result && type == WF_CUDA_MEMORY_DEVICE)
-        result = driver->PointerGetAttribute(&ordinal, WF_CUDA_POINTER_ORDINAL, address);
-    *is_host = result == INVALID_VALUE || type == WF_CUDA_MEMORY_HOST;
-    if (result && result != INVALID_VALUE)
-        return wf_driver_check(handle, result, "cuPointerGetAttribute", "%p", pointer);
-    if (ordinal == cuda->gpu.ordinal) return WF_OK;
-    return wf_fail(handle, WF_ERROR_ARGUMENT, "the array is in the memory of cuda:%d, not of cuda:%d: use a handle "
-                   "of that GPU, or auto", ordinal, cuda->gpu.ordinal);
-}
-
-wf_error wf_cuda_find_memory(wf_handle *handle, const wf_array *a, const wf_array *b, bool *is_host) {
-    bool b_is_host;
-    wf_error error = wf_cuda_is_host(handle, a->data, is_host);
-    if (error || !b) return error;
-    error = wf_cuda_is_host(handle, b->data, &b_is_host);
-    if (!error && b_is_host != *is_host)
-        error = wf_fail(handle, WF_ERROR_ARGUMENT, "one array is in host memory, the other on the GPU: both must "
-                        "be in the same memory");
-    return error;
-}
 
 static struct wf_cuda_range range_of(const struct wf_view *view, int64_t index) {
     return (struct wf_cuda_range){(uintptr_t)view->data[0], view->operands == 2 ? (uintptr_t)view->data[1] : 0,
                                   view->count, index};
-}
-
-static wf_error bring_partial(wf_handle *handle, int slot) {
-    struct wf_cuda *cuda = handle->device_state;
-    wf_error error = WF_DRIVER_CALL(
-        handle, MemcpyDtoHAsync,
-        (&cuda->host_partials[slot], slot_partial(cuda, slot), sizeof(struct wf_partial), cuda->stream),
-        "the partial");
-    if (!error) error = WF_DRIVER_CALL(handle, EventRecord, (cuda->slot[slot].done, cuda->stream), "the stream");
-    cuda->slot[slot].busy = !error;
-    return error;
-}
-
-wf_error wf_cuda_start(wf_handle *handle, const struct wf_accumulator *acc, const struct wf_cuda_range *range,
-                       int slot) {
-    struct wf_cuda *cuda = handle->device_state;
-    struct wf_cuda_target target = {.partial = slot_partial(cuda, slot)};
-    wf_error error = wf_cuda_launch(handle, acc, range, &target);
-    return error ? error : bring_partial(handle, slot);
 }
 
 static bool is_tree(const struct wf_accumulator *acc) {
@@ -283,11 +133,6 @@ static void cuda_describe_plan(const wf_handle *handle, char *text, size_t capac
         wf_cuda_plan_describe(&cuda->plan, text, capacity);
 }
 
-bool wf_cuda_is_capturing(wf_cuda_stream stream) {
-    int status = 0; /* an error, too: the legacy default stream has one while another stream is being captured */
-    return wf_driver_open(NULL, 0)->StreamIsCapturing(stream, &status) || status;
-}
-
 /* The new stream waits for the launches in the old one, which use the same scratch memory.  What is being captured
  * can wait for nothing outside, nor be waited for: a graph does not run at the same time as other work of the handle. */
 static wf_error cuda_set_stream(wf_handle *handle, void *stream) {
@@ -323,6 +168,7 @@ static void release(struct wf_cuda *cuda) {
     if (cuda->groups) driver->MemFree(cuda->groups);
     for (int i = 0; i < cuda->captured_count; i++) driver->MemFree(cuda->captured[i]);
     if (cuda->host_partials) driver->MemFreeHost(cuda->host_partials);
+    wf_pages_free(cuda->kept);
 }
 
 /* The caller's stream may be gone by now, so all of the GPU's work is waited for. */
@@ -377,7 +223,7 @@ static wf_error make_scratch(wf_handle *handle, struct wf_cuda *cuda) {
 }
 
 static wf_error open_parts(wf_handle *handle, struct wf_cuda *cuda) {
-    wf_error error = wf_handle_open(&cuda->cpu, "cpu");
+    wf_error error = wf_handle_open(&cuda->cpu, &wf_device_cpu, wf_device_cpu.name);
     if (error) return wf_fail(handle, error, "%s", cuda->cpu.message);
     error = wf_gpu_enter(handle, &cuda->gpu);
     if (error) return error;

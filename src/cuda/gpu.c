@@ -9,6 +9,12 @@ enum { CAPABILITY_LEAST = 75 };
 
 /* ---- names --------------------------------------------------------------------------------------- */
 
+int32_t wf_gpu_count(void) {
+    const struct wf_driver *driver = wf_driver_open(NULL, 0);
+    int count = 0;
+    return driver && !driver->DeviceGetCount(&count) ? count : 0;
+}
+
 int wf_gpu_ordinal(const char *name) {
     static const char kind[] = "cuda";
     size_t length = strlen(kind);

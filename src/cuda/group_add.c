@@ -2,8 +2,8 @@
  * to the host, slice by slice, and joined to the results. */
 #include "core/shaped.h"
 #include "cuda/groups.h"
+#include "cuda/transfer.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { SLICE_NBYTES = 1 << 27 };
@@ -37,15 +37,18 @@ static void take_slot(const struct addition *addition, int64_t first, struct wf_
 }
 
 static wf_error take_slots(wf_handle *handle, void *data, const struct wf_group_arguments *slice, int64_t first) {
-    const struct wf_cuda *cuda = handle->device_state;
+    enum { AT_A_TIME = (1 << 22) / sizeof(struct wf_group_slot) };
     const struct addition *addition = data;
-    const size_t nbytes = (size_t)slice->count * sizeof(struct wf_group_slot);
-    struct wf_group_slot *slots = malloc(nbytes);
-    if (!slots) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for %lld groups", (long long)slice->count);
-    wf_error error = WF_DRIVER_CALL(handle, MemcpyDtoHAsync, (slots, slice->slots, nbytes, cuda->stream), "%zu bytes", nbytes);
-    if (!error) error = WF_DRIVER_CALL(handle, StreamSynchronize, (cuda->stream), "cuda:%d", cuda->gpu.ordinal);
-    for (int64_t i = 0; !error && i < slice->count; i++) take_slot(addition, first, &slots[i]);
-    free(slots);
+    const int64_t most = slice->count < AT_A_TIME ? slice->count : AT_A_TIME;
+    struct wf_pages pages = wf_cuda_take_host(handle, (size_t)most * sizeof(struct wf_group_slot));
+    struct wf_group_slot *slots = pages.at;
+    wf_error error = slots ? WF_OK : WF_ERROR_MEMORY;
+    for (int64_t done = 0; !error && done < slice->count; done += most) {
+        const int64_t count = slice->count - done < most ? slice->count - done : most;
+        error = wf_cuda_bring(handle, slots, slice->slots + (uint64_t)done * sizeof *slots, (size_t)count * sizeof *slots);
+        for (int64_t i = 0; !error && i < count; i++) take_slot(addition, first, &slots[i]);
+    }
+    wf_cuda_leave_host(handle, pages);
     return error;
 }
 

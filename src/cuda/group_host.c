@@ -2,15 +2,16 @@
  * are copied back. */
 #include "core/array.h"
 #include "cuda/groups.h"
+#include "cuda/transfer.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* A copy of all that lies between an array's first and last byte. */
 struct image {
-    unsigned char *bytes; /* NULL: the array is in host memory, or has no elements */
+    size_t nbytes; /* 0: the array is in host memory, or has no elements */
+    int64_t before; /* bytes, of the first element */
     wf_cuda_pointer device;
-    size_t nbytes;
+    unsigned char *bytes;
 };
 
 /* The bytes before and after the first element that elements take. */
@@ -31,37 +32,29 @@ static bool has_elements(const wf_array *array) {
     return true;
 }
 
-static wf_error copy_bytes(wf_handle *handle, struct image *image, int64_t before, int64_t behind) {
-    struct wf_cuda *cuda = handle->device_state;
-    image->nbytes = (size_t)(before + behind);
-    image->bytes = malloc(image->nbytes);
-    if (!image->bytes) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for %zu bytes of the GPU's", image->nbytes);
-    wf_error error = WF_DRIVER_CALL(handle, MemcpyDtoHAsync, (image->bytes, image->device, image->nbytes, cuda->stream),
-                                    "%zu bytes", image->nbytes);
-    if (error) return error;
-    return WF_DRIVER_CALL(handle, StreamSynchronize, (cuda->stream), "cuda:%d", cuda->gpu.ordinal);
-}
-
-/* Makes array one in host memory. */
-static wf_error bring(wf_handle *handle, wf_array *array, struct image *image) {
-    int64_t before, behind;
+/* An image of array, of which nothing has been copied. */
+static wf_error find_image(wf_handle *handle, const wf_array *array, struct image *image) {
+    int64_t behind;
     bool is_host;
+    *image = (struct image){.nbytes = 0};
     if (!has_elements(array)) return WF_OK;
     wf_error error = wf_cuda_is_host(handle, array->data, &is_host);
     if (error || is_host) return error;
-    find_extent(array, &before, &behind);
-    image->device = (uintptr_t)array->data - (uint64_t)before;
-    error = copy_bytes(handle, image, before, behind);
-    array->data = image->bytes + before;
-    return error;
+    find_extent(array, &image->before, &behind);
+    image->device = (uintptr_t)array->data - (uint64_t)image->before;
+    image->nbytes = (size_t)(image->before + behind);
+    return WF_OK;
+}
+
+/* Makes array the image. */
+static wf_error bring(wf_handle *handle, wf_array *array, struct image *image, unsigned char *bytes) {
+    image->bytes = bytes;
+    array->data = bytes + image->before;
+    return wf_cuda_bring(handle, bytes, image->device, image->nbytes);
 }
 
 static wf_error send_back(wf_handle *handle, const struct image *image) {
-    struct wf_cuda *cuda = handle->device_state;
-    wf_error error = WF_DRIVER_CALL(handle, MemcpyHtoDAsync, (image->device, image->bytes, image->nbytes, cuda->stream),
-                                    "%zu bytes", image->nbytes);
-    if (error) return error;
-    return WF_DRIVER_CALL(handle, StreamSynchronize, (cuda->stream), "cuda:%d", cuda->gpu.ordinal);
+    return wf_cuda_send(handle, image->device, image->bytes, image->nbytes);
 }
 
 static wf_error reduce_copies(wf_handle *handle, const struct wf_grouped *grouped) {
@@ -74,13 +67,11 @@ static wf_error reduce_copies(wf_handle *handle, const struct wf_grouped *groupe
 
 /* The status of results that stay in the GPU's memory. */
 static wf_error send_status(wf_handle *handle, const wf_output *output, wf_error result) {
-    struct wf_cuda *cuda = handle->device_state;
     const int32_t status = (int32_t)result;
-    wf_error error = WF_DRIVER_CALL(handle, MemcpyHtoDAsync,
-                                    ((uintptr_t)output->status, &status, sizeof status, cuda->stream), "the status");
-    if (error) return error;
-    return WF_DRIVER_CALL(handle, StreamSynchronize, (cuda->stream), "cuda:%d", cuda->gpu.ordinal);
+    return wf_cuda_send(handle, (uintptr_t)output->status, &status, sizeof status);
 }
+
+enum { OF_A, OF_B, OF_LABELS, OF_RESULTS, IMAGES };
 
 /* What is reduced, with copies of what is not in host memory. */
 struct images {
@@ -88,7 +79,8 @@ struct images {
     wf_array a, b, labels, results;
     wf_groups groups;
     wf_output output;
-    struct image of_a, of_b, of_labels, of_results;
+    struct image image[IMAGES];
+    struct wf_pages pages; /* of all images */
 };
 
 static void begin(struct images *here, const struct wf_grouped *grouped) {
@@ -104,12 +96,26 @@ static void begin(struct images *here, const struct wf_grouped *grouped) {
     if (here->groups.labels) here->groups.labels = &here->labels;
 }
 
+static size_t align(size_t nbytes) {
+    return (nbytes + 63) / 64 * 64;
+}
+
 static wf_error bring_all(wf_handle *handle, struct images *here) {
-    bool has_results = here->grouped.layout->count > 0;
-    wf_error error = has_results ? bring(handle, &here->a, &here->of_a) : WF_OK;
-    if (!error && has_results && here->grouped.b) error = bring(handle, &here->b, &here->of_b);
-    if (!error && here->groups.labels) error = bring(handle, &here->labels, &here->of_labels);
-    if (!error) error = bring(handle, &here->results, &here->of_results);
+    const bool has_results = here->grouped.layout->count > 0;
+    wf_array *array[IMAGES] = {has_results ? &here->a : NULL, has_results && here->grouped.b ? &here->b : NULL,
+                               here->groups.labels ? &here->labels : NULL, &here->results};
+    wf_error error = WF_OK;
+    size_t nbytes = 0;
+    for (int i = 0; i < IMAGES && !error; i++) {
+        if (array[i]) error = find_image(handle, array[i], &here->image[i]);
+        nbytes += align(here->image[i].nbytes);
+    }
+    if (error || !nbytes) return error;
+    here->pages = wf_cuda_take_host(handle, nbytes);
+    if (!here->pages.at) return WF_ERROR_MEMORY;
+    unsigned char *at = here->pages.at;
+    for (int i = 0; i < IMAGES && !error; at += align(here->image[i++].nbytes))
+        if (here->image[i].nbytes) error = bring(handle, array[i], &here->image[i], at);
     here->output.data = (void *)(uintptr_t)here->results.data;
     return error;
 }
@@ -120,7 +126,7 @@ static wf_error send_results(wf_handle *handle, const struct images *here, wf_er
     bool is_status_host = true;
     wf_error error = WF_OK;
     memcpy(why, handle->message, sizeof why);
-    if (here->of_results.bytes) error = send_back(handle, &here->of_results);
+    if (here->image[OF_RESULTS].nbytes) error = send_back(handle, &here->image[OF_RESULTS]);
     if (!error && here->output.status) error = wf_cuda_is_host(handle, here->output.status, &is_status_host);
     if (!error && !is_status_host) error = send_status(handle, &here->output, failure);
     return error ? error : failure ? wf_fail(handle, failure, "%s", why) : WF_OK;
@@ -131,37 +137,25 @@ wf_error wf_cuda_reduce_groups_on_host(wf_handle *handle, const struct wf_groupe
     begin(&here, grouped);
     wf_error error = bring_all(handle, &here);
     if (!error) error = send_results(handle, &here, reduce_copies(handle, &here.grouped));
-    struct image *image[] = {&here.of_a, &here.of_b, &here.of_labels, &here.of_results};
-    for (size_t i = 0; i < sizeof image / sizeof image[0]; i++) free(image[i]->bytes);
+    wf_cuda_leave_host(handle, here.pages);
     return error;
 }
 
 /* ---- results of accumulators, which are in host memory ---- */
 
-static void lay_out_results(const wf_array *to, const unsigned char *packed) {
-    const size_t nbytes = wf_type_nbytes(to->type);
-    int64_t at[WF_NDIM_MAX] = {0}, stride_bytes[WF_NDIM_MAX];
-    int d;
-    wf_array_strides(to, stride_bytes);
-    do {
-        unsigned char *place = (unsigned char *)(uintptr_t)to->data;
-        for (d = 0; d < to->ndim; d++) place += at[d] * stride_bytes[d];
-        memcpy(place, packed, nbytes);
-        packed += nbytes;
-        for (d = to->ndim - 1; d >= 0 && ++at[d] == to->shape[d]; d--) at[d] = 0;
-    } while (d >= 0);
-}
-
 /* What lies between results is brought first, and sent back as it was. */
 static wf_error send_array(wf_handle *handle, const wf_output *output, const void *results) {
-    struct image image = {.bytes = NULL};
     wf_array to = wf_array_nd(output->data, output->type, output->ndim, output->shape, output->stride_bytes);
-    wf_error error = bring(handle, &to, &image);
-    if (!error && image.bytes) {
-        lay_out_results(&to, results);
+    struct image image;
+    wf_error error = find_image(handle, &to, &image);
+    if (error || !image.nbytes) return error;
+    struct wf_pages pages = wf_cuda_take_host(handle, image.nbytes);
+    error = pages.at ? bring(handle, &to, &image, pages.at) : WF_ERROR_MEMORY;
+    if (!error) {
+        wf_cuda_unpack(&to, results);
         error = send_back(handle, &image);
     }
-    free(image.bytes);
+    wf_cuda_leave_host(handle, pages);
     return error;
 }
 

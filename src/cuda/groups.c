@@ -5,10 +5,10 @@
 #include "cuda/group_arguments.h"
 #include "cuda/group_keys.h"
 #include "cuda/group_tables.h"
+#include "cuda/transfer.h"
 #include "cuda/trees.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The words that launches count in, at the beginning of the scratch memory. */
@@ -404,25 +404,6 @@ static wf_error take_scratch(wf_handle *handle, struct job *job) {
     return clear_counters(handle, job);
 }
 
-/* ---- labels ---- */
-
-/* Copies labels in host memory to the GPU's, packed. */
-static wf_error send_labels(wf_handle *handle, const wf_array *labels, wf_cuda_pointer to, wf_array *there) {
-    struct wf_cuda *cuda = handle->device_state;
-    size_t nbytes = wf_type_nbytes(labels->type), count = (size_t)wf_array_length(labels, 0);
-    int64_t stride_bytes[WF_NDIM_MAX];
-    unsigned char *packed = malloc(count * nbytes + 1);
-    if (!packed) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for %zu labels", count);
-    wf_array_strides(labels, stride_bytes);
-    for (size_t i = 0; i < count; i++)
-        memcpy(packed + i * nbytes, (const unsigned char *)labels->data + (int64_t)i * stride_bytes[0], nbytes);
-    wf_error error = WF_DRIVER_CALL(handle, MemcpyHtoDAsync, (to, packed, count * nbytes, cuda->stream), "%zu labels", count);
-    if (!error) error = WF_DRIVER_CALL(handle, StreamSynchronize, (cuda->stream), "cuda:%d", cuda->gpu.ordinal);
-    free(packed);
-    *there = wf_array_vector((const void *)(uintptr_t)to, labels->type, (int64_t)count);
-    return error;
-}
-
 /* ---- the reduction ---- */
 
 static int64_t blocks_for(const struct job *job, int64_t count) {
@@ -505,7 +486,10 @@ static wf_error resolve_labels(wf_handle *handle, struct job *job) {
     struct wf_group_arguments *r = &job->arguments;
     wf_array labels = *grouped->groups->labels;
     wf_error error = WF_OK;
-    if (job->labels_nbytes) error = send_labels(handle, grouped->groups->labels, job->labels, &labels);
+    if (job->labels_nbytes) {
+        error = wf_cuda_send_array(handle, job->labels, &labels);
+        labels = wf_array_vector((const void *)(uintptr_t)job->labels, labels.type, wf_array_length(&labels, 0));
+    }
     if (error) return error;
     if (grouped->layout->by == WF_GROUP_KEYS) return resolve_keys(handle, job, &labels);
     int64_t stride_bytes[WF_NDIM_MAX];
@@ -539,42 +523,16 @@ static void set_arguments(struct job *job) {
 
 /* ---- the output in host memory ---- */
 
-/* Writes packed results, in C order, to the output. */
-static void store_results(const struct wf_output *output, const struct wf_layout *layout, size_t nbytes,
-                          const unsigned char *packed) {
-    int64_t at[WF_NDIM_MAX] = {0};
-    for (int64_t i = 0; i < layout->count; i++) {
-        unsigned char *to = output->data;
-        for (int d = 0; d < layout->ndim; d++) to += at[d] * output->stride_bytes[d];
-        memcpy(to, packed + (size_t)i * nbytes, nbytes);
-        for (int d = layout->ndim - 1; d >= 0 && ++at[d] == layout->shape[d]; d--) at[d] = 0;
-    }
-}
-
-static wf_error bring_bytes(wf_handle *handle, void *to, wf_cuda_pointer from, size_t nbytes) {
-    struct wf_cuda *cuda = handle->device_state;
-    wf_error error = WF_DRIVER_CALL(handle, MemcpyDtoHAsync, (to, from, nbytes, cuda->stream), "%zu bytes", nbytes);
-    if (error) return error;
-    return WF_DRIVER_CALL(handle, StreamSynchronize, (cuda->stream), "cuda:%d", cuda->gpu.ordinal);
-}
-
 static wf_error bring_results(wf_handle *handle, const struct job *job) {
     const wf_output *output = job->grouped->output;
-    wf_cuda_pointer from = job->arguments.results;
-    if (!output->stride_bytes) return bring_bytes(handle, output->data, from, job->results_nbytes);
-    unsigned char *packed = malloc(job->results_nbytes);
-    if (!packed) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for %zu bytes of results", job->results_nbytes);
-    wf_error error = bring_bytes(handle, packed, from, job->results_nbytes);
-    if (!error)
-        store_results(output, job->grouped->layout, wf_type_nbytes(job->grouped->result_type), packed);
-    free(packed);
-    return error;
+    const wf_array to = wf_array_nd(output->data, job->grouped->result_type, output->ndim, output->shape, output->stride_bytes);
+    return wf_cuda_bring_array(handle, &to, job->arguments.results);
 }
 
 /* What failed is done again on the CPU, for the message. */
 static wf_error collect(wf_handle *handle, const struct job *job) {
     struct counters counters;
-    wf_error error = bring_bytes(handle, &counters, job->arguments.failed, sizeof counters);
+    wf_error error = wf_cuda_bring(handle, &counters, job->arguments.failed, sizeof counters);
     if (error) return error;
     if (counters.failed != UINT64_MAX || counters.bad != UINT64_MAX)
         return wf_cuda_reduce_groups_on_host(handle, job->grouped);
@@ -731,7 +689,7 @@ static wf_error reduce_slice(wf_handle *handle, struct job *job, int64_t number,
     job->arguments.tiles = job->plan.tiles;
     wf_error error = clear_list(handle, job);
     if (!error) error = launch_all(handle, job);
-    if (!error && user->waits) error = bring_bytes(handle, &counters, job->arguments.failed, sizeof counters);
+    if (!error && user->waits) error = wf_cuda_bring(handle, &counters, job->arguments.failed, sizeof counters);
     if (!error && user->waits && counters.bad != UINT64_MAX) error = WF_ERROR_RANGE;
     return error ? error : user->take(handle, user->data, &job->arguments, number);
 }

@@ -2,6 +2,7 @@
  * elements before and after. */
 #include "cuda/trees.h"
 #include "core/environment.h"
+#include "cuda/transfer.h"
 
 #include <string.h>
 
@@ -16,9 +17,7 @@ static wf_error add_few(wf_handle *handle, struct wf_accumulator *into, const st
     size_t nbytes = (size_t)range->count * wf_type_nbytes(into->type);
     unsigned char elements[sizeof(double) << WF_TREE_LEVELS_MAX];
     if (!range->count) return WF_OK;
-    wf_error error = WF_DRIVER_CALL(handle, MemcpyDtoHAsync, (elements, range->x, nbytes, cuda->stream), "%zu bytes",
-                                    nbytes);
-    if (!error) error = WF_DRIVER_CALL(handle, StreamSynchronize, (cuda->stream), "cuda:%d", cuda->gpu.ordinal);
+    wf_error error = wf_cuda_bring(handle, elements, range->x, nbytes);
     if (error) return error;
     wf_array array = wf_array_vector(elements, into->type, range->count);
     int64_t end_index = into->end_index;

@@ -4,22 +4,6 @@
 
 #include <string.h>
 
-wf_error wf_cuda_ensure_slot(wf_handle *handle, int slot, int operands, bool on_host) {
-    struct wf_cuda *cuda = handle->device_state;
-    struct wf_cuda_slot *memory = &cuda->slot[slot];
-    wf_error error = WF_OK;
-    for (int o = 0; o < operands && !error; o++) {
-        if (!memory->device[o])
-            error = WF_DRIVER_CALL(handle, MemAlloc, (&memory->device[o], (size_t)WF_CUDA_CHUNK_NBYTES),
-                                   "%lld bytes", (long long)WF_CUDA_CHUNK_NBYTES);
-        if (!error && on_host && !memory->host[o])
-            error = WF_DRIVER_CALL(handle, MemHostAlloc,
-                                   ((void **)&memory->host[o], (size_t)WF_CUDA_CHUNK_NBYTES, WF_CUDA_HOST_PORTABLE),
-                                   "%lld bytes", (long long)WF_CUDA_CHUNK_NBYTES);
-    }
-    return error;
-}
-
 /* ---- from the host ------------------------------------------------------------------------------- */
 
 /* Copies at most limit elements, from `first` on, into the slot; sets *count to how many. */

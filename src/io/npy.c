@@ -1,5 +1,6 @@
 /* NumPy's .npy format: a magic number, a version, a header that is a Python dictionary of three entries
  * padded with spaces, and the array.  (NumPy Enhancement Proposal 1, and numpy.lib.format.) */
+#include "io/quote.h"
 #include "io/reader.h"
 
 #include <stdarg.h>
@@ -102,10 +103,6 @@ static void fail_descr(struct parser *parser, const char *text, size_t length) {
                 "%s: its elements are %s (descr), not numbers of a supported type: "
                 "b1, i1 to i8, u1 to u8, f2, f4, f8 or bfloat16 (V2 if the type is given as bf16)",
                 parser->name, wf_quote(text, length).text);
-}
-
-bool wf_is_little_endian(void) {
-    return *(const uint8_t *)&(const uint16_t){1};
 }
 
 static void parse_descr(struct parser *parser, wf_type wanted_type, struct wf_npy_header *header) {
@@ -318,3 +315,14 @@ const struct wf_reader_format wf_reader_npy = {
     .counts_on_taking = true,
     .thread_nbytes = WF_ELEMENTS_THREAD_NBYTES,
 };
+
+wf_error wf_reader_set_order(wf_handle *handle, wf_reader *reader, bool wants_c_order) {
+    bool is_begun = reader->format == &wf_reader_npy && reader->count_left < reader->npy.count;
+    if (is_begun && reader->wants_c_order != wants_c_order && wf_npy_is_transposed(&reader->npy))
+        return wf_fail(
+            handle, WF_ERROR_ARGUMENT,
+            "%s: elements were already taken in storage order (Fortran), but the rest is needed in C order",
+            reader->source.name);
+    reader->wants_c_order = wants_c_order;
+    return WF_OK;
+}

@@ -29,17 +29,6 @@ bool wf_npy_is_transposed(const struct wf_npy_header *header) {
     return header->is_fortran_order && long_count > 1;
 }
 
-wf_error wf_reader_set_order(wf_handle *handle, wf_reader *reader, bool wants_c_order) {
-    bool is_begun = reader->format == &wf_reader_npy && reader->count_left < reader->npy.count;
-    if (is_begun && reader->wants_c_order != wants_c_order && wf_npy_is_transposed(&reader->npy))
-        return wf_fail(
-            handle, WF_ERROR_ARGUMENT,
-            "%s: elements were already taken in storage order (Fortran), but the rest is needed in C order",
-            reader->source.name);
-    reader->wants_c_order = wants_c_order;
-    return WF_OK;
-}
-
 void wf_npy_panel_destroy(struct wf_npy_panel *panel) {
     if (!panel) return;
     free(panel->bytes);

@@ -1,6 +1,10 @@
 /* Elements stored as they are in memory, and raw files, which consist of nothing but such elements. */
 #include "io/reader.h"
 
+bool wf_is_little_endian(void) {
+    return *(const uint8_t *)&(const uint16_t){1};
+}
+
 wf_error wf_elements_take(wf_handle *handle, wf_reader *reader, int64_t limit, struct wf_chunk *chunk) {
     struct wf_source *source = &reader->source;
     size_t nbytes = wf_type_nbytes(reader->type);

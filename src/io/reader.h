@@ -101,6 +101,9 @@ wf_array wf_reader_take_block(wf_reader *reader, int64_t limit);
 /* thread_nbytes of formats whose elements are stored as they are in memory. */
 #define WF_ELEMENTS_THREAD_NBYTES (INT64_C(1) << 20)
 
+/* Whether this machine is little-endian. */
+bool wf_is_little_endian(void);
+
 /* Takes a chunk of at most limit elements stored as they are in memory.  If the file ends inside an element,
  * chunk->nbytes includes its first bytes. */
 wf_error wf_elements_take(wf_handle *handle, wf_reader *reader, int64_t limit, struct wf_chunk *chunk);
@@ -118,12 +121,6 @@ wf_error wf_lines_take(wf_handle *handle, struct wf_text *text, struct wf_source
 bool wf_lines_take_whole(struct wf_text *text, struct wf_source *source, size_t nbytes, struct wf_chunk *chunk);
 wf_error wf_lines_finish(wf_handle *handle, const char *name, struct wf_chunk *chunk);
 
-/* The bytes in quotes for a message: shortened, with escapes for all but printable UTF-8 (common/printable.h). */
-struct wf_quoted {
-    char text[64];
-};
-struct wf_quoted wf_quote(const void *bytes, size_t length);
-
 /* ---- .npy ----------------------------------------------------------------------------------------- */
 
 /* Parses the header in the first nbytes of a file; WF_NPY_HEADER_NBYTES_MAX bytes are enough.  name is the
@@ -131,9 +128,6 @@ struct wf_quoted wf_quote(const void *bytes, size_t length);
  * function except for the message. */
 wf_error wf_npy_parse(wf_handle *handle, const char *name, const void *bytes, size_t nbytes,
                       wf_type wanted_type, struct wf_npy_header *header);
-
-/* Whether this machine is little-endian. */
-bool wf_is_little_endian(void);
 
 /* Whether the order of storage differs from C order. */
 bool wf_npy_is_transposed(const struct wf_npy_header *header);

@@ -58,9 +58,17 @@ static int open_path(const char *path) {
     }
 }
 
+size_t wf_source_archive_length(const char *path) {
+    for (const char *at = strchr(path, ':'); at; at = strchr(at + 1, ':')) {
+        size_t length = (size_t)(at - path);
+        if (length >= 4 && at[1] && !memcmp(at - 4, ".npz", 4)) return length;
+    }
+    return 0;
+}
+
 /* The archive's path, where the path is that of a member of one; false: it is not, or too long. */
 static bool find_archive(const char *path, char archive[PATH_MAX]) {
-    size_t length = wf_zip_archive_length(path);
+    size_t length = wf_source_archive_length(path);
     if (!length || length >= PATH_MAX) return false;
     memcpy(archive, path, length);
     archive[length] = 0;

@@ -86,4 +86,7 @@ static inline int64_t wf_source_offset(const struct wf_source *source) {
     return source->nbytes_read - (int64_t)wf_source_available(source);
 }
 
+/* The length of the archive's path in "folder/file.npz:member"; 0: it is no such path. */
+size_t wf_source_archive_length(const char *path);
+
 #endif

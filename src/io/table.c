@@ -15,16 +15,6 @@ wf_error wf_table_open(wf_handle *handle, struct wf_table *table, wf_reader *rea
     return WF_OK;
 }
 
-void wf_table_close(struct wf_table *table) {
-    for (size_t i = 0; table->name && i < table->column_count + table->by_count; i++) free(table->name[i]);
-    free(table->name);
-    free(table->is_named);
-    free(table->number);
-    free(table->field);
-    free(table->field_of);
-    table->name = NULL;
-}
-
 /* ---- the first line ---- */
 
 /* Reads fields up to the end of the line, which the window has. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/quote.h"
 #include "io/table.h"
 
 static wf_error fail_memory(wf_handle *handle) {
@@ -209,6 +210,16 @@ static wf_error add_numeric(wf_handle *handle, struct wf_table *table, const str
     return fail_here(handle, table, WF_ERROR_FORMAT, table->has_header
                      ? "no column has numbers: name one with --column"
                      : "no column has numbers: name one with --column, or --header if this line has names");
+}
+
+void wf_table_close(struct wf_table *table) {
+    for (size_t i = 0; table->name && i < table->column_count + table->by_count; i++) free(table->name[i]);
+    free(table->name);
+    free(table->is_named);
+    free(table->number);
+    free(table->field);
+    free(table->field_of);
+    table->name = NULL;
 }
 
 static wf_error choose(wf_handle *handle, struct wf_table *table, const struct wf_names *names, const bool *is_number) {

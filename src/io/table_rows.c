@@ -7,6 +7,7 @@
 
 #include "core/environment.h"
 #include "core/number.h"
+#include "io/quote.h"
 #include "io/table.h"
 
 enum { KEY_LENGTH_NBYTES = 4, PLACES_AHEAD = 2048 };

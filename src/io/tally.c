@@ -17,15 +17,6 @@ static wf_error fail_memory(wf_handle *handle) {
 
 /* ---- beginning ---- */
 
-static bool is_indexed(wf_op op) {
-    return op == WF_ARGMIN || op == WF_ARGMAX;
-}
-
-bool wf_tally_carries(wf_op carrier, wf_op op) {
-    const unsigned parts = wf_op_parts(op);
-    return op == carrier || (carrier != WF_XOR && (parts & wf_op_parts(carrier)) == parts && !is_indexed(op));
-}
-
 /* Leaves out each op that another one carries; of two that carry each other the later. */
 static void choose_carriers(struct wf_tally *tally) {
     const struct wf_tally_settings *settings = &tally->settings;
@@ -39,19 +30,6 @@ static void choose_carriers(struct wf_tally *tally) {
         }
         if (!is_carried) tally->carrier[tally->carrier_count++] = op;
     }
-}
-
-static const wf_value zero = {.type = WF_I64};
-
-wf_reduction wf_tally_reduction(const struct wf_tally *tally, wf_op op) {
-    const struct wf_tally_settings *settings = &tally->settings;
-    wf_reduction reduction = wf_reduction_of(op);
-    reduction.nan = settings->nan == WF_NAN_ERROR ? WF_NAN_PROPAGATE : settings->nan; /* the reader finds NaNs */
-    reduction.ddof = settings->ddof;
-    reduction.result_type = wf_op_gives_value(op) ? settings->result_type : WF_TYPE_DEFAULT;
-    reduction.fill = &zero;
-    reduction.flags = WF_SKIP_BAD_KEYS;
-    return reduction;
 }
 
 static wf_error make_accumulator(wf_handle *handle, const struct wf_tally *tally, wf_op op, wf_accumulator **made) {
@@ -162,39 +140,6 @@ wf_error wf_tally_add_file(wf_handle *handle, struct wf_tally *tally, const char
 
 /* ---- keeping rows ---- */
 
-/* Grows the memory to that many items; false: out of memory, and the contents are unchanged. */
-static bool grow(void **memory, int64_t count, size_t nbytes) {
-    void *longer = realloc(*memory, (size_t)count * nbytes + 1);
-    if (longer) *memory = longer;
-    return longer;
-}
-
-static bool grow_keys(int32_t **keys, int64_t count) {
-    void *memory = *keys;
-    bool has_grown = grow(&memory, count, sizeof **keys);
-    *keys = memory;
-    return has_grown;
-}
-
-wf_error wf_tally_reserve_rows(wf_handle *handle, struct wf_tally *tally, int64_t more) {
-    const int64_t needed = tally->kept_count + more;
-    if (needed <= tally->kept_capacity) return WF_OK;
-    const int64_t capacity = needed < 2 * tally->kept_capacity ? 2 * tally->kept_capacity : needed;
-    const size_t value_nbytes = wf_type_nbytes(tally->settings.type);
-    bool has_grown = grow_keys(&tally->row_key, capacity);
-    for (size_t c = 0; c < tally->column_count; c++) {
-        struct wf_tally_column *column = &tally->column[c];
-        void *values = column->values;
-        has_grown = has_grown && grow(&values, capacity, value_nbytes);
-        column->values = values;
-        if (column->keys) has_grown = has_grown && grow_keys(&column->keys, capacity);
-    }
-    if (!has_grown) return fail_memory(handle);
-    tally->kept_capacity = capacity;
-    return WF_OK;
-}
-
-/* The numbers of the rows' keys. */
 static wf_error find_keys(wf_handle *handle, struct wf_tally *tally, const struct wf_rows *rows) {
     int32_t *keys = tally->row_key + tally->kept_count;
     if (!rows->key) {
@@ -211,7 +156,7 @@ static wf_error keep_values(wf_handle *handle, struct wf_tally *tally, const str
     memcpy(column->values + (size_t)kept * nbytes, rows->values[c], (size_t)rows->count * nbytes);
     if (!column->keys && !rows->has_missing[c]) return WF_OK;
     if (!column->keys) {
-        if (!grow_keys(&column->keys, tally->kept_capacity)) return fail_memory(handle);
+        if (!wf_tally_grow_keys(&column->keys, tally->kept_capacity)) return fail_memory(handle);
         memcpy(column->keys, tally->row_key, (size_t)kept * sizeof *column->keys);
     }
     for (int64_t i = 0; i < rows->count; i++)

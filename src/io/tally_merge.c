@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/shaped_groups.h"
+#include "io/quote.h"
 #include "io/tally.h"
 #include "io/tally_parts.h"
 

@@ -12,6 +12,9 @@ wf_reduction wf_tally_reduction(const struct wf_tally *tally, wf_op op);
 /* Whether an accumulator of carrier tells the results of op. */
 bool wf_tally_carries(wf_op carrier, wf_op op);
 
+/* Grows the memory to that many keys; false: out of memory, and the contents are unchanged. */
+bool wf_tally_grow_keys(int32_t **keys, int64_t count);
+
 /* Whether no row may be forgotten. */
 bool wf_tally_keeps_rows(const struct wf_tally *tally);
 

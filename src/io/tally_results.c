@@ -5,6 +5,7 @@
 
 #include "core/ops.h"
 #include "core/shaped_groups.h"
+#include "io/quote.h"
 #include "io/tally.h"
 #include "io/tally_parts.h"
 
@@ -29,96 +30,6 @@ static void view_kept(struct kept *kept, const struct wf_tally *tally, const str
         kept->labels = wf_array_vector(column->keys ? column->keys : tally->row_key, WF_I32, tally->kept_count);
         kept->groups = wf_groups_keys(0, count, &kept->labels);
     }
-}
-
-/* ---- counts ---- */
-
-static wf_error fail_memory(wf_handle *handle) {
-    return wf_fail(handle, WF_ERROR_MEMORY, "no memory for the groups of a table");
-}
-
-/* Counts of nbytes each, 0 for the groups from counted on; NULL without memory, and those that were there stay. */
-static void *grow_counts(void *counts, size_t nbytes, int64_t counted, int64_t groups) {
-    unsigned char *longer = realloc(counts, (size_t)(groups + 1) * nbytes);
-    if (longer) memset(longer + (size_t)counted * nbytes, 0, (size_t)(groups + 1 - counted) * nbytes);
-    return longer;
-}
-
-wf_error wf_tally_reserve_counts(wf_handle *handle, struct wf_tally *tally) {
-    const int64_t counted = tally->counted_groups;
-    int64_t groups = wf_tally_group_count(tally);
-    if (groups <= counted && counted) return WF_OK;
-    groups += counted / 4; /* more may follow */
-    for (size_t c = 0; c < tally->column_count; c++) {
-        struct wf_tally_column *column = &tally->column[c];
-        void *longer = column->count ? grow_counts(column->count, sizeof *column->count, counted, groups)
-                                     : grow_counts(column->few, sizeof *column->few, counted, groups);
-        if (!longer) return fail_memory(handle);
-        if (column->count) column->count = longer;
-        else column->few = longer;
-    }
-    tally->counted_groups = groups;
-    return WF_OK;
-}
-
-static wf_error widen(wf_handle *handle, struct wf_tally_column *column, int64_t groups) {
-    if (column->count) return WF_OK;
-    int64_t *count = malloc((size_t)(groups + 1) * sizeof *count);
-    if (!count) return fail_memory(handle);
-    for (int64_t g = 0; g <= groups; g++) count[g] = column->few[g];
-    column->count = count;
-    free(column->few);
-    column->few = NULL;
-    return WF_OK;
-}
-
-wf_error wf_tally_widen_counts(wf_handle *handle, struct wf_tally *tally) {
-    wf_error error = wf_tally_reserve_counts(handle, tally);
-    for (size_t c = 0; c < tally->column_count && !error; c++) error = widen(handle, &tally->column[c], tally->counted_groups);
-    return error;
-}
-
-enum { COUNTS_AHEAD = 32 };
-
-/* Counts rows as long as they are few, and returns how many: groups are many then, and bytes of all stay in a cache that
- * words would not. */
-static int64_t count_few(unsigned char *few, const int32_t *keys, int64_t rows) {
-    for (int64_t i = 0; i < rows; i++) {
-        if (i + COUNTS_AHEAD < rows && keys[i + COUNTS_AHEAD] >= 0) __builtin_prefetch(few + keys[i + COUNTS_AHEAD], 1);
-        if (keys[i] < 0) continue;
-        if (few[keys[i]] == UINT8_MAX) return i;
-        few[keys[i]]++;
-    }
-    return rows;
-}
-
-static void count_any(int64_t *count, const int32_t *keys, int64_t rows) {
-    for (int64_t i = 0; i < rows; i++) {
-        if (i + COUNTS_AHEAD < rows && keys[i + COUNTS_AHEAD] >= 0) __builtin_prefetch(count + keys[i + COUNTS_AHEAD], 1);
-        if (keys[i] >= 0) count[keys[i]]++;
-    }
-}
-
-static wf_error count_values(wf_handle *handle, struct wf_tally *tally, struct wf_tally_column *column) {
-    const int64_t rows = tally->kept_count - tally->counted_rows;
-    if (!rows) return WF_OK; /* there may be no memory for keys yet */
-    const int32_t *keys = (column->keys ? column->keys : tally->row_key) + tally->counted_rows;
-    const bool is_one = !tally->by_count && !column->keys;
-    const int64_t counted = column->count || is_one ? 0 : count_few(column->few, keys, rows);
-    if (counted == rows) return WF_OK;
-    wf_error error = widen(handle, column, tally->counted_groups);
-    if (error) return error;
-    if (is_one) column->count[0] += rows;
-    else count_any(column->count, keys + counted, rows - counted);
-    return WF_OK;
-}
-
-/* Rows that were counted and are still kept are not counted again. */
-wf_error wf_tally_count_kept(wf_handle *handle, struct wf_tally *tally) {
-    wf_error error = wf_tally_reserve_counts(handle, tally);
-    for (size_t c = 0; c < tally->column_count && !error; c++) error = count_values(handle, tally, &tally->column[c]);
-    if (!error) tally->counted_rows = tally->kept_count;
-    return error;
 }
 
 /* ---- accumulators ---- */
@@ -157,34 +68,6 @@ wf_error wf_tally_settle(wf_handle *handle, struct wf_tally *tally) {
 /* The op whose results are asked of the engine: of decimals' means the sums. */
 static wf_op engine_op(const struct wf_tally *tally, wf_op op) {
     return tally->settings.decimals != WF_NO_DECIMALS && op == WF_MEAN ? WF_SUM : op;
-}
-
-wf_type wf_tally_result_type(const struct wf_tally *tally, wf_op op) {
-    const struct wf_tally_settings *settings = &tally->settings;
-    if (op == WF_TALLY_COUNT) return WF_U64;
-    if (wf_tally_is_of_order(op)) return wf_tally_order_type(tally, op);
-    if (settings->result_type && wf_op_gives_value(op)) return settings->result_type;
-    return wf_op_result_type(op, settings->type);
-}
-
-bool wf_tally_is_scaled(const struct wf_tally *tally, wf_op op) {
-    if (tally->settings.decimals == WF_NO_DECIMALS) return false;
-    return op == WF_SUM || op == WF_MIN || op == WF_MAX || op == WF_NORM1 || op == WF_NORMINF;
-}
-
-bool wf_tally_counts_rows(const struct wf_tally *tally) {
-    const struct wf_tally_settings *settings = &tally->settings;
-    return tally->by_count && tally->column_count == 1 && !*tally->name[0] && settings->op_count == 1 &&
-           settings->op[0] == WF_TALLY_COUNT;
-}
-
-int64_t wf_tally_least_count(const struct wf_tally *tally, wf_op op) {
-    if (wf_tally_is_of_order(op)) return op != WF_TALLY_DISTINCT;
-    switch (op) {
-    case WF_MIN: case WF_MAX: case WF_ARGMIN: case WF_ARGMAX: case WF_MEAN: return 1;
-    case WF_VAR: case WF_STD: return tally->settings.ddof + 1;
-    default: return 0;
-    }
 }
 
 bool wf_tally_has_result(const struct wf_tally *tally, size_t column, wf_op op, int64_t group) {

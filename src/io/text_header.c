@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "io/quote.h"
 #include "io/text_fields.h"
 
 static bool field_is_named(const struct wf_field *field, const char *name) {

@@ -33,19 +33,9 @@ static bool begins_with(const unsigned char *bytes, size_t nbytes, const char si
 
 /* ---- paths ---- */
 
-static const char ending[] = ".npz";
-
-size_t wf_zip_archive_length(const char *path) {
-    for (const char *at = strchr(path, ':'); at; at = strchr(at + 1, ':')) {
-        size_t length = (size_t)(at - path);
-        if (length >= 4 && at[1] && !memcmp(at - 4, ending, 4)) return length;
-    }
-    return 0;
-}
-
 bool wf_zip_may_be_archive(const char *path) {
     size_t length = strlen(path);
-    return wf_zip_archive_length(path) || (length > 4 && !strcmp(path + length - 4, ending));
+    return wf_source_archive_length(path) || (length > 4 && !strcmp(path + length - 4, ".npz"));
 }
 
 bool wf_zip_is_archive(const unsigned char *bytes, size_t nbytes) {
@@ -219,7 +209,7 @@ static wf_error enter_member(const struct archive *archive, const struct member 
 wf_error wf_zip_open_member(wf_handle *handle, struct wf_source *source, const char *path) {
     struct archive archive = {handle, source, NULL, 0, 0};
     struct member member;
-    size_t length = wf_zip_archive_length(path);
+    size_t length = wf_source_archive_length(path);
     if (source->nbytes_total < 0)
         return wf_fail(handle, WF_ERROR_IO, "%s: an archive must be a file: its directory is at its end", source->name);
     wf_error error = read_directory(&archive);

@@ -4,9 +4,6 @@
 
 #include "io/source.h"
 
-/* The length of the archive's path in "folder/file.npz:member"; 0: it is no such path. */
-size_t wf_zip_archive_length(const char *path);
-
 /* Whether the file at path may be an archive by its name, and is one by its first bytes. */
 bool wf_zip_may_be_archive(const char *path);
 bool wf_zip_is_archive(const unsigned char *bytes, size_t nbytes);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/transfer.h"
 #include "warpfold.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -78,6 +79,9 @@ struct call {
     wf_type type;
     int64_t stride_bytes;
     wf_handle *handle;
+    const wf_array *a, *b; /* by groups */
+    const wf_groups *groups;
+    const wf_output *output;
 };
 
 static void paint(unsigned char *stack) {
@@ -165,7 +169,7 @@ static const wf_op one_line_ops[] = {WF_SUM, WF_MEAN, WF_VAR,    WF_STD,    WF_N
 
 static void check_one_line_calls(const void *x, const void *y, int64_t count) {
     for (size_t i = 0; i < sizeof one_line_ops / sizeof one_line_ops[0]; i++) {
-        struct call call = {call_f64, x, y, count, one_line_ops[i], WF_F64, 8, NULL};
+        struct call call = {call_f64, x, y, count, one_line_ops[i], WF_F64, .stride_bytes = 8};
         check(&call, "allocates", true);
         call.function = call_f32;
         call.type = WF_F32;
@@ -195,13 +199,89 @@ static void check_handle(wf_handle *handle, const void *x, const void *y, int64_
         for (int op = 1; wf_op_name((wf_op)op); op++) {
             int64_t nbytes = (int64_t)wf_type_nbytes(types[t]);
             if (!wf_op_result_type((wf_op)op, types[t]) && op != WF_STATS) continue;
-            struct call call = {call_handle, x, y, count, (wf_op)op, types[t], nbytes, handle};
+            struct call call = {call_handle, x, y, count, (wf_op)op, types[t], nbytes, .handle = handle};
             for (int strided = 0; strided < 1 + is_cpu;
                  strided++, call.stride_bytes = 2 * nbytes, call.count /= 2) {
                 call_handle(&call);
                 check(&call, "allocates in its second call", is_cpu);
             }
         }
+}
+
+/* ---- by groups, with a GPU: arrays there, or in host memory; labels and results in either */
+
+enum { ROWS = 60, COLUMNS = 50, ELEMENTS = ROWS * COLUMNS, GAP_MAX = 2 };
+
+struct layout {
+    const char *what;
+    wf_grouping by;
+    bool has_pairs, array_here, labels_here, results_here;
+    int gap; /* from label to label, and from result to result, in their sizes */
+};
+
+/* What a layout is laid out in: memory here and there, each with the same. */
+struct memory {
+    int32_t values[2 * ELEMENTS], labels[GAP_MAX * ELEMENTS];
+    int64_t results[GAP_MAX * ROWS];
+    int32_t status;
+};
+
+static void call_groups(const struct call *call) {
+    const wf_reduction reduction = wf_reduction_of(call->op);
+    if (wf_reduce(call->handle, &reduction, call->a, call->b, call->groups, call->output))
+        fail(wf_handle_message(call->handle), call, 0);
+}
+
+static void check_groups(wf_handle *handle, const struct layout *layout, struct memory *here, struct memory *there) {
+    static const int64_t shape[] = {ROWS, COLUMNS}, results = ROWS;
+    const int64_t label_stride = layout->gap * 4, result_stride = layout->gap * 8;
+    const bool has_rows = layout->by == WF_GROUP_AXES, are_keys = layout->by == WF_GROUP_KEYS;
+    const struct memory *of_array = layout->array_here ? here : there;
+    struct memory *of_results = layout->results_here ? here : there;
+    const wf_array a = wf_array_nd(of_array->values, WF_I32, has_rows ? 2 : 1, has_rows ? shape : (int64_t[]){ELEMENTS}, NULL);
+    wf_array b = a, labels = {(layout->labels_here ? here : there)->labels, WF_I32, 1, NULL, &label_stride,
+                              are_keys ? ELEMENTS : ROWS + 1};
+    const wf_groups groups = has_rows   ? wf_groups_axes(2)
+                             : are_keys ? wf_groups_keys(0, ROWS, &labels)
+                                        : wf_groups_segments(0, ROWS, &labels);
+    const wf_output output = {of_results->results, WF_I64, 1, &results, &result_stride,
+                              layout->results_here ? NULL : &of_results->status};
+    const struct call call = {call_groups, .count = ELEMENTS, .op = layout->has_pairs ? WF_DOT : WF_SUM, .type = WF_I32,
+                              .handle = handle, .a = &a, .b = layout->has_pairs ? &b : NULL, .groups = &groups,
+                              .output = &output};
+    b.data = of_array->values + ELEMENTS;
+    for (int i = 0; i < ELEMENTS; i++) here->labels[i * layout->gap] = are_keys ? i % 7 * 8 : i * COLUMNS;
+    wf_cuda_send(handle, (uintptr_t)there->labels, here->labels, sizeof here->labels);
+    call_groups(&call);
+    check(&call, layout->what, false);
+}
+
+static const struct layout layouts[] = {
+    {"rows", WF_GROUP_AXES, false, false, false, true, 1},
+    {"rows of pairs, to results with gaps", WF_GROUP_AXES, true, false, false, true, 2},
+    {"rows of pairs, results there", WF_GROUP_AXES, true, false, false, false, 2},
+    {"segments, offsets there", WF_GROUP_SEGMENTS, false, false, false, true, 1},
+    {"segments, offsets with gaps here", WF_GROUP_SEGMENTS, false, false, true, true, 2},
+    {"segments, offsets here, results there", WF_GROUP_SEGMENTS, false, false, true, false, 1},
+    {"keys there, results there", WF_GROUP_KEYS, false, false, false, false, 1},
+    {"keys with gaps here", WF_GROUP_KEYS, false, false, true, true, 2},
+    {"keys of pairs", WF_GROUP_KEYS, true, false, true, true, 1},
+    {"an array here by rows", WF_GROUP_AXES, false, true, true, true, 2},
+    {"an array here by segments", WF_GROUP_SEGMENTS, false, true, true, true, 1},
+    {"an array here by keys", WF_GROUP_KEYS, true, true, true, true, 2},
+};
+
+static void check_layouts(wf_handle *handle) {
+    static struct memory here;
+    struct wf_cuda *cuda = handle->device_state;
+    wf_cuda_pointer there;
+    for (int i = 0; i < 2 * ELEMENTS; i++) here.values[i] = i * 7 % 1000 - 400;
+    if (wf_gpu_enter(handle, &cuda->gpu)) exit(1);
+    if (wf_driver_open(NULL, 0)->MemAlloc(&there, sizeof here) || wf_cuda_send(handle, there, &here, sizeof here)) exit(1);
+    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++)
+        check_groups(handle, &layouts[i], &here, (struct memory *)(uintptr_t)there);
+    wf_driver_open(NULL, 0)->MemFree(there);
+    wf_gpu_leave(&cuda->gpu);
 }
 
 /* ---- data: of one range, of so many that the widest windows and none suffice, with infinities, with a few
@@ -258,6 +338,7 @@ static void check_device(const char *device, const double *x, const double *y) {
         return;
     }
     check_handle(handle, x, y, 3000, false);
+    check_layouts(handle);
     wf_handle_destroy(handle);
 }
 

@@ -50,30 +50,42 @@ typedef struct {
     int copies;       // of an operand, in all
 } lane_ring;
 
+// Copies that are on their way while others are read.  The wait is until no more batches are on it than those asked for
+// after the one that is wanted.
+#if __CUDA_ARCH__ >= 800
+
 static __device__ __forceinline__ void copy_to_shared(char *to, u64 from)
 {
-#if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from), "n"(COPY_NBYTES)
                  : "memory");
-#else
-    for (int i = 0; i < COPY_NBYTES / 4; i++) ((u32 *)to)[i] = ((const u32 *)from)[i];
-#endif
 }
 
 static __device__ __forceinline__ void end_copies(void)
 {
-#if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
 }
 
-// Until no more batches are on their way than those asked for after the one that is wanted.
 static __device__ __forceinline__ void wait_for_copies(void)
 {
-#if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_group %0;" ::"n"(WF_GROUP_RING_BATCHES - 1) : "memory");
-#endif
 }
+
+#else // copies are done at once
+
+static __device__ __forceinline__ void copy_to_shared(char *to, u64 from)
+{
+    for (int i = 0; i < COPY_NBYTES / 4; i++) ((u32 *)to)[i] = ((const u32 *)from)[i];
+}
+
+static __device__ __forceinline__ void end_copies(void)
+{
+}
+
+static __device__ __forceinline__ void wait_for_copies(void)
+{
+}
+
+#endif
 
 static __device__ __forceinline__ char *copy_in_ring(const lane_ring *ring, int batch, int operand, int i)
 {

@@ -12,39 +12,46 @@
 #include "kernels/scan.cuh"
 #include "kernels/table_walk.cuh"
 
-// An element's bits and its key.
+// A record: an element's bits and its key.
 #if WIDTH == 64
+
 typedef ulonglong2 record;
-#else
-typedef u64 record;
-#endif
 
 static __device__ __forceinline__ record make_record(unit bits, int key)
 {
-#if WIDTH == 64
     return make_ulonglong2(bits, (u64)key);
-#else
-    return (u64)key << 32 | bits;
-#endif
 }
 
 static __device__ __forceinline__ unit bits_of_record(record made)
 {
-#if WIDTH == 64
     return made.x;
-#else
-    return (unit)made;
-#endif
 }
 
 static __device__ __forceinline__ int key_of_record(record made)
 {
-#if WIDTH == 64
     return (int)made.y;
-#else
-    return (int)(made >> 32);
-#endif
 }
+
+#else
+
+typedef u64 record;
+
+static __device__ __forceinline__ record make_record(unit bits, int key)
+{
+    return (u64)key << 32 | bits;
+}
+
+static __device__ __forceinline__ unit bits_of_record(record made)
+{
+    return (unit)made;
+}
+
+static __device__ __forceinline__ int key_of_record(record made)
+{
+    return (int)(made >> 32);
+}
+
+#endif
 
 static __device__ __forceinline__ bool has_buckets(const struct wf_table_arguments *r)
 {
