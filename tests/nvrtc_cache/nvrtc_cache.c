@@ -133,12 +133,18 @@ static bool names_type(const char *option, const char *types) {
     return false;
 }
 
+/* Whether the kernel reduces a whole array to a result.  With less optimization the code that makes results stays that of
+ * every op and type, which takes as long as to optimize it, and is up to four times as much to load. */
+static bool is_of_a_result(wf_nvrtc_program program, const char *option) {
+    return !strncmp(program->name, "reduce.", strlen("reduce.")) && !strncmp(option, "-DFINISH_OP=", strlen("-DFINISH_OP="));
+}
+
 /* NULL: as usual. */
 static const char *quick_mode(wf_nvrtc_program program, int option_count, const char *const *options) {
     bool is_ptx = false, is_full = false;
     for (int i = 0; i < option_count; i++) {
         is_ptx |= strstr(options[i], "=compute_") != NULL;
-        is_full |= names_type(options[i], getenv("TESTS_NVRTC_FULL"));
+        is_full |= names_type(options[i], getenv("TESTS_NVRTC_FULL")) || is_of_a_result(program, options[i]);
     }
     if (option_count >= OPTIONS_MAX || !is_of_engine(program)) return NULL;
     if (!is_ptx) return getenv("TESTS_NVRTC_UNRUN");
