@@ -5,7 +5,8 @@
  *
  * TESTS_NVRTC         the file of the real NVRTC; by default it is looked for as the library does
  * TESTS_NVRTC_CACHE   the folder of the entries; by default they lie beside this library
- * TESTS_NVRTC_QUICK   the engine's PTX is optimized less: "mid", or what else --Ofast-compile may be
+ * TESTS_NVRTC_QUICK   the engine's PTX is optimized less (but see is_of_a_result): "mid", or what else
+ *                     --Ofast-compile may be
  * TESTS_NVRTC_FULL    the types whose kernels are optimized as usual all the same: "f32 i8"
  * TESTS_NVRTC_UNRUN   likewise for the engine's machine code, where no GPU is to execute it */
 #ifndef _GNU_SOURCE
@@ -133,10 +134,11 @@ static bool names_type(const char *option, const char *types) {
     return false;
 }
 
-/* Whether the kernel reduces a whole array to a result.  With less optimization the code that makes results stays that of
- * every op and type, which takes as long as to optimize it, and is up to four times as much to load. */
+/* Whether the kernel reduces a whole array to a result.  With less optimization the code that makes results stays
+ * that of every op and type, which takes as long as to optimize it, and is up to four times as much to load. */
 static bool is_of_a_result(wf_nvrtc_program program, const char *option) {
-    return !strncmp(program->name, "reduce.", strlen("reduce.")) && !strncmp(option, "-DFINISH_OP=", strlen("-DFINISH_OP="));
+    static const char name[] = "reduce.", finish[] = "-DFINISH_OP=";
+    return !strncmp(program->name, name, strlen(name)) && !strncmp(option, finish, strlen(finish));
 }
 
 /* NULL: as usual. */
