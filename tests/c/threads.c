@@ -74,20 +74,29 @@ static wf_error add_and_save(wf_handle *handle, wf_op op, const wf_array *a, con
     return error;
 }
 
+/* The types that are reduced by groups, too. */
+static bool is_grouped(wf_type type) {
+    return type == WF_F32 || type == WF_U8;
+}
+
+/* As many bytes of each type, which decide how many threads are put to work; but groups' elements are counted. */
+static int64_t elements_of(wf_type type, int64_t most) {
+    return is_grouped(type) ? most : most / (int64_t)wf_type_nbytes(type);
+}
+
 /* All elements; of two types also those of each column, and runs of them. */
-static wf_error reduce_and_save(wf_handle *handle, wf_op op, wf_type type, const void *data, int64_t count,
+static wf_error reduce_and_save(wf_handle *handle, wf_op op, wf_type type, const void *data, int64_t most,
                                 int32_t threads, struct saved *saved) {
-    int64_t stride_bytes;
+    int64_t stride_bytes, count = elements_of(type, most);
     const int64_t table[2] = {count / COLUMNS, COLUMNS}, offsets[3] = {0, count / 3, count};
     wf_array array = wf_array_vector(data, type, count), backwards = reversed(&array, &stride_bytes);
     const wf_array columns = wf_array_nd(data, type, 2, table, NULL), labels = wf_array_vector(offsets, WF_I64, 3);
     const wf_groups along = wf_groups_axes(1), runs = wf_groups_segments(0, 2, &labels);
-    bool by_groups = type == WF_F32 || type == WF_U8;
     saved->nbytes = 0;
     wf_error error = wf_handle_set_threads(handle, threads);
     if (!error) error = add_and_save(handle, op, &array, &backwards, NULL, saved);
-    if (!error && by_groups) error = add_and_save(handle, op, &columns, &columns, &along, saved);
-    if (!error && by_groups) error = add_and_save(handle, op, &array, &backwards, &runs, saved);
+    if (!error && is_grouped(type)) error = add_and_save(handle, op, &columns, &columns, &along, saved);
+    if (!error && is_grouped(type)) error = add_and_save(handle, op, &array, &backwards, &runs, saved);
     return error;
 }
 
