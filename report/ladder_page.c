@@ -18,6 +18,7 @@ enum { TREE_ELEMENTS = 16, TREE_WARP = 4 };
 static void put_step(struct json *json, const struct timeline *timeline, const struct step *step) {
     json_begin(json, '{');
     json_key_unsigned(json, "divergent_warps", step->tally.divergent_warps);
+    json_key_number(json, "bank_degree", step->tally.bank_degree);
     json_key_begin(json, "combines", '[');
     for (size_t i = 0; i < step->combine_count; i++) {
         json_begin(json, '{');

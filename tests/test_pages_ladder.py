@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 
 import pytest
 
@@ -195,6 +196,21 @@ def test_trees_are_the_machines(show, ladder):
                for step in trees["06_sequential"]["steps"]]
     assert halving == [[(t, t, [t + s]) for t in range(s)] for s in (8, 4, 2, 1)]
     assert [step["divergent_warps"] for step in trees["04_interleaved_modulo"]["steps"]] == [4, 4, 2, 1]
+    # 4 lanes, 4 banks: lane t reads word 2st + s in 05, and word t + s, every 2s-th lane alone, in 04.
+    degrees = [max(Counter((2 * s * t + s) % 4 for t in range(min(4, 8 // s))).values()) for s in (1, 2, 4, 8)]
+    assert [step["bank_degree"] for step in trees["05_interleaved_strided"]["steps"]] == degrees == [2, 4, 2, 1]
+    assert [step["bank_degree"] for step in trees["04_interleaved_modulo"]["steps"]] == [1, 1, 1, 1]
+
+
+def test_trees_are_marked_where_lanes_wait_for_a_bank(show_own):
+    page = show_own()
+    page.locator('.card[data-rung="05"]').click()
+    before, after = page.locator("#rung figure").all()
+    assert (before.locator(".band").count(), before.locator(".clash").count()) == (4, 0)
+    assert after.locator(".band").evaluate_all("bands => bands.map(band => band.classList.contains('clash'))") == [
+        True, True, False, True, False]
+    assert after.locator("text.clashing").all_text_contents() == ["×2", "×4", "×2"]
+    assert page.locator('.card[data-rung="05"] .band.clash').count() == 3
 
 
 def told_of_run(run):
@@ -225,6 +241,7 @@ def test_the_trees_words_are_those_of_its_steps(show_own, ladder):
         page.locator(f'.card[data-rung="{identity[:2]}"]').click()
         steps = [f"step {i}: {len(step['combines'])} addition{'s' * (len(step['combines']) != 1)}"
                  + (f", {step['divergent_warps']} warp{'s' * (step['divergent_warps'] != 1)} diverging" if step["divergent_warps"] else "")
+                 + (f", a bank conflict of degree {step['bank_degree']}" if step["bank_degree"] > 1 else "")
                  for i, step in enumerate(tree["steps"], 1)]
         words = f"The tree of {tree['n']} elements. {'; '.join(steps)}."
         figure = page.locator("#rung figure", has_text=identity)

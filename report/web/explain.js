@@ -37,14 +37,15 @@ function addressBeside(own, id) {
     return alone.test(name) ? name.replace(alone, `$1${id.slice(0, 2)}`) : null;
 }
 
-// Links to the rungs before and after, with what writes their pages: this page cannot know whether they are there.
+// Links to the rungs before and after, with what writes their pages: but for the site's, this page cannot know whether they are there.
 function makeNeighbours(data) {
     const link = (word, other) => {
         if (!other) return null;
         const number = other.id.slice(0, 2), address = addressBeside(data.rung, other.id);
         const name = `${number} ${other.title}`, file = address || `${number}.html`;
-        return element("p", null, element("b", null, `${word}: `), address ? element("a", {href: address}, name) : name,
-                       element("small", {class: "faint"}, " written by ", element("code", null, `warpfold explain ${number} --html ${file}`)));
+        const origin = isOnSite() ? null : element("small", {class: "faint"}, " written by ",
+                                                   element("code", null, `warpfold explain ${number} --html ${file}`));
+        return element("p", null, element("b", null, `${word}: `), address ? element("a", {href: address}, name) : name, origin);
     };
     return element("nav", {"aria-label": "Rungs", class: "beside"}, link("Before", data.before), link("Next", data.next));
 }
@@ -249,7 +250,7 @@ function layOutPage(model, main, parts, controls) {
     main.classList.add("explain");
     main.append(...[
         makeIdea(data), element("div", {class: "bar"}, controls), makeBench(model, parts), makeOrdersPanel(data), makeMorePanel(data),
-        element("div", {class: parts.tree.isNarrow ? "columns two" : "columns"}, parts.grid.node, parts.tree.node),
+        element("div", {class: parts.tree.isNarrow ? "columns whole" : "columns"}, parts.grid.node, parts.tree.node),
         parts.additions.node, makeComparisonPanel(data), makeErrorsPanel(data), makeFindingsPanel(data),
         makeTermsPanel(PAGE_TERMS),
     ].filter(Boolean));
