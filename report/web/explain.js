@@ -109,8 +109,8 @@ function makeAdditionsPart(model) {
             show: (index, view) => box.replaceChildren(makeCombineTable(model, index, view))};
 }
 
-// The slowest access is looked at first; look(i) is called for another that is chosen.
-function makeMemoryPart(model, look) {
+// The slowest access is looked at first; look(i) is called for another that is chosen.  whose: what chooses the warp, or null.
+function makeMemoryPart(model, look, whose) {
     const choice = element("span", {class: "accesses"}), picture = element("div");
     function draw(access) {
         picture.replaceChildren(element("p", null, `Warp ${access.warp}: `, withTerms(`${accessLabel(access)}.`)),
@@ -131,7 +131,7 @@ function makeMemoryPart(model, look) {
     }
     const node = panel("Memory", picture);
     node.classList.add("memory-panel");
-    node.querySelector("h2").append(choice);
+    node.querySelector("h2").append(...[whose, choice].filter(Boolean));
     return {node, show};
 }
 
@@ -183,13 +183,13 @@ function makeTreePart(model) {
             show: index => tree.querySelectorAll(".row").forEach(row => mark(row, index))};
 }
 
-// Nothing where there is one warp only.
+// Nothing where there is one warp only.  Where the stage shows all warps, it is only about the memory.
 function makeWarpPart(model, view, changed) {
     if (model.warpCount === 1) return {node: null, show: () => {}};
     const option = (_, warp) => element("option", {value: warp}, `warp ${warp}`);
     const list = element("select", {"aria-label": "Warp shown", onchange: () => changed(Number(list.value))},
                          Array.from({length: model.warpCount}, option));
-    return {node: element("label", null, view.all ? "Memory of " : "Shown: ", list),
+    return {node: element("label", {class: view.all ? "accesses" : null}, view.all ? "of " : "Shown: ", list),
             show: () => { list.value = view.warp; }};
 }
 
@@ -297,9 +297,10 @@ function showPage(data, main) {
         view.warp = chosen;
         show(now);
     };
+    const warps = makeWarpPart(model, view, showWarp);
     const parts = {
-        stage: makeStagePart(model), additions: makeAdditionsPart(model), memory: makeMemoryPart(model, look),
-        source: makeSourcePart(model), tree: makeTreePart(model), warp: makeWarpPart(model, view, showWarp),
+        stage: makeStagePart(model), additions: makeAdditionsPart(model), memory: makeMemoryPart(model, look, view.all ? warps.node : null),
+        source: makeSourcePart(model), tree: makeTreePart(model), warp: warps,
         grid: makeGridPart(model, (index, chosen) => {
             view.warp = chosen;
             player.go(index);
@@ -311,7 +312,7 @@ function showPage(data, main) {
         view.symbols = value === "symbols";
         show(now);
     });
-    layOutPage(model, main, parts, [player.node, naming.node, parts.warp.node]);
+    layOutPage(model, main, parts, [player.node, naming.node, view.all ? null : warps.node]);
     isLaidOut = true;
     followAddress(player);
     show(now);
