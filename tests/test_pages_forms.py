@@ -32,7 +32,7 @@ def test_symbols(show, tmp_path):
 
 
 def test_inspect(show, costs, tmp_path):
-    path, ptx = tmp_path / "page.html", tmp_path / "race.ptx"
+    path, ptx = tmp_path / "page.html", tmp_path / f"race_{'x' * 80}.ptx"
     assert run("inspect", costs, *LAUNCH, "--html", path).returncode == 0
     assert faults_in_every_form(show, path) == []
     ptx.write_text(HEAD + kernel("race", [], RACE))
