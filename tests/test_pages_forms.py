@@ -5,7 +5,7 @@ import pytest
 from cli_helpers import run
 from inspect_helpers import HEAD, kernel
 from page_faults import faults_in_every_form, faults_of
-from page_helpers import browser, show
+from page_helpers import PHONE, browser, show
 from test_inspect_lines import LAUNCH, RACE, costs
 
 assert browser and show and costs  # fixtures
@@ -32,7 +32,7 @@ def test_symbols(show, tmp_path):
 
 
 def test_inspect(show, costs, tmp_path):
-    path, ptx = tmp_path / "page.html", tmp_path / "race.ptx"
+    path, ptx = tmp_path / "page.html", tmp_path / f"race_{'x' * 80}.ptx"
     assert run("inspect", costs, *LAUNCH, "--html", path).returncode == 0
     assert faults_in_every_form(show, path) == []
     ptx.write_text(HEAD + kernel("race", [], RACE))
@@ -40,10 +40,20 @@ def test_inspect(show, costs, tmp_path):
     assert faults_in_every_form(show, path) == []
 
 
-def test_ladder(show, tmp_path):
+def test_names_of_rows_on_the_smallest_phone(show, tmp_path):
+    path = tmp_path / "page.html"
+    assert run("explain", "05", "--html", path).returncode == 0
+    page = show(path, PHONE)
+    page.goto(path.as_uri() + "#step=2")
+    assert faults_of(page) == []
+
+
+@pytest.mark.parametrize("rung", ["00", "05", "12"])  # a queue, bank conflicts, a tree that is wider than a phone
+def test_ladder(rung, show, tmp_path):
     path = tmp_path / "page.html"
     assert run("ladder", "-n", 3000, "--html", path).returncode == 0
-    assert faults_in_every_form(show, path) == []
+    choose = lambda page: page.locator(f'.card[data-rung="{rung}"]').click()
+    assert faults_in_every_form(show, path, prepare=choose) == []
 
 
 WRONG = """<!doctype html><html><body style="margin:0; color: #000; background: #fff"><h2>No title</h2>

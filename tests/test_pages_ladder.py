@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 
 import pytest
 
@@ -196,8 +197,22 @@ def test_trees_are_the_machines(show, ladder):
     assert halving == [[(t, t, [t + s]) for t in range(s)] for s in (8, 4, 2, 1)]
     assert all(trees.values()) and trees["17_exact"]["steps"] == trees["06_sequential"]["steps"]  # with one digit
     assert [step["divergent_warps"] for step in trees["04_interleaved_modulo"]["steps"]] == [4, 4, 2, 1]
-    assert [step["bank_degree"] for step in trees["05_interleaved_strided"]["steps"]] == [2, 4, 2, 1]  # 4 lanes, 4 banks
     assert {step["bank_degree"] for rung in ("04_interleaved_modulo", "06_sequential") for step in trees[rung]["steps"]} == {1}
+    # 4 lanes, 4 banks: lane t reads word 2st + s in 05, and word t + s, every 2s-th lane alone, in 04.
+    degrees = [max(Counter((2 * s * t + s) % 4 for t in range(min(4, 8 // s))).values()) for s in (1, 2, 4, 8)]
+    assert [step["bank_degree"] for step in trees["05_interleaved_strided"]["steps"]] == degrees == [2, 4, 2, 1]
+    assert [step["bank_degree"] for step in trees["04_interleaved_modulo"]["steps"]] == [1, 1, 1, 1]
+
+
+def test_trees_are_marked_where_lanes_wait_for_a_bank(show_own):
+    page = show_own()
+    page.locator('.card[data-rung="05"]').click()
+    before, after = page.locator("#rung figure").all()
+    assert (before.locator(".band").count(), before.locator(".clash").count()) == (4, 0)
+    assert after.locator(".band").evaluate_all("bands => bands.map(band => band.classList.contains('clash'))") == [
+        True, True, False, True, False]
+    assert after.locator("text.clashing").all_text_contents() == ["×2", "×4", "×2"]
+    assert page.locator('.card[data-rung="05"] .band.clash').count() == 3
 
 
 def told_of_run(run):

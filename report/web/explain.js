@@ -37,14 +37,15 @@ function addressBeside(own, id) {
     return alone.test(name) ? name.replace(alone, `$1${id.slice(0, 2)}`) : null;
 }
 
-// Links to the rungs before and after, with what writes their pages: this page cannot know whether they are there.
+// Links to the rungs before and after, with what writes their pages: but for the site's, this page cannot know whether they are there.
 function makeNeighbours(data) {
     const link = (word, other) => {
         if (!other) return null;
         const number = other.id.slice(0, 2), address = addressBeside(data.rung, other.id);
         const name = `${number} ${other.title}`, file = address || `${number}.html`;
-        return element("p", null, element("b", null, `${word}: `), address ? element("a", {href: address}, name) : name,
-                       element("small", {class: "faint"}, " written by ", element("code", null, `warpfold explain ${number} --html ${file}`)));
+        const origin = isOnSite() ? null : element("small", {class: "faint"}, " written by ",
+                                                   element("code", null, `warpfold explain ${number} --html ${file}`));
+        return element("p", null, element("b", null, `${word}: `), address ? element("a", {href: address}, name) : name, origin);
     };
     return element("nav", {"aria-label": "Rungs", class: "beside"}, link("Before", data.before), link("Next", data.next));
 }
@@ -114,8 +115,8 @@ function makeAdditionsPart(model) {
             show: (index, view) => box.replaceChildren(makeCombineTable(model, index, view))};
 }
 
-// The slowest access is looked at first; look(i) is called for another that is chosen.
-function makeMemoryPart(model, look) {
+// The slowest access is looked at first; look(i) is called for another that is chosen.  whose: what chooses the warp, or null.
+function makeMemoryPart(model, look, whose) {
     const choice = element("span", {class: "accesses"}), picture = element("div");
     function draw(access) {
         picture.replaceChildren(element("p", null, `Warp ${access.warp}: `, withTerms(`${accessLabel(access)}.`)),
@@ -136,7 +137,7 @@ function makeMemoryPart(model, look) {
     }
     const node = panel("Memory", picture);
     node.classList.add("memory-panel");
-    node.querySelector("h2").append(choice);
+    node.querySelector("h2").append(...[whose, choice].filter(Boolean));
     return {node, show};
 }
 
@@ -188,13 +189,13 @@ function makeTreePart(model) {
             show: index => tree.querySelectorAll(".row").forEach(row => mark(row, index))};
 }
 
-// Nothing where there is one warp only.
+// Nothing where there is one warp only.  Where the stage shows all warps, it is only about the memory.
 function makeWarpPart(model, view, changed) {
     if (model.warpCount === 1) return {node: null, show: () => {}};
     const option = (_, warp) => element("option", {value: warp}, `warp ${warp}`);
     const list = element("select", {"aria-label": "Warp shown", onchange: () => changed(Number(list.value))},
                          Array.from({length: model.warpCount}, option));
-    return {node: element("label", null, view.all ? "Memory of " : "Shown: ", list),
+    return {node: element("label", {class: view.all ? "accesses" : null}, view.all ? "of " : "Shown: ", list),
             show: () => { list.value = view.warp; }};
 }
 
@@ -255,7 +256,7 @@ function layOutPage(model, main, parts, controls) {
     main.classList.add("explain");
     main.append(...[
         makeIdea(data), element("div", {class: "bar"}, controls), makeBench(model, parts), makeOrdersPanel(data), makeMorePanel(data),
-        element("div", {class: parts.tree.isNarrow ? "columns two" : "columns"}, parts.grid.node, parts.tree.node),
+        element("div", {class: parts.tree.isNarrow ? "columns whole" : "columns"}, parts.grid.node, parts.tree.node),
         parts.additions.node, makeComparisonPanel(data), makeErrorsPanel(data), makeFindingsPanel(data),
         makeTermsPanel(PAGE_TERMS),
     ].filter(Boolean));
@@ -302,9 +303,10 @@ function showPage(data, main) {
         view.warp = chosen;
         show(now);
     };
+    const warps = makeWarpPart(model, view, showWarp);
     const parts = {
-        stage: makeStagePart(model), additions: makeAdditionsPart(model), memory: makeMemoryPart(model, look),
-        source: makeSourcePart(model), tree: makeTreePart(model), warp: makeWarpPart(model, view, showWarp),
+        stage: makeStagePart(model), additions: makeAdditionsPart(model), memory: makeMemoryPart(model, look, view.all ? warps.node : null),
+        source: makeSourcePart(model), tree: makeTreePart(model), warp: warps,
         grid: makeGridPart(model, (index, chosen) => {
             view.warp = chosen;
             player.go(index);
@@ -316,7 +318,7 @@ function showPage(data, main) {
         view.symbols = value === "symbols";
         show(now);
     });
-    layOutPage(model, main, parts, [player.node, naming.node, parts.warp.node]);
+    layOutPage(model, main, parts, [player.node, naming.node, view.all ? null : warps.node]);
     isLaidOut = true;
     followAddress(player);
     show(now);

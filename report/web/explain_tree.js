@@ -1,7 +1,7 @@
 // The whole at a glance: the tree of additions, and which warps work in which step.
 
 const TREE = {top: 24, rowHeight: 40, label: 62, widthMost: 1200, pitchMost: 44, pitchRoomy: 12, characterWidth: 7.3,
-              widthBeside: 800, scaleLeast: 0.85};
+              widthBeside: 820, scaleLeast: 0.85};
 
 // ---- the tree
 

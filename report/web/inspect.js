@@ -272,6 +272,11 @@ const DOCS = ["findings.md", "glossary.md"];
 const PAGE_TERMS = ["active lane", "bank conflict", "bank degree", "barrier", "divergence", "finding", "race", "request", "sector",
                     "warp", "wavefront"];
 
+// A wrong result, which is short, and what explains it.
+function beside(wrong, problems) {
+    return wrong && problems ? element("div", {class: "columns wrong-and-found"}, wrong, problems) : wrong || problems;
+}
+
 function hottestLine(text) {
     const most = Math.max(...[...text.counts.values()].map(line => line.instructions));
     return [...text.counts.keys()].find(line => text.counts.get(line).instructions === most) || 0;
@@ -314,8 +319,9 @@ function showPage(data, main) {
     const wrong = makeWrong(data), summary = makeSummary(data);
     const source = element("div", {class: `columns source-and-line${findings.length ? " has-replay" : ""}`}, panel("Source", listing.node),
         element("div", {class: "columns"}, findings.length ? panel("Replay", replay.node) : "", panel("Line", detail)));
-    // Where something is wrong, the line comes before the counts.
-    main.append(wrong, makeProblems(data, buttons, showAdvice), ...(wrong || findings.length ? [source, summary] : [summary, source]),
+    // Where something is wrong or advised, its line comes before the counts.
+    const hasLine = wrong || findings.length || data.advice.length;
+    main.append(beside(wrong, makeProblems(data, buttons, showAdvice)), ...(hasLine ? [source, summary] : [summary, source]),
         makeTermsPanel(PAGE_TERMS));
     if (findings.length) showFinding(findings[0]);
     else if (data.advice.length) showAdvice(data.advice[0]);

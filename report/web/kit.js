@@ -247,15 +247,24 @@ function makeSource(text, columns, choose, first = 1) {
 function makeSourceRow(line, number, columns, choose) {
     const counts = columns.map(() => element("td", {class: "count"}));
     const mark = element("td", {class: "mark"});
-    const indent = Math.min(16, line.match(/^ */)[0].length); // a long line goes on below, further in
-    const words = [element("span", {class: "lead"}, line.match(/^ */)[0]), line.trimStart()];
+    const words = codeWords(line);
     const text = choose
         ? element("button", {type: "button", class: "line", "aria-label": line.trim() ? null : "empty line",
                             onclick: () => choose(number)}, line ? words : " ") : words;
     const head = element("th", {class: "number", scope: "row"}, number);
     const node = element("tr", {"data-line": number}, head, mark, counts,
-                         element("td", {class: "text", style: `--deep:${indent}ch`}, text));
+                         codeCell(line, text));
     return {node, mark, counts, noted: ""};
+}
+
+// A line of code: the space before it takes less room on a small screen.
+function codeWords(line) {
+    return [element("span", {class: "lead"}, line.match(/^ */)[0]), line.trimStart()];
+}
+
+// A long line goes on below, further in.
+function codeCell(line, content = codeWords(line)) {
+    return element("td", {class: "text", style: `--deep:${Math.min(16, line.match(/^ */)[0].length)}ch`}, content);
 }
 
 // Scrolls a listing, and only that, until `row` is in its middle, as far as it goes, and no line is cut at the top.

@@ -165,7 +165,7 @@ function makeComparison(rung, before, metrics) {
         const change = changeOf(old, value, metric);
         const factor = change && old ? `× ${numeral(Number((value / old).toPrecision(3)))}` : "";
         const verdict = {better: "▲ better", worse: "▼ worse"}[change] || "";
-        return [metric.text, textOf(before.row, metric), {text: textOf(rung.row, metric), class: change ? "differs" : null}, factor, verdict];
+        return [metric.text, textOf(before.row, metric), {text: textOf(rung.row, metric), class: change ? `differs ${change}` : null}, factor, verdict];
     });
     return scroller("Counts", makeTable(`Counts, ${before.row.rung} against this rung`,
         ["", before.row.rung, rung.row.rung, "factor", ""], rows));
@@ -174,8 +174,9 @@ function makeComparison(rung, before, metrics) {
 function makeFigure(rung) {
     if (!rung.tree) return null;
     const {n, block, warp} = rung.tree;
-    return element("figure", null, element("figcaption", null, `${rung.id}: ${n} elements, a block of ${block}, `
-        + `warps of ${warp}; discs are additions, by the thread in them`), drawTree(rung.tree, true));
+    const words = `${rung.id}: ${n} elements, a block of ${block}, warps of ${warp}; discs are additions, by the thread in them`;
+    return element("figure", {class: cellsOf(rung.tree) > TREE.cellsBeside ? "wide" : null}, element("figcaption", null, words),
+                   scroller(`Tree of ${rung.id}`, drawTree(rung.tree, true)));
 }
 
 function makeDiff(rung, before) {
@@ -201,7 +202,7 @@ function drawRung(rung, before, metrics) {
         told.costs ? element("p", {class: "change"}, element("b", {class: "costs"}, "✕ Still costs: "),
                              words(told.costs)) : null,
         told.idea.map(text => element("p", null, words(text))),
-        element("div", {class: "trees"}, before ? makeFigure(before) : null, makeFigure(rung)),
+        element("div", {class: "trees"}, before ? makeFigure(before) : null, makeFigure(rung)), rung.tree ? makeTreeLegend() : null,
     ];
     const both = [element("div", null, lesson), makeComparison(rung, before, metrics)];
     return [element("div", {class: "columns lesson-and-counts"}, both), makeDiff(rung, before)].filter(Boolean);
@@ -249,13 +250,13 @@ function drawRun(run, rungs) {
     }, {keys: true});
     function choose(index) {
         player.go(index);
-        player.node.scrollIntoView({block: "nearest"});
+        player.node.closest(".panel").scrollIntoView({block: "start"});
     }
     return [
         panel("The run", element("p", null, tellRun(run)), chart.node),
         panel("From rung to rung", player.node, stage),
-        panel("Side by side", element("p", {class: "faint"}, "One block each, of few elements in small warps, from "
-            + "top to bottom; hatched: a warp diverges; crossed at both ends: a bank conflict."), cards.node),
+        panel("Side by side", element("p", {class: "faint"}, "One block each, of few elements in small warps, from top to bottom."),
+              makeTreeLegend(), cards.node),
         panel("Numbers", numbers.node),
     ];
 }

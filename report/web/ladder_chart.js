@@ -97,11 +97,12 @@ function drawChart(run, rungs, metric, isLogarithmic, marked, choose) {
 // Columns, without words: the button that it stands on has them.
 function drawMini(rungs, metric) {
     const values = rungs.map(rung => valueOf(rung.row, metric));
-    const most = Math.max(...values.filter(value => value > 0), 0);
+    const told = values.filter(value => value > 0), most = Math.max(...told, 0), least = Math.min(...told, most || 1);
     const picture = svg("svg", {viewBox: `0 0 ${rungs.length * 8} 40`, preserveAspectRatio: "none",
                                 "aria-hidden": "true"});
     values.forEach((value, i) => {
-        const height = 38 * lengthOf(value, most, 1, false);
+        if (value === undefined) return;
+        const height = 38 * lengthOf(value, most, least, isWide(rungs, metric));
         picture.append(svg("rect", {class: "bar", x: i * 8 + 1, y: 39 - height, width: 6, height: height + 1}));
     });
     return picture;

@@ -1,30 +1,30 @@
 // A rung's tree, small: a row of cells for each step, a disc for every addition.
 
-const TREE = {cell: 26, step: 44, margin: 16};
+const TREE = {cell: 26, step: 44, margin: 16, room: 30, scaleLeast: 0.685, cellsBeside: 20};
 
-// In the margins of a step, where no cell is: its accesses to shared memory wait for banks.
-function drawClash(step, y, width) {
-    const bar = x => svg("rect", {class: "clash", x, y, width: TREE.margin - 4, height: TREE.step - 14});
-    return svg("g", null, svg("title", null, tellClash(step)), bar(2), bar(width - TREE.margin + 2));
+function cellsOf(tree) {
+    const combines = tree.steps.flatMap(step => step.combines);
+    return 1 + Math.max(0, ...combines.flatMap(combine => [combine.target, ...combine.sources]));
 }
 
-function tellClash(step) {
-    return `a bank conflict of degree ${numeral(step.bank_degree)}`;
+// Behind a step: hatched where a warp diverges, crossed where a bank conflict makes lanes wait; both share its height.
+function drawBands(step, y, width) {
+    const names = [step.divergent_warps ? "band" : "", step.bank_degree > 1 ? "band clash" : ""].filter(Boolean);
+    const height = (TREE.step - 14) / Math.max(1, names.length);
+    return names.map((name, i) => svg("rect", {class: name, x: 2, y: y + 8 + i * height, width: width - 4, height}));
 }
 
 // The step's additions go from the cells above, the target's own among them, to those below.  isLarge: with
-// numbers.
+// numbers, and how many turns a bank conflict takes.
 function drawTree(tree, isLarge) {
-    const combines = tree.steps.flatMap(step => step.combines);
-    const cells = 1 + Math.max(0, ...combines.flatMap(combine => [combine.target, ...combine.sources]));
-    const x = cell => TREE.margin + cell * TREE.cell + TREE.cell / 2, y = step => 14 + step * TREE.step;
-    const width = 2 * TREE.margin + cells * TREE.cell, height = y(tree.steps.length) + 18;
+    const cells = cellsOf(tree), x = cell => TREE.margin + cell * TREE.cell + TREE.cell / 2, y = step => 14 + step * TREE.step;
+    const inner = 2 * TREE.margin + cells * TREE.cell, width = inner + (isLarge ? TREE.room : 0), height = y(tree.steps.length) + 18;
+    const least = isLarge ? `min-width: ${width * TREE.scaleLeast}px; ` : "";
     const picture = svg("svg", {class: "tree", viewBox: `0 0 ${width} ${height}`, role: "img",
-                                style: `max-width: ${width * 1.4}px`, "aria-label": tellTree(tree)});
+                                style: `${least}max-width: ${width * 1.4}px`, "aria-label": tellTree(tree)});
     tree.steps.forEach((step, s) => {
-        if (step.divergent_warps) picture.append(
-            svg("rect", {class: "band", x: 2, y: y(s) + 8, width: width - 4, height: TREE.step - 14}));
-        if (step.bank_degree > 1) picture.append(drawClash(step, y(s) + 8, width));
+        picture.append(...drawBands(step, y(s), inner));
+        if (isLarge && step.bank_degree > 1) picture.append(svgText(`×${numeral(step.bank_degree)}`, inner + 2, y(s) + TREE.step / 2 + 4, "clashing"));
         for (const combine of step.combines) for (const source of [combine.target, ...combine.sources])
             picture.append(svg("line", {class: "edge", x1: x(source), y1: y(s),
                                         x2: x(combine.target), y2: y(s + 1)}));
@@ -36,7 +36,7 @@ function drawTree(tree, isLarge) {
         for (let cell = 0; cell < cells; cell++) {
             if (!made.has(cell))
                 picture.append(svg("circle", {class: "dot", cx: x(cell), cy: y(s), r: s ? 1.6 : 3}));
-            else picture.append(laneShape("active", x(cell), y(s), isLarge ? 9 : 6));
+            else picture.append(laneShape("active", x(cell), y(s), !isLarge ? 6 : made.get(cell) === "all" ? 13 : 9));
             if (isLarge && made.has(cell))
                 picture.append(svg("text", {class: "middle on-active", x: x(cell), y: y(s) + 4}, made.get(cell)));
         }
@@ -44,10 +44,16 @@ function drawTree(tree, isLarge) {
     return picture;
 }
 
+// What lies behind the steps of every tree.
+function makeTreeLegend() {
+    const entry = (name, text) => ({picture: svgBox(name, 1, 1, 18, 18, 2), text});
+    return makeLegend([entry("band", "a warp diverges"), entry("band clash", "a bank conflict; ×2: twice the turns")]);
+}
+
 function tellTree(tree) {
     const parts = tree.steps.map((step, i) => `step ${i + 1}: ${plural(step.combines.length, "addition")}`
         + (step.divergent_warps ? `, ${plural(step.divergent_warps, "warp")} diverging` : "")
-        + (step.bank_degree > 1 ? `, ${tellClash(step)}` : ""));
+        + (step.bank_degree > 1 ? `, a bank conflict of degree ${numeral(step.bank_degree)}` : ""));
     return `The tree of ${tree.n} elements. ${parts.join("; ")}.`;
 }
 
@@ -88,5 +94,5 @@ function drawDiff(before, now) {
     return element("table", {class: "diff"},
         element("caption", {class: "hidden"}, "Lines removed (-) and added (+)"),
         element("tbody", null, lines.map(line => element("tr", {class: names[line.sign]},
-            element("td", {class: "sign"}, line.sign), element("td", null, line.text)))));
+            element("td", {class: "sign"}, line.sign), codeCell(line.text)))));
 }

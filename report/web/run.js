@@ -170,9 +170,10 @@ function makeSummary(data) {
 function showPage(data, main) {
     const sources = listSources(data), listing = sources.length ? makeListing(data, sources) : null;
     const choose = place => listing && listing.show(place);
-    main.append(makeSummary(data),
+    main.classList.add("run");
+    main.append(makeSummary(data), element("div", {class: "columns two"},
         makeEntries(data, "Findings", "no findings; whether its results are right, the program must say", listFindings(data), findingButton, choose),
-        makeEntries(data, "Advice", "no advice", data.advice, adviceButton, choose), makeKernels(data),
+        makeEntries(data, "Advice", "no advice", data.advice, adviceButton, choose)), makeKernels(data),
         listing ? listing.node : panel("Sources", element("p", null,
             "No source can be shown: compile with -lineinfo, and run beside the sources.")),
         makeTermsPanel(PAGE_TERMS));
