@@ -11,6 +11,7 @@
 #include "names.h"
 #include "private.h"
 #include "report/advice.h"
+#include "report/arguments.h"
 #include "report/code_host.h"
 #include "report/inspect_source.h"
 #include "report/json.h"
@@ -127,6 +128,16 @@ static void name_index(const struct program *program, const struct names *names,
              parameter->name, parameter->type);
 }
 
+/* The names of arguments that the message has by their numbers. */
+static void name_arguments(const struct program *program, const struct names *names, const struct record_finding *finding,
+                           char text[MESSAGE_NBYTES]) {
+    const char *all[KERNEL_PARAMETERS_MAX];
+    struct kernel_source kernel;
+    if (!read_kernel(program, names, finding, &kernel)) return;
+    for (size_t i = 0; i < kernel.count; i++) all[i] = kernel.parameters[i].name;
+    arguments_name(text, MESSAGE_NBYTES, all, kernel.count);
+}
+
 /* The file of the other access as the user has it, unless that is longer. */
 static void show_other_file(const struct names *names, const struct record_finding *finding, char text[MESSAGE_NBYTES]) {
     char file[RECORD_NAME], shown[2 * RECORD_NAME];
@@ -146,6 +157,7 @@ static void get_message(const struct program *program, const struct names *names
     get_text(message, finding->message);
     snprintf(text, MESSAGE_NBYTES, "%s", message);
     if (strstr(message, " elements of ")) name_array(program, names, finding, text);
+    if (strstr(message, "`argument ")) name_arguments(program, names, finding, text);
     name_index(program, names, finding, text);
     show_other_file(names, finding, text);
     numerals_group(text, MESSAGE_NBYTES);
