@@ -274,11 +274,23 @@ static const char *fill_of(const struct kernel_parameter *parameter, const char 
     return strchr("fb", element[0]) && strcmp(element, "bool") ? "=random:1" : "=iota";
 }
 
+/* Of a pointer whose type the source does not tell, by how it is accessed. */
+static const char *accessed_element(const struct kernel_parameter *parameter) {
+    if (parameter->nbytes) return NULL;
+    switch (parameter->accessed_nbytes) {
+    case 2: return "u16";
+    case 4: return parameter->is_of_floats ? "f32" : "i32";
+    case 8: return parameter->is_of_floats ? "f64" : "i64";
+    default: return NULL;
+    }
+}
+
 /* 'f32[1024]=random:1', or a scalar, or a number of bytes of 0.  A vector is written as its elements, a struct as its bytes. */
 static void put_argument(FILE *stream, const struct kernel_parameter *parameter, size_t nbytes, uint64_t elements, uint64_t size) {
     unsigned lanes = 1;
     const char *element = parameter->element;
     if (!element && parameter->is_pointer) element = kernel_vector_element(parameter->type, &lanes);
+    if (!element && parameter->is_pointer) element = accessed_element(parameter);
     if (!element && parameter->nbytes) lanes = (unsigned)parameter->nbytes;
     const bool is_one = element && (element[0] == 'f' || element[0] == 'b'); /* of numbers and bools alike */
     const uint64_t count = parameter->has_count ? parameter->count : parameter->is_pointer ? elements : size;
@@ -314,7 +326,7 @@ static void put_signature(FILE *stream, const char *name, const struct kernel_so
 int arguments_suggest(const char *path, const struct kernel *kernel, const char *wanted) {
     const struct kernel_source *source = &kernel->source;
     const uint64_t one_warp[3] = {32, 1, 1}, one[3] = {1, 1, 1};
-    const uint64_t *grid = source->has_launch ? source->grid : one, *block = source->has_block ? source->block : one_warp;
+    const uint64_t *grid = source->grid[0] ? source->grid : one, *block = source->has_block ? source->block : one_warp;
     const uint64_t threads = grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2];
     const uint64_t side = block[0] > block[1] ? block[0] : block[1]; /* of a square, where the launch is not known */
     const bool is_plane = !source->has_launch && block[1] > 1;

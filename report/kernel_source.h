@@ -10,8 +10,8 @@
 enum { KERNEL_PARAMETERS_MAX = 32, KERNEL_WORD = 64, KERNEL_MESSAGE = 768 };
 
 /* What the kernel does first with the elements of a pointer: stores them, reads them, or changes them by an atomic operation
- * or an assignment like +=. */
-enum kernel_use { KERNEL_STORES, KERNEL_READS, KERNEL_UPDATES };
+ * or an assignment like +=.  Unknown: it only hands the pointer on. */
+enum kernel_use { KERNEL_UNKNOWN, KERNEL_STORES, KERNEL_READS, KERNEL_UPDATES };
 
 struct kernel_parameter {
     char type[KERNEL_WORD]; /* of what it is or points to, without const: "float" */
@@ -23,6 +23,8 @@ struct kernel_parameter {
     bool has_count;     /* if the text tells */
     bool is_cleared;    /* by a cudaMemset to 0 */
     enum kernel_use use;
+    uint32_t accessed_nbytes; /* by the compiled kernel, the least; 0: not known or none */
+    bool is_of_floats;        /* so accessed */
 };
 
 struct kernel_source {

@@ -163,17 +163,33 @@ static size_t members_nbytes(const char *text, const char *at, const char *end, 
     return (nbytes + alignment - 1) / alignment * alignment;
 }
 
+/* Behind `__align__(16)` and `alignas(16)`, and what they say: struct __align__(16) Point { ... }. */
+static const char *skip_alignment(const char *text, const char *at, uint64_t *alignment) {
+    at = text_skip_blanks(at);
+    while (!strncmp(at, "__align__", strlen("__align__")) || !strncmp(at, "alignas", strlen("alignas"))) {
+        const char *open = text_skip_word(at), *behind = *open == '(' ? text_behind_bracket(open) : NULL;
+        bool is_known = true;
+        if (!behind) return at;
+        *alignment = text_evaluate(text, open + 1, behind - 1, 4, 0, &is_known);
+        if (!is_known || !*alignment) *alignment = 1;
+        at = text_skip_blanks(behind);
+    }
+    return at;
+}
+
 static size_t read_struct(const char *text, const char *name, struct wanted *wanted) {
     static const char word[] = "struct";
     const size_t length = strlen(name);
     for (const char *at = text; length && (at = text_find_word(at, word, strlen(word)));) {
         at += strlen(word);
-        const char *tag = text_skip_blanks(at), *open = text_skip_word(tag), *behind = *open == '{' ? text_behind_bracket(open) : NULL;
+        uint64_t alignment = 1;
+        const char *tag = skip_alignment(text, at, &alignment), *open = text_skip_word(tag), *behind = *open == '{' ? text_behind_bracket(open) : NULL;
         if (!behind) continue;
         const char *declared = text_skip_blanks(behind);
         const bool is_it = (!strncmp(tag, name, length) && !text_is_word(tag[length])) ||
                            (!strncmp(declared, name, length) && !text_is_word(declared[length]));
-        if (is_it) return members_nbytes(text, open + 1, behind - 1, wanted);
+        const uint64_t nbytes = is_it ? members_nbytes(text, open + 1, behind - 1, wanted) : 0;
+        if (is_it) return (nbytes + alignment - 1) / alignment * alignment;
     }
     return 0;
 }
