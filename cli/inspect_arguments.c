@@ -327,7 +327,7 @@ int arguments_suggest(const char *path, const struct kernel *kernel, const char 
     const struct kernel_source *source = &kernel->source;
     const uint64_t one_warp[3] = {32, 1, 1}, one[3] = {1, 1, 1};
     const uint64_t *grid = source->grid[0] ? source->grid : one, *block = source->has_block ? source->block : one_warp;
-    const uint64_t threads = grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2];
+    const uint64_t elements = grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2] * (source->elements ? source->elements : 1);
     const uint64_t side = block[0] > block[1] ? block[0] : block[1]; /* of a square, where the launch is not known */
     const bool is_plane = !source->has_launch && block[1] > 1;
     struct page page;
@@ -343,7 +343,7 @@ int arguments_suggest(const char *path, const struct kernel *kernel, const char 
         if (source->shared) fprintf(page.stream, " --shared %" PRIu64, source->shared);
         for (size_t i = 0; i < source->count; i++)
             put_argument(page.stream, &source->parameters[i], simt_module_parameter_nbytes(kernel->module, kernel->index, i),
-                         is_plane ? side * side : threads, is_plane ? side : threads);
+                         is_plane ? side * side : elements, is_plane ? side : elements);
         const size_t output = first_output(source);
         if (output < source->count) fprintf(page.stream, " --print %zu", output);
         fputc('\n', page.stream);

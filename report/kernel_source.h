@@ -32,7 +32,8 @@ struct kernel_source {
     size_t count;
     uint64_t grid[3], block[3], shared; /* of its first launch, */
     bool has_launch;                    /* if that is there and in numbers; */
-    bool has_block;                     /* or a block that fits the kernel */
+    bool has_block;                     /* or a block that fits the kernel; */
+    uint64_t elements;                  /* and how many elements a thread reads then; 0: not known */
 };
 
 /* `name` as the source or --kernel has it, with or without namespaces and template arguments.  false: the text has no

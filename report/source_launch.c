@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "source_text.h"
@@ -86,7 +87,7 @@ bool launch_read(const char *text, const char *name, size_t length, const char *
 
 /* ---- a launch that fits -------------------------------------------------------------------------- */
 
-enum { THREADS_MAX = 1024, WARP = 32, SIDE = 16, CLUSTER_MAX = 16 };
+enum { THREADS_MAX = 1024, WARP = 32, SIDE = 16, CLUSTER_MAX = 16, SEVERAL_WARPS = 128 };
 
 static bool is_block(uint64_t threads) { return threads > 1 && threads <= THREADS_MAX; }
 
@@ -157,6 +158,44 @@ static bool guess_by_name(const char *text, const char *body, const char *end, c
     return false;
 }
 
+static const char *before_blanks(const char *body, const char *at) {
+    while (at > body && isspace((unsigned char)at[-1])) at--;
+    return at;
+}
+
+/* Whether the body compares with 32 what may be a thread's number: it is meant for blocks of several warps. */
+static bool knows_warps(const char *body, const char *end) {
+    for (const char *at = body; (at = text_find_word(at, "32", 2)) && at < end; at += 2) {
+        const char *before = before_blanks(body, at);
+        if (before > body && before[-1] == '=') before--;
+        if (before > body && strchr("<>", before[-1]) && before[-2] != before[-1]) return true; /* no shift */
+    }
+    return false;
+}
+
+/* How many elements each thread reads: of `2 * blockDim.x` and `blockDim.x * 2` two, and of `in[i + blockDim.x]`. */
+static uint64_t guess_elements(const char *body, const char *end) {
+    enum { ELEMENTS_MAX = 16 };
+    static const char word[] = "blockDim";
+    uint64_t most = 1;
+    for (const char *at = body; (at = text_find_word(at, word, strlen(word))) && at < end; at += strlen(word)) {
+        if (strncmp(at + strlen(word), ".x", 2)) continue;
+        const char *behind = text_skip_blanks(at + strlen(word) + 2), *before = before_blanks(body, at);
+        uint64_t factor = 1;
+        if (*behind == '*') factor = strtoull(behind + 1, NULL, 10);
+        if (before > body && before[-1] == '*') {
+            before = before_blanks(body, before - 1);
+            const char *number = before;
+            while (number > body && isdigit((unsigned char)number[-1])) number--;
+            factor = number < before ? strtoull(number, NULL, 10) : 1;
+            before = before_blanks(body, number);
+        }
+        factor += before > body && before[-1] == '+' && *behind == ']';
+        if (factor > most && factor <= ELEMENTS_MAX) most = factor;
+    }
+    return most;
+}
+
 static bool uses_rows(const char *body, const char *end) {
     static const char index[] = "threadIdx";
     for (const char *at = body; (at = text_find_word(at, index, strlen(index))) && at < end; at += strlen(index))
@@ -217,10 +256,15 @@ void launch_guess(const char *text, const char *open, struct kernel_source *sour
         source->has_block = (!is_plane && guess_by_bounds(text, open, &block[0])) ||
                             guess_by_arrays(text, body, end, is_plane, block) ||
                             (!is_plane && guess_by_name(text, body, end, of_threads, &block[0])) || is_plane;
+        if (!source->has_block && knows_warps(body, end)) {
+            block[0] = SEVERAL_WARPS;
+            source->has_block = true;
+        }
         if (is_plane && block[0] == 1) block[0] = block[1] = SIDE;
         if (is_plane && guess_by_name(text, body, end, of_rows, &rows) && rows < block[1]) block[1] = rows;
     }
     const uint64_t threads = source->has_block ? block[0] * block[1] * block[2] : WARP;
+    if (!source->has_launch) source->elements = guess_elements(body, end);
     if (source->has_launch || source->shared) return;
     source->shared = guess_shared(text, body, end, threads, false);
     if (!source->shared) source->shared = guess_shared(text, text, text + strlen(text), threads, true);
