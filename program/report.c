@@ -106,6 +106,8 @@ static void name_array(const struct program *program, const struct names *names,
     struct sources sources;
     const char *source = read_source(program, names, finding->place.file, &sources);
     if (source) kernel_source_array(source, text, MESSAGE_NBYTES);
+    if (source && finding->has_other && !memcmp(finding->place.file, finding->other.file, sizeof finding->place.file))
+        kernel_source_overlap(source, finding->place.line, finding->other.line, text, MESSAGE_NBYTES);
     sources_clear(&sources);
 }
 

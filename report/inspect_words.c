@@ -60,6 +60,9 @@ void finding_message(const struct inspection_report *report, const simt_finding 
     snprintf(text, nbytes, "%s", finding->message);
     const char *source = strstr(finding->message, " elements of ") ? source_text(&report->sources, finding->file) : NULL;
     if (source) kernel_source_array(source, text, nbytes);
+    const bool is_one_file = finding->has_other && !strcmp(finding->file, finding->other_file);
+    source = is_one_file ? source_text(&report->sources, finding->file) : NULL;
+    if (source) kernel_source_overlap(source, finding->line, finding->other_line, text, nbytes);
     name_arguments(report, text, nbytes);
     const size_t length = strlen(text);
     if (buffer) name_index(report, buffer, finding, text + length, nbytes - length);

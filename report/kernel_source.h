@@ -74,4 +74,8 @@ bool kernel_source_syncs(const char *text, uint32_t line);
  * several such (float4).  Of nbytes bytes. */
 void kernel_source_array(const char *text, char *message, size_t nbytes);
 
+/* The message of a race in shared memory between two lines that access different parts of an extern array, pointers into it,
+ * says first that these overlap.  Of nbytes bytes. */
+void kernel_source_overlap(const char *text, uint32_t line, uint32_t other_line, char *message, size_t nbytes);
+
 #endif
