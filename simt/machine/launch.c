@@ -539,7 +539,7 @@ simt_error simt_machine_launch(simt_machine *machine, const simt_launch *request
     }
     error = launch_run(&launch, message);
     launch_clear(&launch);
-    simt_report_finish(launch.report);
+    simt_report_finish(launch.report, simt_is_stopped(&launch) || launch.view.warps_per_block == 1);
     if (error != SIMT_ERROR_MEMORY && !simt_report_is_whole(launch.report))
         error = fail(message, SIMT_ERROR_MEMORY, "out of memory for the report");
     if (report && (!error || error == SIMT_ERROR_STOPPED)) *report = launch.report;

@@ -674,7 +674,8 @@ bool simt_report_is_whole(const simt_report *report); /* nothing is missing beca
 /* Notes a finding, as findings.h says; *index is its place in the report until that is finished. */
 enum noted simt_report_note(simt_report *report, const simt_finding *finding, const struct meeting_note *note,
                             size_t *index, const char *format, va_list arguments);
-void simt_report_finish(simt_report *report); /* once all observers have told it what they have */
+/* Once all observers have told it what they have.  is_of_few: as for simt_findings_finish. */
+void simt_report_finish(simt_report *report, bool is_of_few);
 
 static inline simt_event simt_event_of(const struct warp *warp, const struct path *path, uint32_t mask) {
     return (simt_event){&warp->block->view, warp->index, path->pc, path->mask, mask};

@@ -61,18 +61,36 @@ static void note(const struct tracing *tracing, const struct instruction *instru
     if (nbytes && (!use->element_nbytes || nbytes < use->element_nbytes)) use->element_nbytes = nbytes;
 }
 
+/* false: no memory. */
+static bool trace_all(struct tracing *tracing, const struct simt_module *module, const struct function *function) {
+    *tracing = (struct tracing){.function = function, .has_changed = true};
+    tracing->registers = calloc(function->register_count + 1u, sizeof *tracing->registers);
+    while (tracing->registers && tracing->has_changed) {
+        tracing->has_changed = false;
+        for (uint32_t pc = function->begin; pc < function->end; pc++) trace(tracing, &module->instructions[pc]);
+    }
+    return tracing->registers != NULL;
+}
+
 bool simt_module_parameter_use(const simt_module *module, size_t kernel, size_t parameter, simt_parameter_use *use) {
-    struct tracing tracing = {.function = module->kernels[kernel], .has_changed = true};
-    const struct function *function = tracing.function;
+    struct tracing tracing;
+    const struct function *function = module->kernels[kernel];
     *use = (simt_parameter_use){0};
     if (parameter >= PARAMETERS_MAX) return true;
-    tracing.registers = calloc(function->register_count + 1u, sizeof *tracing.registers);
-    if (!tracing.registers) return false;
-    while (tracing.has_changed) {
-        tracing.has_changed = false;
-        for (uint32_t pc = function->begin; pc < function->end; pc++) trace(&tracing, &module->instructions[pc]);
-    }
+    if (!trace_all(&tracing, module, function)) return false;
     for (uint32_t pc = function->begin; pc < function->end; pc++) note(&tracing, &module->instructions[pc], (uint32_t)parameter, use);
     free(tracing.registers);
     return true;
+}
+
+bool simt_ptx_parameter_of(const simt_module *module, const struct function *function, uint32_t pc, uint32_t *parameter) {
+    struct tracing tracing;
+    const struct instruction *instruction = &module->instructions[pc];
+    const uint32_t place = is_base(instruction, "ld") || is_base(instruction, "ldu") || is_base(instruction, "atom");
+    if (pc < function->begin || pc >= function->end || instruction->operand_count <= place) return false;
+    if (!trace_all(&tracing, module, function)) return false;
+    const uint64_t bits = bits_of(&tracing, &instruction->operands[place]);
+    free(tracing.registers);
+    if (bits) *parameter = (uint32_t)__builtin_ctzll(bits);
+    return bits && !(bits & (bits - 1));
 }
