@@ -358,8 +358,10 @@ struct report_buffer *arguments_buffers(const struct arguments *arguments, const
     struct report_buffer *buffers = calloc(arguments->count + 1, sizeof *buffers);
     for (size_t i = 0; buffers && i < arguments->count; i++) {
         const struct argument *argument = &arguments->items[i];
-        if (!argument->is_buffer) continue;
         const struct kernel_parameter *parameter = source ? &source->parameters[i] : NULL;
+        const char *name = parameter && parameter->name[0] ? parameter->name : NULL;
+        buffers[i].name = name; /* of a null pointer, too */
+        if (!argument->is_buffer) continue;
         const bool is_struct = parameter && parameter->is_pointer && !parameter->element &&
                                parameter->nbytes > wf_type_nbytes(argument->type);
         buffers[i] = (struct report_buffer){.struct_type = is_struct ? parameter->type : NULL,
@@ -367,7 +369,7 @@ struct report_buffer *arguments_buffers(const struct arguments *arguments, const
                                             .address = argument->address,
                                             .count = argument->count,
                                             .element_nbytes = wf_type_nbytes(argument->type),
-                                            .name = parameter && parameter->name[0] ? parameter->name : NULL,
+                                            .name = name,
                                             .type = parameter && parameter->element ? parameter->type
                                                                                     : wf_type_name(argument->type)};
     }

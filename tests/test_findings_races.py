@@ -288,3 +288,19 @@ def test_parts_of_shared_memory_that_overlap_are_told_of_before_a_barrier(name, 
     assert (said in race["message"]) is is_told and "overlap" not in race["message"].replace(said, "")
     one, other = line_of(source, "one"), line_of(source, "other")
     assert race["message"].endswith(f"no __syncthreads() between line {one} and line {other}")
+
+
+def test_a_race_in_the_only_warp_may_need_a_barrier_of_the_block(write):
+    """Blocks of several warps show which barrier it is, unless the launch was stopped before the others came there."""
+    source = """__global__ void f(int *out, int n) {
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = t; // one
+    out[t] = s[t ^ 1]; // other
+    if (n) out[t + (1 << 20)] = 1;
+}
+"""
+    for threads, n, is_told in ((32, 0, True), (64, 0, False), (64, 1, True)):
+        race = inspected(write("few.cu", source), "--block", threads, "--arg", "i32[64]", "--arg", f"i32:{n}", status=3)["findings"][0]
+        said = f"no __syncwarp() between line {line_of(source, 'one')} and line {line_of(source, 'other')}"
+        assert race["message"].endswith(said + "; where other warps come here, too, __syncthreads()" * is_told)
