@@ -38,7 +38,7 @@ extern "C" __global__ void reduce(element *input, const long long *indices, unsi
     // tree ends
 
 #ifndef FINISH_atomic
-    __syncthreads(); // of FINISH_last_block: to store the word where it is needs none
+    __syncthreads();
     finish(make_item(*word, 0), partials, partial_indices, result, result_index, ticket);
 #endif
 }

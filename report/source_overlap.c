@@ -116,7 +116,7 @@ static const char *function_at(const char *text, const char *line) {
     const char *found = NULL;
     for (size_t w = 0; w < 2; w++)
         for (const char *at = text; (at = text_find_word(at, words[w], strlen(words[w]))) && at < line; at += strlen(words[w]))
-            if (at > found || !found) found = at;
+            if (!found || at > found) found = at;
     return found;
 }
 
