@@ -275,11 +275,23 @@ static const char *fill_of(const struct kernel_parameter *parameter, const char 
     return strchr("fb", element[0]) && strcmp(element, "bool") ? "=random:1" : "=iota";
 }
 
+/* Of a pointer whose type the source does not tell, by how it is accessed. */
+static const char *accessed_element(const struct kernel_parameter *parameter) {
+    if (parameter->nbytes) return NULL;
+    switch (parameter->accessed_nbytes) {
+    case 2: return "u16";
+    case 4: return parameter->is_of_floats ? "f32" : "i32";
+    case 8: return parameter->is_of_floats ? "f64" : "i64";
+    default: return NULL;
+    }
+}
+
 /* 'f32[1024]=random:1', or a scalar, or a number of bytes of 0.  A vector is written as its elements, a struct as its bytes. */
 static void put_argument(FILE *stream, const struct kernel_parameter *parameter, size_t nbytes, uint64_t elements, uint64_t size) {
     unsigned lanes = 1;
     const char *element = parameter->element;
     if (!element && parameter->is_pointer) element = kernel_vector_element(parameter->type, &lanes);
+    if (!element && parameter->is_pointer) element = accessed_element(parameter);
     if (!element && parameter->nbytes) lanes = (unsigned)parameter->nbytes;
     const bool is_one = element && (element[0] == 'f' || element[0] == 'b'); /* of numbers and bools alike */
     const uint64_t count = parameter->has_count ? parameter->count : parameter->is_pointer ? elements : size;
@@ -315,8 +327,8 @@ static void put_signature(FILE *stream, const char *name, const struct kernel_so
 int arguments_suggest(const char *path, const struct kernel *kernel, const char *wanted) {
     const struct kernel_source *source = &kernel->source;
     const uint64_t one_warp[3] = {32, 1, 1}, one[3] = {1, 1, 1};
-    const uint64_t *grid = source->has_launch ? source->grid : one, *block = source->has_block ? source->block : one_warp;
-    const uint64_t threads = grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2];
+    const uint64_t *grid = source->grid[0] ? source->grid : one, *block = source->has_block ? source->block : one_warp;
+    const uint64_t elements = grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2] * (source->elements ? source->elements : 1);
     const uint64_t side = block[0] > block[1] ? block[0] : block[1]; /* of a square, where the launch is not known */
     const bool is_plane = !source->has_launch && block[1] > 1;
     struct page page;
@@ -332,7 +344,7 @@ int arguments_suggest(const char *path, const struct kernel *kernel, const char 
         if (source->shared) fprintf(page.stream, " --shared %" PRIu64, source->shared);
         for (size_t i = 0; i < source->count; i++)
             put_argument(page.stream, &source->parameters[i], simt_module_parameter_nbytes(kernel->module, kernel->index, i),
-                         is_plane ? side * side : threads, is_plane ? side : threads);
+                         is_plane ? side * side : elements, is_plane ? side : elements);
         const size_t output = first_output(source);
         if (output < source->count) fprintf(page.stream, " --print %zu", output);
         fputc('\n', page.stream);
@@ -347,8 +359,10 @@ struct report_buffer *arguments_buffers(const struct arguments *arguments, const
     struct report_buffer *buffers = calloc(arguments->count + 1, sizeof *buffers);
     for (size_t i = 0; buffers && i < arguments->count; i++) {
         const struct argument *argument = &arguments->items[i];
-        if (!argument->is_buffer) continue;
         const struct kernel_parameter *parameter = source ? &source->parameters[i] : NULL;
+        const char *name = parameter && parameter->name[0] ? parameter->name : NULL;
+        buffers[i].name = name; /* of a null pointer, too */
+        if (!argument->is_buffer) continue;
         const bool is_struct = parameter && parameter->is_pointer && !parameter->element &&
                                parameter->nbytes > wf_type_nbytes(argument->type);
         buffers[i] = (struct report_buffer){.struct_type = is_struct ? parameter->type : NULL,
@@ -356,7 +370,7 @@ struct report_buffer *arguments_buffers(const struct arguments *arguments, const
                                             .address = argument->address,
                                             .count = argument->count,
                                             .element_nbytes = wf_type_nbytes(argument->type),
-                                            .name = parameter && parameter->name[0] ? parameter->name : NULL,
+                                            .name = name,
                                             .type = parameter && parameter->element ? parameter->type
                                                                                     : wf_type_name(argument->type)};
     }

@@ -55,37 +55,57 @@ static bool find_own(const struct kernel *kernel, const char *text, size_t *inde
     return count == 1;
 }
 
-/* Writes the headers that the text includes from its own folder. */
-static void put_headers(FILE *stream, const char *path, const char *text) {
+enum { HEADERS_MAX = 64, HEADERS_DEPTH_MAX = 8 };
+
+/* Writes the text with the headers that it includes from its own folder, and with what they include, `left` of them at most. */
+static void put_with_headers(FILE *stream, const char *path, const char *text, int depth, int *left) {
     static const char include[] = "#include \"";
     const char *slash = strrchr(path, '/');
     const int folder = slash ? (int)(slash + 1 - path) : 0;
-    for (const char *at = text; (at = strstr(at, include));) {
+    for (const char *at = text; *left > 0 && depth < HEADERS_DEPTH_MAX && (at = strstr(at, include));) {
         char name[1024];
         size_t nbytes;
         at += strlen(include);
         const int length = snprintf(name, sizeof name, "%.*s%.*s", folder, path, (int)strcspn(at, "\"\n"), at);
         char *header = (size_t)length < sizeof name ? file_read(name, &nbytes) : NULL;
-        if (header) fprintf(stream, "%s\n", header);
+        if (!header) continue;
+        --*left;
+        fprintf(stream, "%.*s\"\n", (int)(at - text), text);
+        put_with_headers(stream, name, header, depth + 1, left);
         free(header);
+        text = at += strcspn(at, "\n");
+    }
+    fprintf(stream, "%s\n", text);
+}
+
+/* What the text does not tell of pointers, the compiled kernel does. */
+static void complete_uses(struct kernel *kernel) {
+    for (size_t i = 0; i < kernel->source.count; i++) {
+        struct kernel_parameter *parameter = &kernel->source.parameters[i];
+        simt_parameter_use use;
+        if (!parameter->is_pointer || !simt_module_parameter_use(kernel->module, kernel->index, i, &use)) continue;
+        parameter->accessed_nbytes = use.element_nbytes;
+        parameter->is_of_floats = use.is_float;
+        if (parameter->use == KERNEL_UNKNOWN)
+            parameter->use = use.is_updated ? KERNEL_UPDATES : use.is_loaded ? KERNEL_READS : KERNEL_STORES;
     }
 }
 
-/* A kernel that a header defines is launched by the file itself. */
+/* A kernel that a header defines is launched by the file itself, whose kernels have types that headers name. */
 static bool read_with_headers(struct kernel *kernel, const char *path) {
     struct page joined;
     page_open(&joined);
-    if (joined.stream) put_headers(joined.stream, path, kernel->text);
-    if (joined.stream) fputs(kernel->text, joined.stream);
+    int left = HEADERS_MAX;
+    if (joined.stream) put_with_headers(joined.stream, path, kernel->text, 0, &left);
     const bool is_read = page_end(&joined) && kernel_source_read(joined.text, kernel->name, &kernel->source);
     page_clear(&joined);
     return is_read;
 }
 
 static void read_source(struct kernel *kernel, const char *path) {
-    kernel->has_source = kernel->text && (kernel_source_read(kernel->text, kernel->name, &kernel->source) ||
-                                          read_with_headers(kernel, path)) &&
+    kernel->has_source = kernel->text && read_with_headers(kernel, path) &&
                          kernel->source.count == simt_module_parameter_count(kernel->module, kernel->index);
+    if (kernel->has_source) complete_uses(kernel);
 }
 
 static void name_kernel(struct kernel *kernel, const char *wanted) {

@@ -11,6 +11,7 @@
 #include "names.h"
 #include "private.h"
 #include "report/advice.h"
+#include "report/arguments.h"
 #include "report/code_host.h"
 #include "report/inspect_source.h"
 #include "report/json.h"
@@ -105,6 +106,8 @@ static void name_array(const struct program *program, const struct names *names,
     struct sources sources;
     const char *source = read_source(program, names, finding->place.file, &sources);
     if (source) kernel_source_array(source, text, MESSAGE_NBYTES);
+    if (source && finding->has_other && !memcmp(finding->place.file, finding->other.file, sizeof finding->place.file))
+        kernel_source_overlap(source, finding->place.line, finding->other.line, text, MESSAGE_NBYTES);
     sources_clear(&sources);
 }
 
@@ -127,6 +130,16 @@ static void name_index(const struct program *program, const struct names *names,
              parameter->name, parameter->type);
 }
 
+/* The names of arguments that the message has by their numbers. */
+static void name_arguments(const struct program *program, const struct names *names, const struct record_finding *finding,
+                           char text[MESSAGE_NBYTES]) {
+    const char *all[KERNEL_PARAMETERS_MAX];
+    struct kernel_source kernel;
+    if (!read_kernel(program, names, finding, &kernel)) return;
+    for (size_t i = 0; i < kernel.count; i++) all[i] = kernel.parameters[i].name;
+    arguments_name(text, MESSAGE_NBYTES, all, kernel.count);
+}
+
 /* The file of the other access as the user has it, unless that is longer. */
 static void show_other_file(const struct names *names, const struct record_finding *finding, char text[MESSAGE_NBYTES]) {
     char file[RECORD_NAME], shown[2 * RECORD_NAME];
@@ -146,6 +159,7 @@ static void get_message(const struct program *program, const struct names *names
     get_text(message, finding->message);
     snprintf(text, MESSAGE_NBYTES, "%s", message);
     if (strstr(message, " elements of ")) name_array(program, names, finding, text);
+    if (strstr(message, "`argument ")) name_arguments(program, names, finding, text);
     name_index(program, names, finding, text);
     show_other_file(names, finding, text);
     numerals_group(text, MESSAGE_NBYTES);

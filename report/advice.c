@@ -262,13 +262,13 @@ static bool advise_occupancy(const struct advice_subject *subject, const struct 
     if (blocks == BLOCKS_MAX) {
         snprintf(advice->message, ADVICE_TEXT,
                  "blocks of %" PRIu32 " threads: a multiprocessor holds %" PRIu64 " of them, %" PRIu64
-                 " warps of %d, too few to hide how long memory takes",
+                 " warps of %d, too few to hide how long memory takes; registers, which PTX does not have, may allow fewer",
                  subject->block_threads, blocks, advice->count, WARPS_MAX);
         cure_small_blocks(subject, advice);
     } else {
         snprintf(advice->message, ADVICE_TEXT,
                  "%zu bytes of shared memory and %" PRIu32 " threads a block: a multiprocessor holds %" PRIu64
-                 " of them, %" PRIu64 " warps of %d, too few to hide how long memory takes",
+                 " of them, %" PRIu64 " warps of %d, too few to hide how long memory takes; registers, which PTX does not have, may allow fewer",
                  subject->shared_nbytes, subject->block_threads, blocks, advice->count, WARPS_MAX);
         cure_large_blocks(subject, advice);
     }

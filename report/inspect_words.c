@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "inspect_report.h"
 #include "kernel_source.h"
 #include "numerals.h"
@@ -46,12 +47,23 @@ static void name_index(const struct inspection_report *report, const struct repo
              all / (uint64_t)size, member);
 }
 
+static void name_arguments(const struct inspection_report *report, char *text, size_t nbytes) {
+    const char *names[KERNEL_PARAMETERS_MAX];
+    const size_t count = report->buffer_count < KERNEL_PARAMETERS_MAX ? report->buffer_count : KERNEL_PARAMETERS_MAX;
+    for (size_t i = 0; i < count; i++) names[i] = report->buffers[i].name;
+    arguments_name(text, nbytes, names, count);
+}
+
 void finding_message(const struct inspection_report *report, const simt_finding *finding, char *text, size_t nbytes) {
     const struct report_buffer *buffer =
         is_of_global_memory(finding) ? find_buffer(report, finding->address) : NULL;
     snprintf(text, nbytes, "%s", finding->message);
     const char *source = strstr(finding->message, " elements of ") ? source_text(&report->sources, finding->file) : NULL;
     if (source) kernel_source_array(source, text, nbytes);
+    const bool is_one_file = finding->has_other && !strcmp(finding->file, finding->other_file);
+    source = is_one_file ? source_text(&report->sources, finding->file) : NULL;
+    if (source) kernel_source_overlap(source, finding->line, finding->other_line, text, nbytes);
+    name_arguments(report, text, nbytes);
     const size_t length = strlen(text);
     if (buffer) name_index(report, buffer, finding, text + length, nbytes - length);
     numerals_group(text, nbytes);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source_conditions.h"
 #include "source_launch.h"
 #include "source_template.h"
 #include "source_text.h"
@@ -55,7 +56,7 @@ static enum kernel_use first_use(const char *body, const char *end, const char *
         const bool is_stored = behind[0] == '=' && behind[1] != '=';
         return is_stored && !(again && again < behind + strcspn(behind, ";")) ? KERNEL_STORES : KERNEL_READS;
     }
-    return KERNEL_STORES;
+    return KERNEL_UNKNOWN;
 }
 
 static void read_uses(const char *behind, struct kernel_source *source) {
@@ -73,40 +74,62 @@ static const char *bare_name(const char *name, size_t *length) {
     return begin;
 }
 
+/* The parameters between the brackets, whose types and constants `taken` defines. */
+static void read_parameters(const char *taken, const char *open, const char *behind, struct kernel_source *source) {
+    const char *item = text_skip_blanks(open + 1);
+    while (item < behind - 1 && source->count < KERNEL_PARAMETERS_MAX) {
+        const char *end = text_item_end(item, behind - 1);
+        type_read_parameter(item, end, &source->parameters[source->count++]);
+        item = end + 1;
+    }
+    for (size_t i = 0; i < source->count; i++) {
+        struct kernel_parameter *parameter = &source->parameters[i];
+        type_resolve(taken, parameter);
+        parameter->nbytes = type_nbytes(parameter->type);
+        if (!parameter->nbytes) parameter->nbytes = type_struct_nbytes(taken, parameter->type);
+    }
+}
+
+/* A launch may also stand where the compiler skips it, as in an example of how to call the kernel. */
+static bool read_kernel(const char *plain, const char *taken, const char *name, size_t length, const char *instance,
+                        struct kernel_source *source) {
+    const char *open = find_parameters(taken, name, length);
+    if (!open) open = find_parameters(taken = plain, name, length);
+    const char *behind = open ? text_behind_bracket(open) : NULL;
+    if (!behind) return false;
+    read_parameters(taken, open, behind, source);
+    read_uses(behind, source);
+    const char *of_template = strchr(instance, '<');
+    if (!of_template || !launch_read(plain, name, length, of_template, source)) launch_read(plain, name, length, NULL, source);
+    if (!source->has_launch) launch_guess(taken, open, source);
+    return true;
+}
+
+/* The text with the template's arguments as the instance has them; NULL: the kernel is none, or there is no memory. */
+static char *define_template(const char *plain, const char *name, size_t length, const char *instance) {
+    char *taken = source_taken(plain);
+    const char *open = taken ? find_parameters(taken, name, length) : NULL;
+    open = open ? plain + (open - taken) : find_parameters(plain, name, length);
+    free(taken);
+    return open ? template_define(plain, open, instance) : NULL;
+}
+
 bool kernel_source_read(const char *text, const char *name, struct kernel_source *source) {
     size_t length;
     char *plain = text_without_comments(text);
     const char *instance = name;
     name = bare_name(name, &length);
     *source = (struct kernel_source){.count = 0};
-    const char *open = plain && length ? find_parameters(plain, name, length) : NULL;
-    char *defined = open ? template_define(plain, open, instance) : NULL;
+    char *defined = plain && length ? define_template(plain, name, length, instance) : NULL;
     if (defined) {
         free(plain);
         plain = defined;
-        open = find_parameters(plain, name, length);
     }
-    const char *behind = open ? text_behind_bracket(open) : NULL;
-    if (behind) {
-        const char *item = text_skip_blanks(open + 1);
-        while (item < behind - 1 && source->count < KERNEL_PARAMETERS_MAX) {
-            const char *end = text_item_end(item, behind - 1);
-            type_read_parameter(item, end, &source->parameters[source->count++]);
-            item = end + 1;
-        }
-        for (size_t i = 0; i < source->count; i++) {
-            struct kernel_parameter *parameter = &source->parameters[i];
-            type_resolve(plain, parameter);
-            parameter->nbytes = type_nbytes(parameter->type);
-            if (!parameter->nbytes) parameter->nbytes = type_struct_nbytes(plain, parameter->type);
-        }
-        read_uses(behind, source);
-        const char *of_template = strchr(instance, '<');
-        if (!of_template || !launch_read(plain, name, length, of_template, source)) launch_read(plain, name, length, NULL, source);
-        if (!source->has_launch) launch_guess(plain, open, source);
-    }
+    char *taken = plain && length ? source_taken(plain) : NULL;
+    const bool is_read = taken && read_kernel(plain, taken, name, length, instance, source);
+    free(taken);
     free(plain);
-    return behind != NULL;
+    return is_read;
 }
 
 bool kernel_source_instance(const char *text, char *instance, size_t nbytes) {

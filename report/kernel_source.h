@@ -10,8 +10,8 @@
 enum { KERNEL_PARAMETERS_MAX = 32, KERNEL_WORD = 64, KERNEL_MESSAGE = 768 };
 
 /* What the kernel does first with the elements of a pointer: stores them, reads them, or changes them by an atomic operation
- * or an assignment like +=. */
-enum kernel_use { KERNEL_STORES, KERNEL_READS, KERNEL_UPDATES };
+ * or an assignment like +=.  Unknown: it only hands the pointer on. */
+enum kernel_use { KERNEL_UNKNOWN, KERNEL_STORES, KERNEL_READS, KERNEL_UPDATES };
 
 struct kernel_parameter {
     char type[KERNEL_WORD]; /* of what it is or points to, without const: "float" */
@@ -23,6 +23,8 @@ struct kernel_parameter {
     bool has_count;     /* if the text tells */
     bool is_cleared;    /* by a cudaMemset to 0 */
     enum kernel_use use;
+    uint32_t accessed_nbytes; /* by the compiled kernel, the least; 0: not known or none */
+    bool is_of_floats;        /* so accessed */
 };
 
 struct kernel_source {
@@ -30,7 +32,8 @@ struct kernel_source {
     size_t count;
     uint64_t grid[3], block[3], shared; /* of its first launch, */
     bool has_launch;                    /* if that is there and in numbers; */
-    bool has_block;                     /* or a block that fits the kernel */
+    bool has_block;                     /* or a block that fits the kernel; */
+    uint64_t elements;                  /* and how many elements a thread reads then; 0: not known */
 };
 
 /* `name` as the source or --kernel has it, with or without namespaces and template arguments.  false: the text has no
@@ -70,5 +73,9 @@ bool kernel_source_syncs(const char *text, uint32_t line);
  * "`tile[2][0]`, float[2][32])", where the text declares that array of shared memory with a type of that size, or of
  * several such (float4).  Of nbytes bytes. */
 void kernel_source_array(const char *text, char *message, size_t nbytes);
+
+/* The message of a race in shared memory between two lines that access different parts of an extern array, pointers into it,
+ * says first that these overlap.  Of nbytes bytes. */
+void kernel_source_overlap(const char *text, uint32_t line, uint32_t other_line, char *message, size_t nbytes);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "source_text.h"
@@ -86,7 +87,7 @@ bool launch_read(const char *text, const char *name, size_t length, const char *
 
 /* ---- a launch that fits -------------------------------------------------------------------------- */
 
-enum { THREADS_MAX = 1024, WARP = 32, SIDE = 16 };
+enum { THREADS_MAX = 1024, WARP = 32, SIDE = 16, CLUSTER_MAX = 16, SEVERAL_WARPS = 128 };
 
 static bool is_block(uint64_t threads) { return threads > 1 && threads <= THREADS_MAX; }
 
@@ -96,13 +97,18 @@ static bool read_value(const char *text, const char *at, const char *end, uint64
     return is_known && is_block(*value);
 }
 
-/* __launch_bounds__(256) between __global__ and the parameters. */
-static bool guess_by_bounds(const char *text, const char *open, uint64_t *threads) {
-    static const char word[] = "__launch_bounds__";
+/* The bracket behind the word between __global__ and the parameters; NULL: it is not there. */
+static const char *find_attribute(const char *text, const char *open, const char *word) {
     const char *begin = open;
     while (begin > text && !strchr(";}", begin[-1])) begin--;
-    const char *bounds = text_find_word(begin, word, strlen(word));
-    const char *at = bounds && bounds < open ? text_skip_blanks(bounds + strlen(word)) : NULL, *behind = at && *at == '(' ? text_behind_bracket(at) : NULL;
+    const char *found = text_find_word(begin, word, strlen(word));
+    const char *at = found && found < open ? text_skip_blanks(found + strlen(word)) : NULL;
+    return at && *at == '(' ? at : NULL;
+}
+
+/* __launch_bounds__(256) */
+static bool guess_by_bounds(const char *text, const char *open, uint64_t *threads) {
+    const char *at = find_attribute(text, open, "__launch_bounds__"), *behind = at ? text_behind_bracket(at) : NULL;
     return behind && read_value(text, at + 1, text_item_end(at + 1, behind - 1), threads);
 }
 
@@ -152,6 +158,44 @@ static bool guess_by_name(const char *text, const char *body, const char *end, c
     return false;
 }
 
+static const char *before_blanks(const char *body, const char *at) {
+    while (at > body && isspace((unsigned char)at[-1])) at--;
+    return at;
+}
+
+/* Whether the body compares with 32 what may be a thread's number: it is meant for blocks of several warps. */
+static bool knows_warps(const char *body, const char *end) {
+    for (const char *at = body; (at = text_find_word(at, "32", 2)) && at < end; at += 2) {
+        const char *before = before_blanks(body, at);
+        if (before > body && before[-1] == '=') before--;
+        if (before > body && strchr("<>", before[-1]) && before[-2] != before[-1]) return true; /* no shift */
+    }
+    return false;
+}
+
+/* How many elements each thread reads: of `2 * blockDim.x` and `blockDim.x * 2` two, and of `in[i + blockDim.x]`. */
+static uint64_t guess_elements(const char *body, const char *end) {
+    enum { ELEMENTS_MAX = 16 };
+    static const char word[] = "blockDim";
+    uint64_t most = 1;
+    for (const char *at = body; (at = text_find_word(at, word, strlen(word))) && at < end; at += strlen(word)) {
+        if (strncmp(at + strlen(word), ".x", 2)) continue;
+        const char *behind = text_skip_blanks(at + strlen(word) + 2), *before = before_blanks(body, at);
+        uint64_t factor = 1;
+        if (*behind == '*') factor = strtoull(behind + 1, NULL, 10);
+        if (before > body && before[-1] == '*') {
+            before = before_blanks(body, before - 1);
+            const char *number = before;
+            while (number > body && isdigit((unsigned char)number[-1])) number--;
+            factor = number < before ? strtoull(number, NULL, 10) : 1;
+            before = before_blanks(body, number);
+        }
+        factor += before > body && before[-1] == '+' && *behind == ']';
+        if (factor > most && factor <= ELEMENTS_MAX) most = factor;
+    }
+    return most;
+}
+
 static bool uses_rows(const char *body, const char *end) {
     static const char index[] = "threadIdx";
     for (const char *at = body; (at = text_find_word(at, index, strlen(index))) && at < end; at += strlen(index))
@@ -159,14 +203,23 @@ static bool uses_rows(const char *body, const char *end) {
     return false;
 }
 
+/* Whether what stands there is in a function that kernels may call: the word that comes last before it is no __global__. */
+static bool is_of_function(const char *text, const char *there) {
+    static const char kernel[] = "__global__", function[] = "__device__";
+    const char *last_kernel = NULL, *last_function = NULL;
+    for (const char *at = text; (at = text_find_word(at, kernel, strlen(kernel))) && at < there; at += strlen(kernel)) last_kernel = at;
+    for (const char *at = text; (at = text_find_word(at, function, strlen(function))) && at < there; at += strlen(function)) last_function = at;
+    return last_function && (!last_kernel || last_kernel < last_function);
+}
+
 /* What each thread has of `extern __shared__ float s[]`: one element; of bytes, eight. */
-static uint64_t guess_shared(const char *text, const char *body, const char *end, uint64_t threads) {
+static uint64_t guess_shared(const char *text, const char *body, const char *end, uint64_t threads, bool is_of_functions) {
     static const char shared[] = "__shared__";
     for (const char *at = body; (at = text_find_word(at, shared, strlen(shared))) && at < end; at += strlen(shared)) {
         const char *before = at, *stop = at + strcspn(at, ";");
         struct kernel_parameter array;
         while (before > body && text_skip_blanks(before - 1) == at) before--;
-        if (before - body < 6 || strncmp(before - 6, "extern", 6)) continue;
+        if (before - body < 6 || strncmp(before - 6, "extern", 6) || (is_of_functions && !is_of_function(text, at))) continue;
         type_read_parameter(at + strlen(shared), stop, &array);
         type_resolve(text, &array);
         const size_t nbytes = type_nbytes(array.type);
@@ -175,10 +228,26 @@ static uint64_t guess_shared(const char *text, const char *body, const char *end
     return 0;
 }
 
+/* __cluster_dims__(2, 1, 1) before the parameters: a grid is of whole clusters. */
+static void guess_grid(const char *text, const char *open, uint64_t grid[3]) {
+    const char *at = find_attribute(text, open, "__cluster_dims__"), *behind = at ? text_behind_bracket(at) : NULL;
+    for (int d = 0; d < 3; d++) grid[d] = 1;
+    if (!behind) return;
+    at++;
+    for (int d = 0; d < 3 && at < behind - 1; d++) {
+        bool is_known;
+        const char *end = text_item_end(at, behind - 1);
+        const uint64_t extent = text_evaluate(text, at, end, 4, 0, &is_known);
+        grid[d] = is_known && extent && extent <= CLUSTER_MAX ? extent : 1;
+        at = end + 1;
+    }
+}
+
 void launch_guess(const char *text, const char *open, struct kernel_source *source) {
     static const char *const of_threads[] = {"BLOCK", "THREADS", "TPB", NULL}, *const of_rows[] = {"ROWS", NULL};
     const char *behind = text_behind_bracket(open), *body = behind ? text_skip_blanks(behind) : NULL;
     const char *end = body && *body == '{' ? text_behind_bracket(body) : NULL;
+    if (!source->has_launch) guess_grid(text, open, source->grid);
     if (!end) return;
     const bool is_plane = uses_rows(body, end);
     uint64_t *block = source->block, rows;
@@ -187,9 +256,16 @@ void launch_guess(const char *text, const char *open, struct kernel_source *sour
         source->has_block = (!is_plane && guess_by_bounds(text, open, &block[0])) ||
                             guess_by_arrays(text, body, end, is_plane, block) ||
                             (!is_plane && guess_by_name(text, body, end, of_threads, &block[0])) || is_plane;
+        if (!source->has_block && knows_warps(body, end)) {
+            block[0] = SEVERAL_WARPS;
+            source->has_block = true;
+        }
         if (is_plane && block[0] == 1) block[0] = block[1] = SIDE;
         if (is_plane && guess_by_name(text, body, end, of_rows, &rows) && rows < block[1]) block[1] = rows;
     }
     const uint64_t threads = source->has_block ? block[0] * block[1] * block[2] : WARP;
-    if (!source->has_launch && !source->shared) source->shared = guess_shared(text, body, end, threads);
+    if (!source->has_launch) source->elements = guess_elements(body, end);
+    if (source->has_launch || source->shared) return;
+    source->shared = guess_shared(text, body, end, threads, false);
+    if (!source->shared) source->shared = guess_shared(text, text, text + strlen(text), threads, true);
 }

@@ -8,6 +8,7 @@
 #include "source_text.h"
 
 const char *kernel_type_element(const char *type) {
+    static const char standard[] = "std::";
     static const char *const names[][2] = {
         {"float", "f32"}, {"double", "f64"}, {"int", "i32"}, {"unsigned", "u32"}, {"unsigned int", "u32"},
         {"uint", "u32"}, {"int32_t", "i32"}, {"uint32_t", "u32"}, {"signed", "i32"}, {"char", "i8"},
@@ -16,6 +17,7 @@ const char *kernel_type_element(const char *type) {
         {"long int", "i64"}, {"long long int", "i64"}, {"unsigned long", "u64"}, {"unsigned long long", "u64"},
         {"unsigned long long int", "u64"}, {"int64_t", "i64"}, {"uint64_t", "u64"}, {"size_t", "u64"},
         {"bool", "bool"}, {"__half", "f16"}, {"half", "f16"}, {"__nv_bfloat16", "bf16"}, {"nv_bfloat16", "bf16"}};
+    if (!strncmp(type, standard, strlen(standard))) type += strlen(standard);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(type, names[i][0])) return names[i][1];
     return NULL;
@@ -70,17 +72,20 @@ void type_read_parameter(const char *at, const char *end, struct kernel_paramete
     for (name = name_end; name > at && text_is_word(name[-1]);) name--;
     append(parameter->name, name, (size_t)(name_end - name));
     bool is_behind = false; /* the star: what is const there is the pointer */
+    int stars = 0;
     while (at < name) {
         size_t length = 0;
         while (at + length < name && text_is_word(at[length])) length++;
         is_behind |= *at == '*';
+        stars += *at == '*';
         if (length && is_qualifier(at, length)) parameter->is_const |= !is_behind && !strncmp(at, "const", 5);
         else if (length) append(parameter->type, at, length);
         else if (!isspace((unsigned char)*at) && *at != '*' && *at != '(') append(parameter->type, at, 1);
         at += length ? length : 1;
     }
     parameter->is_pointer |= is_behind;
-    parameter->element = kernel_type_element(parameter->type);
+    if (stars > 1) append(parameter->type, " *", 2);
+    parameter->element = stars > 1 ? "u64" : kernel_type_element(parameter->type);
 }
 
 /* The type of which `typedef float real;`, `using real = float;` or `#define real float` makes a name; false: none does. */
@@ -111,7 +116,8 @@ void type_resolve(const char *text, struct kernel_parameter *parameter) {
     unsigned count;
     for (int i = 0; i < ALIASES_MAX && !parameter->element && !kernel_vector_element(parameter->type, &count); i++) {
         struct kernel_parameter alias;
-        if (!parameter->type[0] || !read_alias(text, parameter->type, &alias)) return;
+        const char *scope = strrchr(parameter->type, ':'); /* behind which its own name is */
+        if (!parameter->type[0] || !read_alias(text, scope ? scope + 1 : parameter->type, &alias)) return;
         snprintf(parameter->type, KERNEL_WORD, "%s", alias.type);
         parameter->element = alias.element;
         parameter->is_pointer |= alias.is_pointer;
@@ -163,17 +169,33 @@ static size_t members_nbytes(const char *text, const char *at, const char *end, 
     return (nbytes + alignment - 1) / alignment * alignment;
 }
 
+/* Behind `__align__(16)` and `alignas(16)`, and what they say: struct __align__(16) Point { ... }. */
+static const char *skip_alignment(const char *text, const char *at, uint64_t *alignment) {
+    at = text_skip_blanks(at);
+    while (!strncmp(at, "__align__", strlen("__align__")) || !strncmp(at, "alignas", strlen("alignas"))) {
+        const char *open = text_skip_word(at), *behind = *open == '(' ? text_behind_bracket(open) : NULL;
+        bool is_known = true;
+        if (!behind) return at;
+        *alignment = text_evaluate(text, open + 1, behind - 1, 4, 0, &is_known);
+        if (!is_known || !*alignment) *alignment = 1;
+        at = text_skip_blanks(behind);
+    }
+    return at;
+}
+
 static size_t read_struct(const char *text, const char *name, struct wanted *wanted) {
     static const char word[] = "struct";
     const size_t length = strlen(name);
     for (const char *at = text; length && (at = text_find_word(at, word, strlen(word)));) {
         at += strlen(word);
-        const char *tag = text_skip_blanks(at), *open = text_skip_word(tag), *behind = *open == '{' ? text_behind_bracket(open) : NULL;
+        uint64_t alignment = 1;
+        const char *tag = skip_alignment(text, at, &alignment), *open = text_skip_word(tag), *behind = *open == '{' ? text_behind_bracket(open) : NULL;
         if (!behind) continue;
         const char *declared = text_skip_blanks(behind);
         const bool is_it = (!strncmp(tag, name, length) && !text_is_word(tag[length])) ||
                            (!strncmp(declared, name, length) && !text_is_word(declared[length]));
-        if (is_it) return members_nbytes(text, open + 1, behind - 1, wanted);
+        const uint64_t nbytes = is_it ? members_nbytes(text, open + 1, behind - 1, wanted) : 0;
+        if (is_it) return (nbytes + alignment - 1) / alignment * alignment;
     }
     return 0;
 }

@@ -60,6 +60,16 @@ const char *simt_module_kernel_name(const simt_module *module, size_t kernel);
 size_t simt_module_parameter_count(const simt_module *module, size_t kernel);
 size_t simt_module_parameter_nbytes(const simt_module *module, size_t kernel, size_t parameter);
 
+/* What the instructions of the kernel itself do with memory to which a parameter points. */
+typedef struct simt_parameter_use {
+    bool is_loaded, is_stored, is_updated; /* is_updated: by atomics */
+    bool is_float;                         /* an access has a type of floats */
+    uint32_t element_nbytes;               /* the least that one accesses; 0: none does */
+} simt_parameter_use;
+
+bool simt_module_parameter_use(const simt_module *module, size_t kernel, size_t parameter,
+                               simt_parameter_use *use); /* false: no memory */
+
 /* The offset of a parameter in the parameter buffer, laid out as PTX defines. */
 size_t simt_module_parameter_offset(const simt_module *module, size_t kernel, size_t parameter);
 

@@ -179,3 +179,21 @@ def test_elements_of_structs_are_named_with_their_member(number, said, write):
     finding, = inspected(write("structs.cu", STRUCTS), "--block", 32, "--arg", "u8[80]=zeros", "--arg", "f32[64]=zeros", "--arg",
                          f"i32:{number}", status=3)["findings"]
     assert finding["kind"] == "bounds" and finding["message"].endswith(said)
+
+
+AWAY = """__global__ void f(const float *in, const int *from, float *out, int n) {
+    unsigned t = threadIdx.x;
+    if (n == 0) out[t] = in[t - 1];
+    if (n == 1) out[t] = from[t + 7];
+    if (n == 2) out[t + (1ll << 40)] = 1;
+}
+"""
+
+
+@pytest.mark.parametrize("number, said", enumerate(["`in[4294967295]`, an index of -1 if it were signed", "`from[7]`, a pointer to nothing",
+                                                    "`out[1099511627776]`"]))
+def test_an_index_far_from_its_array_is_told_with_it(number, said, write):
+    """The address leads to no allocation: the pointer that it was calculated from tells whose it is."""
+    finding, = inspected(write("away.cu", AWAY), "--block", 1, "--arg", "f32[4]=zeros", "--arg", "u64:0", "--arg", "f32[4]", "--arg",
+                         f"i32:{number}", status=3)["findings"]
+    assert finding["kind"] == "bounds" and finding["message"].endswith(f"where nothing is allocated: {said}"), finding["message"]

@@ -259,3 +259,48 @@ def test_no_barrier_is_asked_for_between_the_sides_of_a_branch(name, write):
     lines = {marked: line_of(source, marked) for marked in ("one", "other")}
     assert {finding["line"], finding["other"]["line"]} == set(lines.values())
     assert said.format(**lines) in finding["message"]
+
+
+# Parts of one array of shared memory: how they begin, the two lines, and whether they overlap by mistake.
+PARTS = {
+    "of two types": ("float *a = (float *)smem; double *b = (double *)(smem + 64);", "a[t] = t;", "b[t] = t;", True),
+    "of one type, one behind the other": ("float *a = (float *)smem, *b = a + 20;", "a[t] = t;", "out[t] = b[t];", True),
+    "swapped": ("float *a = (float *)smem, *b = a + 20; if (n) { float *c = a; a = b; b = c; }", "a[t] = t;", "out[t] = b[t];", False),
+    "a thread's own": ("float *a = (float *)smem, *b = a + threadIdx.x / 2;", "a[t] = t;", "out[t] = b[0];", False),
+    "the same": ("float *a = (float *)smem, *b = a + 64;", "a[t] = t + b[t + 64];", "out[t] = a[t ^ 33];", False),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_of_shared_memory_that_overlap_are_told_of_before_a_barrier(name, write):
+    parts, one, other, is_told = PARTS[name]
+    source = f"""__global__ void f(float *out, int n) {{
+    extern __shared__ char smem[];
+    int t = threadIdx.x;
+    {parts}
+    {one} // one
+    {other} // other
+}}
+"""
+    report = inspected(write("parts.cu", source), "--block", 64, "--shared", 1024, "--arg", "f32[64]", "--arg", "i32:1", status=3)
+    race = next(finding for finding in report["findings"] if finding["kind"] == "race")
+    said = "`a` and `b`, parts of `smem`, overlap there: begin one behind the end of the other; or, if they take turns there, no __syncthreads()"
+    assert (said in race["message"]) is is_told and "overlap" not in race["message"].replace(said, "")
+    one, other = line_of(source, "one"), line_of(source, "other")
+    assert race["message"].endswith(f"no __syncthreads() between line {one} and line {other}")
+
+
+def test_a_race_in_the_only_warp_may_need_a_barrier_of_the_block(write):
+    """Blocks of several warps show which barrier it is, unless the launch was stopped before the others came there."""
+    source = """__global__ void f(int *out, int n) {
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = t; // one
+    out[t] = s[t ^ 1]; // other
+    if (n) out[t + (1 << 20)] = 1;
+}
+"""
+    for threads, n, is_told in ((32, 0, True), (64, 0, False), (64, 1, True)):
+        race = inspected(write("few.cu", source), "--block", threads, "--arg", "i32[64]", "--arg", f"i32:{n}", status=3)["findings"][0]
+        said = f"no __syncwarp() between line {line_of(source, 'one')} and line {line_of(source, 'other')}"
+        assert race["message"].endswith(said + "; where other warps come here, too, __syncthreads()" * is_told)

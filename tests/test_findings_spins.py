@@ -37,7 +37,7 @@ SPINS = {
     while (atomicCAS(lock, 0, 1) != 0) { } // here
     out[threadIdx.x] = 1;
 }
-""", ["--block", 64, "--grid", 2], "no thread is left to change it: all others have ended or wait in such loops, too"),
+""", ["--block", 64, "--grid", 2], "of block (0,0,0) took at line {here} and did not free before it ended"),
     "a sleeper": ("""__global__ void f(volatile int *flag, int *out) {
     for (unsigned ns = 8; *flag == 0; ns = ns < 256 ? 2 * ns : ns) // here
         __nanosleep(ns);
@@ -121,9 +121,93 @@ def spin(name, write, *options):
     lines = {marked: line_of(source, marked) for marked in re.findall(r"// (\w+)$", source, re.MULTILINE)}
     assert finding["kind"] == "runaway" and finding["line"] in (lines["here"], lines["here"] + 1, lines.get("other"))
     assert said.format(**lines) in finding["message"]
-    waits_for = "`lock`, int[1]" if "int *lock" in source else "`flag`, int[1]"
-    assert finding["message"].endswith(f"(index 0 of {waits_for})") or name == "not volatile"
+    assert finding["message"].endswith("(index 0 of `flag`, int[1])") or name == "not volatile" or "int *lock" in source
     return report["instructions"], finding["message"]
+
+
+# Locks of which a circle of threads each holds one and waits for the next, and other ways to wait for one for ever.
+TAKE = "__device__ void take(int *lock) { while (atomicCAS(lock, 0, 1) != 0) { } }\n"
+LOCKS = {
+    "two blocks, two orders": ("""__global__ void f(int *a, int *b, int *ready) {
+    int *first = blockIdx.x ? b : a, *second = blockIdx.x ? a : b;
+    if (threadIdx.x) return;
+    while (atomicCAS(first, 0, 1) != 0) { } // took
+    atomicAdd(ready, 1);
+    while (atomicAdd(ready, 0) < 2) { }
+    while (atomicCAS(second, 0, 1) != 0) { } // waits
+    atomicExch(second, 0);
+    atomicExch(first, 0);
+}
+""", ["--grid", 2], r"thread \(0,0,0\) of block \((.),0,0\) waits at line {waits} for the lock `([ab])\[0\]`, which thread \(0,0,0\) of "
+     r"block \((?!\1).,0,0\) took at line {took}; that one waits at line {waits} for the lock `(?!\2)[ab]\[0\]`, which the first took at "
+     r"line {took}: take locks in one order everywhere"),
+    "three warps, in shared memory": ("""__global__ void f(int *a, int *b, int *ready) {
+    __shared__ int locks[3];
+    const int mine = threadIdx.x / 32, next = (mine + 1) % 3;
+    if (threadIdx.x < 3) locks[threadIdx.x] = 0;
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) while (atomicExch(&locks[mine], 7) != 0) { } // took
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) while (atomicExch(&locks[next], 7) != 0) { } // waits
+}
+""", ["--block", 96], r"thread \((\d+),0,0\) of block \(0,0,0\) waits at line {waits} for the lock `locks\[(\d)\]`, which thread "
+     r"\((\d+),0,0\) of block \(0,0,0\) took at line {took}; that one waits at line {waits} for the lock `locks\[(\d)\]`, which thread "
+     r"\((\d+),0,0\) of block \(0,0,0\) took at line {took}, and so on in a circle of 3 threads"),
+    "lanes of one warp": ("""__device__ int one, two;
+__global__ void f(int *a, int *b, int *ready) {
+    int *first = threadIdx.x ? &one : &two, *second = threadIdx.x ? &two : &one;
+    if (threadIdx.x < 2) while (atomicCAS(first, 0, 1 + threadIdx.x) != 0) { } // took
+    __syncwarp();
+    if (threadIdx.x < 2) while (atomicCAS(second, 0, 1 + threadIdx.x) != 0) { } // waits
+}
+""", [], r"thread \((.),0,0\) of block \(0,0,0\) waits at line {waits} for the lock `(one|two)`, which thread \((?!\1).,0,0\) of block \(0,0,0\) "
+     r"took at line {took}; that one waits at line {waits} for the lock `(?!\2)(one|two)`, which the first took at line {took}: take"),
+    "twice": (TAKE + """__global__ void f(int *a, int *b, int *ready) {
+    if (threadIdx.x) return;
+    take(a + 3); // took
+    take(a + 3); // waits
+    atomicExch(a + 3, 0);
+}
+""", [], r"at line {waits} it waits for the lock `a\[3\]`, which it has taken itself at line {took}: free a lock before it is taken again"),
+    "held at a barrier": (TAKE + """__global__ void f(int *a, int *b, int *ready) {
+    if (threadIdx.x == 0) take(a); // took
+    if (threadIdx.x == 32) take(a);
+    __syncthreads(); // waits
+    if (threadIdx.x == 0) atomicExch(a, 0);
+}
+""", ["--block", 64], r"waits for the lock `a\[0\]`, which thread \((0|32),0,0\) of block \(0,0,0\) took at line .+ and holds while it waits at "
+     r"line {waits}: free it before that"),
+    "held until a flag is set": (TAKE + """__global__ void f(int *a, int *b, int *ready) {
+    if (threadIdx.x == 32) while (*(volatile int *)ready == 0) { } // took
+    if (threadIdx.x == 0) take(a);
+    if (threadIdx.x == 0) while (*(volatile int *)ready == 0) { } // waits
+    if (threadIdx.x == 64) take(a);
+}
+""", ["--block", 96], r"no thread is left to change it.*\(index 0 of `ready`, int\[1\]\)"),
+}
+
+
+@pytest.mark.parametrize("schedule", ["lockstep", "split", "random:1"])
+@pytest.mark.parametrize("name", LOCKS)
+def test_who_holds_a_lock_is_told_and_since_where(name, schedule, write):
+    source, options, said = LOCKS[name]
+    report = inspected(write("locks.cu", source), *options, "--schedule", schedule, "--arg", "i32[4]=zeros", "--arg", "i32[1]=zeros",
+                       "--arg", "i32[1]=zeros", status=3)
+    finding = report["findings"][-1]
+    lines = {marked: line_of(source, marked) for marked in ("took", "waits")}
+    assert finding["kind"] == "runaway" and re.search(said.format(**lines), finding["message"]), finding["message"]
+
+
+def test_a_word_that_is_no_lock_or_free_is_told_of_as_before(write):
+    """Taken and freed, or set by a thread for others to see, who wait for another value."""
+    source = TAKE + """__global__ void f(int *lock, int *flag) {
+    if (threadIdx.x == 0) { take(lock); atomicExch(lock, 0); atomicExch(flag, 1); }
+    if (threadIdx.x == 32) while (atomicAdd(flag, 0) != 2) { }
+    if (threadIdx.x == 64) while (atomicCAS(lock, 1, 2) != 1) { }
+}
+"""
+    finding, = inspected(write("free.cu", source), "--block", 96, "--arg", "i32[1]=zeros", "--arg", "i32[1]=zeros", status=3)["findings"]
+    assert "no thread is left to change it" in finding["message"] and "the lock" not in finding["message"]
 
 
 @pytest.mark.sampled

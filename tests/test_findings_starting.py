@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from cli_helpers import run
+from cli_helpers import ROOT, run
 from finding_helpers import TRANSPOSE, TRANSPOSED, WRONG, line_of, nvrtc  # noqa: F401
 from inspect_helpers import inspected
 from program_helpers import compiling, needs_nvcc  # noqa: F401
@@ -224,6 +224,79 @@ def test_a_file_without_a_kernel_is_told_as_one(write):
     path = write("none.cu", "__device__ int f() { return 1; }\n")
     done = run("inspect", path)
     assert (done.returncode, done.stderr) == (1, f"warpfold: {path} has no kernel (__global__)\n")
+
+
+# Kernels whose parameters other files, conditions or functions tell of, and the command behind the path.
+NAMED = {
+    "a header's types, under conditions": ("""#include "types.cuh"
+__global__ void f(const real *in, pair *both, real *out, std::uint32_t n) {
+    unsigned i = blockIdx.x * COUNT + threadIdx.x;
+    if (i < n) out[i] = in[i] + both[i].b;
+}
+""", "--block 64 --arg f32[64]=random:1 --arg u8[1024]=zeros --arg f32[64] --arg u32:64 --print 2"),
+    "what is only handed on": ("""__device__ void store(int *to, int i, int value) { to[i] = value; }
+__device__ void count(unsigned *to, int i) { atomicAdd(to + i, 1u); }
+__device__ int load(const int *from, int i) { return from[i]; }
+__global__ void f(int *in, int *out, unsigned *bins) {
+    store(out, threadIdx.x, load(in, threadIdx.x));
+    count(bins, threadIdx.x / 8);
+}
+""", "--block 32 --arg i32[32]=iota --arg i32[32] --arg u32[32]=zeros --print 1"),
+    "types that no text tells, and pointers to pointers": ("""namespace own { typedef unsigned long long word; }
+template <class T> struct of { typedef T type; };
+__global__ void f(const of<double>::type *in, own::word *out, float **rows) { out[threadIdx.x] = rows ? in[threadIdx.x] : 0; }
+""", "--block 32 --arg f64[32]=random:1 --arg u64[32] --arg u64[32] --print 1"),
+    "two elements of a thread, in several warps": ("""__global__ void f(const int *in, int *out) {
+    extern __shared__ int s[];
+    s[threadIdx.x] = in[blockIdx.x * blockDim.x * 2 + threadIdx.x] + in[blockIdx.x * blockDim.x * 2 + threadIdx.x + blockDim.x];
+    __syncthreads();
+    if (threadIdx.x < 32) out[threadIdx.x] = s[threadIdx.x] + s[threadIdx.x + 32];
+}
+""", "--block 128 --shared 512 --arg i32[256]=iota --arg i32[256] --print 1"),
+    "a cluster, and shared memory of a function": ("""#define BLOCKS 4
+__device__ float *room() { extern __shared__ float memory[]; return memory; }
+__global__ void __cluster_dims__(BLOCKS, 1, 1) f(float *out) {
+    room()[threadIdx.x] = 1;
+    out[blockIdx.x * blockDim.x + threadIdx.x] = room()[threadIdx.x];
+}
+""", "--grid 4 --block 32 --shared 128 --arg f32[128] --print 0"),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_the_line_to_copy_of_types_that_the_kernel_s_own_text_does_not_tell(name, write, compiling):
+    source, wanted = NAMED[name]
+    write("types.cuh", """#ifndef TYPES
+#define TYPES
+#include <cstdint>
+#if defined DOUBLE && !defined SINGLE || 0
+typedef double real;
+#elif 1 > 2
+typedef int real;
+#else
+typedef float real;
+#endif
+#ifdef SMALL
+#define COUNT 32
+#else
+#define COUNT 64
+#endif
+#define THREADS COUNT
+struct __align__(16) pair { real a, b, c; };
+#endif
+""")
+    path = write("named.cu", source.replace("COUNT", "THREADS"))
+    line = run("inspect", path, env=compiling).stderr.splitlines()[-1].strip()
+    assert line.replace("'", "").replace(" --grid 1", "").removeprefix(f"warpfold inspect {path} ") == wanted
+    done = run(*shlex.split(line)[1:], env=compiling)
+    assert (done.returncode, done.stderr) == (0, "") and "no findings" in done.stdout
+
+
+@pytest.mark.parametrize("rung", ["06_sequential", "16_bulk_copy"])
+def test_the_line_to_copy_of_a_rung_of_the_ladder(rung):
+    line = run("inspect", f"ladder/{rung}.cu", cwd=ROOT).stderr.splitlines()[-1].strip()
+    done = run(*shlex.split(line)[1:], cwd=ROOT)
+    assert (done.returncode, done.stderr) == (0, "") and "no findings" in done.stdout
 
 
 # Kernels without a launch in numbers, and the launch that fits them.

@@ -54,9 +54,28 @@ static void fault_in_array(const simt_event *event, const struct request *reques
                         code->array_nbytes / size, size);
 }
 
+/* ": `argument 0[-1]`", of an address by the pointer that it was calculated from, as far away as it may be; reports have the
+ * argument's name.  An index that wraps around as unsigned is told as what it should have been, too. */
+static void name_index(const struct warp *warp, const struct path *path, const struct request *request, uint32_t lane, char *text,
+                       size_t nbytes) {
+    const struct launch *launch = warp->block->launch;
+    const int64_t size = request->code->memory.vector.element_nbytes;
+    uint32_t number;
+    uint64_t pointer;
+    *text = '\0';
+    if (!simt_ptx_parameter_of(launch->request->module, launch->function, path->pc, &number)) return;
+    memcpy(&pointer, launch->request->arguments[number], sizeof pointer);
+    const int64_t index = (int64_t)(request->addresses[lane] - pointer) / (size ? size : 1), wrap = INT64_C(1) << 32;
+    const char *zero = pointer ? "" : ", a pointer to nothing";
+    if (index >= wrap / 2 && index < wrap)
+        snprintf(text, nbytes, ": `argument %u[%" PRId64 "]`%s, an index of %" PRId64 " if it were signed", number, index, zero, index - wrap);
+    else snprintf(text, nbytes, ": `argument %u[%" PRId64 "]`%s", number, index, zero);
+}
+
 static void fault(struct warp *warp, struct path *path, const struct request *request, uint32_t lane,
                   const struct allocation *allocation, uint64_t limit) {
     static const char *const verbs[] = {"loads", "stores", "updates"};
+    char index[128];
     const char *verb = verbs[request->kind], *space = space_name(request->space);
     const struct memory *memory = &warp->block->launch->machine->memory;
     simt_event event = simt_event_of(warp, path, request->lanes);
@@ -89,10 +108,12 @@ static void fault(struct warp *warp, struct path *path, const struct request *re
                             request->nbytes, space, address,
                             address - (unsigned long long)allocation->address,
                             (unsigned long long)allocation->nbytes);
-    else if (request->space == SIMT_GLOBAL || request->space == SIMT_CONSTANT)
+    else if (request->space == SIMT_GLOBAL || request->space == SIMT_CONSTANT) {
+        name_index(warp, path, request, lane, index, sizeof index);
         simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
-                            "%s %u bytes of %s memory at 0x%llx, where nothing is allocated", verb,
-                            request->nbytes, space, address);
+                            "%s %u bytes of %s memory at 0x%llx, where nothing is allocated%s", verb,
+                            request->nbytes, space, address, index);
+    }
     else if (request->space == SIMT_SHARED && request->code->memory.array)
         fault_in_array(&event, request, verb, lane);
     else

@@ -5,6 +5,7 @@
 
 #include "effects.h"
 #include "executed.h"
+#include "locks.h"
 
 /* Instructions of a warp before it is first asked whether they have an end.  Warps then take other turns, and of threads
  * that wait for others this many instructions more or less are executed: a low limit that was asked for is exact, and
@@ -124,6 +125,7 @@ static bool warps_begin(struct block *block) {
         warp->repeats_itself = warp->meets_block = false;
         simt_ranges_clear(&warp->harmless);
         warp->waits_for = 0;
+        warp->awaited.lanes = 0;
         warp->cluster_arrived = warp->cluster_released = 0;
         if (!simt_paths_start(warp, warp->live)) return false;
     }
@@ -290,15 +292,19 @@ static uint32_t lanes_of_loop(const struct warp *warp, const struct path *path) 
 }
 
 /* If the message contains the address, reports append the argument and its element. */
-static void note_endless(struct warp *warp, const struct path *path, const char *because, uint64_t address) {
+static void note_endless_of(struct warp *warp, const struct path *path, uint32_t lane, const char *because, uint64_t address) {
     simt_event event = simt_event_of(warp, path, path->mask);
     const struct lane_text lanes = lane_text(lanes_of_loop(warp, path));
     char read[64] = "";
     if (address) snprintf(read, sizeof read, "; it reads global memory at 0x%llx", (unsigned long long)address);
-    simt_record_finding(&event, SIMT_FINDING_RUNAWAY, (uint32_t)__builtin_ctz(path->mask), address,
+    simt_record_finding(&event, SIMT_FINDING_RUNAWAY, lane, address,
                         "%s of warp %u %s in a loop that never ends: %s%s",
                         lanes.text, warp->index, lanes.be, because, read);
     simt_stop(&event);
+}
+
+static void note_endless(struct warp *warp, const struct path *path, const char *because, uint64_t address) {
+    note_endless_of(warp, path, first_lane(path->mask), because, address);
 }
 
 static uint64_t changes_of(const struct launch *launch) {
@@ -403,16 +409,27 @@ static void note_waiting(struct warp *warp, const struct path *path) {
     note_endless(warp, path, because, warp->waits_for);
 }
 
-void simt_block_endless(struct block *block) {
+/* A path of the block, or of those of its cluster, that runs in its loop; `is_locked`: that waits there for a lock, of which
+ * *wait tells.  false: there is none. */
+static bool find_endless(struct block *block, struct block *others, bool is_locked, struct lock_wait *wait) {
     uint32_t count;
     struct block **members = members_of(&block, &count);
     for (uint32_t b = 0; b < count; b++)
-        for (uint32_t w = 0; w < members[b]->warp_count; w++)
-            for (struct path *path = members[b]->warps[w].leaves; path; path = path->next)
-                if (path->state == PATH_READY) {
-                    note_waiting(&members[b]->warps[w], path);
-                    return;
-                }
+        for (uint32_t w = 0; w < members[b]->warp_count; w++) {
+            struct warp *warp = &members[b]->warps[w];
+            for (const struct path *path = warp->leaves; path; path = path->next) {
+                *wait = (struct lock_wait){.warp = warp, .path = path};
+                if (path->state == PATH_READY && (!is_locked || simt_locks_explain(warp, path, others, wait))) return true;
+            }
+        }
+    return false;
+}
+
+void simt_block_endless(struct block *block, struct block *others) {
+    struct lock_wait wait;
+    if (!find_endless(block, others, true, &wait) && !find_endless(block, others, false, &wait)) return;
+    if (wait.because[0]) note_endless_of(wait.warp, wait.path, wait.lane, wait.because, 0);
+    else note_waiting(wait.warp, wait.path);
 }
 
 uint64_t simt_block_changes(struct block *block) {

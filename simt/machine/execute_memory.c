@@ -5,6 +5,7 @@
 #include "decoder.h"
 #include "effects.h"
 #include "element.h"
+#include "locks.h"
 
 /* ---- loads and stores */
 
@@ -160,6 +161,7 @@ static bool perform_in_space(struct warp *warp, struct path *path, struct reques
     if (!simt_access_open(warp, path, request)) return false;
     function(path, request);
     if (request->kind != SIMT_ATOMIC) return true;
+    if (request->code->memory.may_take) simt_locks_note(warp, path, request);
     if (warp->block->has_examined) simt_effects_of_atomic(warp, path, request);
     else warp->block->changes += request->has_changed;
     return true;
@@ -408,9 +410,14 @@ static bool decode_update(struct decoder *decoder, struct code *code, uint32_t f
     code->memory.has_compare = is_cas;
     code->widths[1] = simt_operand_width(decoder, value, simt_width(type));
     code->widths[2] = simt_operand_width(decoder, compare, simt_width(type));
-    return (first == 0 || simt_operand(decoder, result, type, &code->call.slots[0])) &&
-           simt_operand(decoder, value, type, &code->call.slots[1]) &&
-           (!is_cas || simt_operand(decoder, compare, type, &code->call.slots[2]));
+    if (!(first == 0 || simt_operand(decoder, result, type, &code->call.slots[0])) ||
+        !simt_operand(decoder, value, type, &code->call.slots[1]) ||
+        (is_cas && !simt_operand(decoder, compare, type, &code->call.slots[2])))
+        return false;
+    const slot *slots = code->call.slots;
+    const bool is_kept = slots[0] != slots[1] && (!is_cas || slots[0] != slots[2]); /* the result replaces no operand */
+    code->memory.may_take = code->memory.has_result && is_kept && (is_cas || strcmp(name, "exch") == 0);
+    return true;
 }
 
 static bool decode_atomic(struct decoder *decoder, struct code *code) { return decode_update(decoder, code, 1); }

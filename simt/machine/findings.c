@@ -285,7 +285,12 @@ static void name_element(struct found *found) {
     snprintf(at, sizeof finding->message - (size_t)(at - finding->message), "%s%s", found->element, rest);
 }
 
-static void end_message(struct found *found) {
+/* Of an unrolled last warp it is known that its lanes are alone. */
+static bool may_be_of_block(const struct found *found, bool is_of_few) {
+    return is_of_few && is_between_lanes(found) && found->pairs <= 1;
+}
+
+static void end_message(struct found *found, bool is_of_few) {
     simt_finding *finding = &found->finding;
     name_element(found);
     size_t length = strlen(finding->message);
@@ -293,6 +298,9 @@ static void end_message(struct found *found) {
         snprintf(finding->message + length, sizeof finding->message - length, ": no %s%s", found->detail.missing,
                  found->where);
     length = strlen(finding->message);
+    if (may_be_of_block(found, is_of_few))
+        snprintf(finding->message + length, sizeof finding->message - length,
+                 "; where other warps come here, too, __syncthreads()");
     if (found->pairs > 1)
         snprintf(finding->message + length, sizeof finding->message - length,
                  "; nor at the other accesses of lines %u to %u, of which %u pairs race", found->from_line, found->to_line,
@@ -333,7 +341,7 @@ static void drop_withdrawn(struct found_list *list, size_t *from) {
     list->count = kept;
 }
 
-bool simt_findings_finish(struct found_list *list, size_t **place) {
+bool simt_findings_finish(struct found_list *list, bool is_of_few, size_t **place) {
     const size_t count = list->count;
     *place = calloc(count + 1, sizeof **place);
     size_t *from = calloc(count + 1, sizeof *from);
@@ -349,7 +357,7 @@ bool simt_findings_finish(struct found_list *list, size_t **place) {
     drop_withdrawn(list, from);
     join_lanes(list);
     drop_withdrawn(list, from);
-    for (size_t i = 0; i < list->count; i++) end_message(&list->items[i]);
+    for (size_t i = 0; i < list->count; i++) end_message(&list->items[i], is_of_few);
     sort(list, from);
     for (size_t i = 0; i < list->count; i++) (*place)[from[i]] = i;
     free(from);

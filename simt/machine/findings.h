@@ -57,8 +57,9 @@ enum noted simt_findings_note(struct found_list *list, const simt_finding *findi
 void simt_findings_withdraw(struct found_list *list, enum simt_finding_kind kind, uint32_t pc);
 
 /* To be called once nothing more is noted: names what is missing, the strongest first.  (*place)[i] is where the
- * finding that was number i is now, or SIZE_MAX; the caller's to free.  false: no memory. */
-bool simt_findings_finish(struct found_list *list, size_t **place);
+ * finding that was number i is now, or SIZE_MAX; the caller's to free.  false: no memory.  is_of_few: other warps may not have
+ * come to what raced, as the launch was stopped, or has but one warp in a block. */
+bool simt_findings_finish(struct found_list *list, bool is_of_few, size_t **place);
 
 void simt_findings_clear(struct found_list *list);
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "effects.h"
+#include "locks.h"
 
 /* Instructions after which a block that has not ended lets others begin: it may wait for them. */
 enum { BLOCK_BUDGET = 1 << 20, STILL_BUDGET = 1 << 8, BLOCKS_BEGUN_MAX = 4096, THREADS_MAX = 256 };
@@ -438,7 +439,7 @@ static void *work(void *context) {
         is_starved = block->is_starved;
         if (!is_still(&stillness, launch, block, &queue, has_changed, block->tally.instructions - instructions))
             ;
-        else if (launch->is_alone) simt_block_endless(block);
+        else if (launch->is_alone) simt_block_endless(block, queue.first);
         else is_starved = true;
         if (has_ended) block_put(block, &queue.spare);
         else queue_add(&queue, block);
@@ -487,6 +488,7 @@ static void launch_clear(struct launch *launch) {
     simt_prepared_clear(launch);
     simt_ranges_clear(&launch->loops.reads);
     simt_ranges_clear(&launch->loops.writes);
+    simt_locks_clear(launch);
     free(launch->parameters);
     pthread_mutex_destroy(&launch->lock);
 }
@@ -537,7 +539,7 @@ simt_error simt_machine_launch(simt_machine *machine, const simt_launch *request
     }
     error = launch_run(&launch, message);
     launch_clear(&launch);
-    simt_report_finish(launch.report);
+    simt_report_finish(launch.report, simt_is_stopped(&launch) || launch.view.warps_per_block == 1);
     if (error != SIMT_ERROR_MEMORY && !simt_report_is_whole(launch.report))
         error = fail(message, SIMT_ERROR_MEMORY, "out of memory for the report");
     if (report && (!error || error == SIMT_ERROR_STOPPED)) *report = launch.report;

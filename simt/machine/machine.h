@@ -74,6 +74,7 @@ struct memory_code {
     enum simt_order order;
     struct vector_code vector;    /* of an atomic, whose operands are in code.call, only the size */
     bool has_result, has_compare; /* an atomic */
+    bool may_take;                /* a lock: its operands and what it has found are known after it */
     scalar_function *scalar;      /* what an atomic does */
 };
 
@@ -341,6 +342,13 @@ struct ranges {
 
 struct recording;
 
+/* The locks for which lanes waited in vain when their warp's loop was examined (locks.h). */
+struct awaited {
+    uint32_t lanes, pcs[SIMT_LANES];
+    uintptr_t hosts[SIMT_LANES]; /* where the simulator keeps them */
+    uint64_t addresses[SIMT_LANES];
+};
+
 struct warp {
     struct block *block;
     uint32_t index;
@@ -360,6 +368,7 @@ struct warp {
     uint64_t own_changes, all_changes;
     struct ranges harmless;      /* what its loop writes, on which nobody's end depends (effects.h) */
     uint64_t waits_for;          /* an address in global memory that decides about its loop's end; 0: not known */
+    struct awaited awaited;
     struct recording *recording; /* while it is examined */
     bool meets_block;            /* its loop passes a barrier: what it repeats depends on all warps */
     uint64_t wgmma_groups;       /* that it has committed */
@@ -464,6 +473,7 @@ struct launch {
     struct loops {
         struct ranges reads, writes;
     } loops; /* of all warps that repeat themselves, or once did: what decides about an end, what is written */
+    struct lock *locks;           /* that threads took (locks.h); NULL: none */
     struct timespec begin;        /* when it began, for who waits for it */
     atomic_bool is_noticed;       /* he has been told */
     atomic_bool is_lost;          /* a block's threads neither run nor wait */
@@ -645,7 +655,8 @@ uint64_t simt_block_changes(struct block *block); /* of all blocks of its cluste
 /* Whether every warp repeats itself, or waits for those that do, as long as nothing changes in the block, or in the
  * launch.  The first depends on nothing that other host threads do. */
 bool simt_block_repeats_itself(struct block *block, bool in_launch);
-void simt_block_endless(struct block *block); /* notes that it does, and stops the launch */
+/* Notes that it does, as do the others, which have begun and not ended, and stops the launch. */
+void simt_block_endless(struct block *block, struct block *others);
 
 
 /* budget.c: the limit of warp instructions, which blocks take from the launch's pool a few at a time */
@@ -663,7 +674,8 @@ bool simt_report_is_whole(const simt_report *report); /* nothing is missing beca
 /* Notes a finding, as findings.h says; *index is its place in the report until that is finished. */
 enum noted simt_report_note(simt_report *report, const simt_finding *finding, const struct meeting_note *note,
                             size_t *index, const char *format, va_list arguments);
-void simt_report_finish(simt_report *report); /* once all observers have told it what they have */
+/* Once all observers have told it what they have.  is_of_few: as for simt_findings_finish. */
+void simt_report_finish(simt_report *report, bool is_of_few);
 
 static inline simt_event simt_event_of(const struct warp *warp, const struct path *path, uint32_t mask) {
     return (simt_event){&warp->block->view, warp->index, path->pc, path->mask, mask};

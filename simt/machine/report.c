@@ -146,9 +146,9 @@ void simt_report_withdraw(simt_report *report, enum simt_finding_kind kind, uint
 }
 
 /* Findings move, and those that are withdrawn take their replays with them. */
-void simt_report_finish(simt_report *report) {
+void simt_report_finish(simt_report *report, bool is_of_few) {
     size_t *place, kept = 0;
-    if (simt_findings_finish(&report->findings, &place)) {
+    if (simt_findings_finish(&report->findings, is_of_few, &place)) {
         for (size_t i = 0; i < report->replay_count; i++) {
             simt_replay replay = report->replays[i];
             replay.finding = place[replay.finding];

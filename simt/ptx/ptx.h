@@ -168,6 +168,10 @@ bool simt_has(const struct instruction *instruction, const char *modifier);
 enum type simt_last_type(const struct instruction *instruction); /* the last modifier that is a type's name */
 bool simt_named_space(const struct instruction *instruction, enum simt_space *space); /* false: a generic address */
 
+/* uses.c: the only parameter of the kernel from which the address of a load, a store or an atomic was calculated; false: there is
+ * none, or several, or no memory. */
+bool simt_ptx_parameter_of(const simt_module *module, const struct function *function, uint32_t pc, uint32_t *parameter);
+
 /* files.c: names in the PTX's .file lines: those that begin with `from` begin with `to` instead.  false: no memory. */
 struct renaming {
     const char *from, *to;

@@ -1,0 +1,18 @@
+#include "arguments.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void arguments_name(char *message, size_t nbytes, const char *const names[], size_t count) {
+    static const char word[] = "`argument ";
+    for (char *at = message; (at = strstr(at, word)); at++) {
+        char *end;
+        const size_t number = strtoul(at + strlen(word), &end, 10);
+        const char *name = number < count ? names[number] : NULL;
+        const size_t length = name ? strlen(name) : 0, rest = strlen(end) + 1;
+        if (!length || (size_t)(at - message) + 1 + length + rest > nbytes) continue;
+        memmove(at + 1 + length, end, rest);
+        memcpy(at + 1, name, length);
+    }
+}

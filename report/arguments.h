@@ -1,0 +1,10 @@
+/* Arguments of a kernel in messages of the simulator, which knows their numbers alone. */
+#ifndef REPORT_ARGUMENTS_H
+#define REPORT_ARGUMENTS_H
+
+#include <stddef.h>
+
+/* "`argument 1[0]`" in the message, of nbytes bytes, becomes "`lock[0]`" where names[1] is "lock"; NULL: it has none. */
+void arguments_name(char *message, size_t nbytes, const char *const names[], size_t count);
+
+#endif
