@@ -105,7 +105,7 @@ static inline void count_run(struct block *block, uint32_t pc, uint32_t instruct
     if (block->executed.counts) simt_executed_add_run(&block->executed, pc, lanes);
 }
 
-static void notify_instruction(struct warp *warp, const struct path *path, uint32_t mask) {
+static __attribute__((noinline)) void notify_instruction(struct warp *warp, const struct path *path, uint32_t mask) {
     const simt_event event = simt_event_of(warp, path, mask);
     SIMT_NOTIFY(warp->block->launch, warp->block, instruction, &event);
 }
@@ -129,12 +129,12 @@ static inline bool step(struct warp *warp, struct path *path, const struct code 
 }
 
 /* Executes what comes before anything but lane operations does. */
-static inline void go_straight(struct warp *warp, struct path *path, const struct code *code) {
-    const struct code *const end = code + code->straight;
+static inline void go_straight(struct warp *warp, struct path *path, const struct code *code, uint8_t straight) {
+    const struct code *const end = code + straight;
     unsigned char *const registers = path->frame->registers;
     const uint32_t mask = path->mask;
-    count_run(warp->block, path->pc, code->straight, mask);
-    path->pc += code->straight;
+    count_run(warp->block, path->pc, straight, mask);
+    path->pc += straight;
     for (; code < end; code++) code->lanes((struct lane_operands){registers, &code->call}, mask);
 }
 
@@ -145,19 +145,21 @@ static void run_path(struct warp *warp, struct path *path, uint64_t budget, simt
     const struct code *const codes = launch->image->codes;
     const uint32_t function_end = path->frame->function->end;
     const uint64_t end = block->tally.instructions + budget;
-    const bool is_watched = launch->instruction.count > 0, is_stepped = is_watched || order != SIMT_LOCKSTEP;
+    const struct pace *const paces = launch->paces;
+    const bool is_split = order == SIMT_SPLIT && !(path->mask & (path->mask - 1)); /* into single lanes, as far as it can be */
     do {
         if (path->pc == path->reconvergence || path->pc >= function_end) {
             settle(warp, path);
             return;
         }
         if (block->tally.instructions >= block->allowed && !ask_for_more(warp, path)) return;
-        if (order != SIMT_LOCKSTEP && !schedule(warp, path, order)) return;
+        if (order != SIMT_LOCKSTEP && !is_split && !schedule(warp, path, order)) return;
         const struct code *code = &codes[path->pc];
-        bool goes_straight = code->straight && !is_stepped;
-        if (goes_straight && code->straight <= block->allowed - block->tally.instructions)
-            go_straight(warp, path, code);
-        else if (!step(warp, path, code, is_watched)) return;
+        const struct pace pace = paces[path->pc];
+        const uint64_t left = block->allowed - block->tally.instructions, turn = end - block->tally.instructions;
+        bool goes_straight = order == SIMT_LOCKSTEP || (is_split && pace.straight <= turn);
+        if (goes_straight && pace.straight && pace.straight <= left) go_straight(warp, path, code, pace.straight);
+        else if (!step(warp, path, code, pace.is_watched)) return;
     } while (block->tally.instructions < end);
 }
 
