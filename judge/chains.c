@@ -168,8 +168,8 @@ static bool begins_chain(const struct operation *operation, const char *opcode) 
     return operation->rounds || is_of_memory || operation->kind == KIND_ATOMIC;
 }
 
-/* Registers of integers that only lead to addresses and conditions have no chains, whatever the order in which instructions are
- * executed: most instructions need not be watched. */
+/* Registers of integers that only lead to addresses and conditions have no chains, whatever the order in which instructions
+ * are executed: most instructions need not be watched. */
 static bool find_exact(struct chains *chains, const simt_launch_view *view) {
     bool *has_chain = calloc(chains->register_count + 1, sizeof *has_chain), grows = true;
     if (!has_chain) return false;

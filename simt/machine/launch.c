@@ -326,8 +326,8 @@ static bool prepare_observers(struct launch *launch) {
 static bool is_watched(const struct launch *launch, uint32_t pc) {
     for (uint32_t o = 0; o < launch->all.count; o++) {
         const simt_observer *observer = launch->all.hooks[o].observer;
-        if (observer->instruction && (!observer->follows || observer->follows(launch->launch_states[o], &launch->view, pc)))
-            return true;
+        if (!observer->instruction) continue;
+        if (!observer->follows || observer->follows(launch->launch_states[o], &launch->view, pc)) return true;
     }
     return false;
 }

@@ -150,7 +150,7 @@ static struct turn turn_of(const struct warp *warp, uint64_t length, uint64_t en
     return (struct turn){warp->block->tally.instructions, length, end_of_all, warp->polls, warp->live};
 }
 
-/* The path whose turn it is where the schedule has passed one over, if that is all that has happened; it begins here. */
+/* The path whose turn it is where the schedule has passed one over, if nothing else has happened; it begins here. */
 static struct path *pass_turn(struct warp *warp, struct turn *turn) {
     const uint64_t now = warp->block->tally.instructions, executed = now - turn->begin;
     const bool has_polled = warp->polls / POLLS_TURN > turn->polls / POLLS_TURN;
@@ -167,8 +167,8 @@ static bool is_split(const struct path *path, simt_schedule order) {
     return order == SIMT_SPLIT && !(path->mask & (path->mask - 1));
 }
 
-/* Runs the path, and others that the schedule has run instead, until one parts, waits, arrives or has left, or its turn is
- * over. */
+/* Runs the path, and others that the schedule has run instead, until one parts, waits, arrives or has left, or its turn
+ * is over. */
 static void run_path(struct warp *warp, struct path *path, struct turn *turn, simt_schedule order) {
     const struct launch *launch = warp->block->launch;
     const struct block *block = warp->block;
@@ -192,7 +192,8 @@ static void run_path(struct warp *warp, struct path *path, struct turn *turn, si
         const struct pace pace = paces[path->pc];
         const uint64_t now = block->tally.instructions, left = turn->begin + turn->length - now;
         const bool goes_straight = order == SIMT_LOCKSTEP || (is_single && pace.straight <= left);
-        if (goes_straight && pace.straight && pace.straight <= block->allowed - now) go_straight(warp, path, code, pace.straight);
+        if (goes_straight && pace.straight && pace.straight <= block->allowed - now)
+            go_straight(warp, path, code, pace.straight);
         else if (!step(warp, path, code, pace.is_watched)) return;
     } while (block->tally.instructions - turn->begin < turn->length);
 }

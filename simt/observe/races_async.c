@@ -251,7 +251,8 @@ static void visit_cell(struct visit *visit, uint32_t cell) {
 static bool is_like_last(const struct visit *visit, uint32_t cell, const uint64_t last[2]) {
     uint64_t *const *own = visit->page->stamps[visit->history];
     for (uint32_t i = 0; i < visit->rival_count; i++)
-        if (visit->rival_histories[i] != visit->history && visit->rivals[i][cell] != visit->rivals[i][cell - 1]) return false;
+        if (visit->rival_histories[i] != visit->history && visit->rivals[i][cell] != visit->rivals[i][cell - 1])
+            return false;
     return own[0][cell] == last[0] && (own[1] ? own[1][cell] : 0) == last[1];
 }
 
