@@ -119,10 +119,21 @@ static simt_error find_unsteady(struct candidate *candidate, simt_message *messa
     return SIMT_OK;
 }
 
+static bool names_global(const struct operand *operand) {
+    if (operand->variable && operand->variable->space == SIMT_GLOBAL) return true;
+    for (uint32_t e = 0; e < operand->element_count; e++)
+        if (names_global(&operand->elements[e])) return true;
+    return false;
+}
+
+/* Headers leave variables behind that no instruction names, which are as they were. */
 static bool keeps_state(const simt_module *module) {
-    bool keeps = false;
-    for (uint32_t i = 0; i < module->variable_count && !keeps; i++) keeps = module->variables[i]->space == SIMT_GLOBAL;
-    return keeps;
+    for (uint32_t pc = 0; pc < module->instruction_count; pc++) {
+        const struct instruction *instruction = &module->instructions[pc];
+        for (uint32_t o = 0; o < instruction->operand_count; o++)
+            if (names_global(&instruction->operands[o])) return true;
+    }
+    return false;
 }
 
 simt_error candidate_load(struct candidate *candidate, const struct judge_request *request,

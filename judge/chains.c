@@ -18,6 +18,7 @@ enum kind {
     KIND_ATOMIC,
     KIND_SHUFFLE,
     KIND_CONTROL,
+    KIND_EXACT, /* registers to registers, or a load, where no chain leads */
     KIND_UNKNOWN
 };
 
@@ -156,6 +157,45 @@ static bool decode(struct chains *chains, struct operation *operation, const sim
                            begins(place->opcode, "red."));
 }
 
+static bool leads_to_any(const bool *has_chain, const uint32_t *registers, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (has_chain[registers[i]]) return true;
+    return false;
+}
+
+static bool begins_chain(const struct operation *operation, const char *opcode) {
+    const bool is_of_memory = operation->kind == KIND_LOAD && !strstr(opcode, ".param") && !strstr(opcode, ".const");
+    return operation->rounds || is_of_memory || operation->kind == KIND_ATOMIC;
+}
+
+/* Registers of integers that only lead to addresses and conditions have no chains, whatever the order in which instructions
+ * are executed: most instructions need not be watched. */
+static bool find_exact(struct chains *chains, const simt_launch_view *view) {
+    bool *has_chain = calloc(chains->register_count + 1, sizeof *has_chain), grows = true;
+    if (!has_chain) return false;
+    while (grows) {
+        grows = false;
+        for (uint32_t pc = 0; pc < chains->operation_count; pc++) {
+            const struct operation *operation = &chains->operations[pc];
+            if (!begins_chain(operation, view->places[pc].opcode) &&
+                !leads_to_any(has_chain, operation->sources, operation->source_count))
+                continue;
+            for (uint32_t d = 0; d < operation->destination_count; d++) {
+                grows |= !has_chain[operation->destinations[d]];
+                has_chain[operation->destinations[d]] = true;
+            }
+        }
+    }
+    for (uint32_t pc = 0; pc < chains->operation_count; pc++) {
+        struct operation *operation = &chains->operations[pc];
+        const bool is_of_registers = operation->kind == KIND_PLAIN || operation->kind == KIND_LOAD;
+        if (is_of_registers && !leads_to_any(has_chain, operation->destinations, operation->destination_count))
+            operation->kind = KIND_EXACT;
+    }
+    free(has_chain);
+    return true;
+}
+
 /* Places are in the order of the text. */
 static bool decode_all(struct chains *chains, const simt_launch_view *view) {
     if (chains->operations) return true;
@@ -171,7 +211,7 @@ static bool decode_all(struct chains *chains, const simt_launch_view *view) {
         }
         if (!decode(chains, &chains->operations[pc], &view->places[pc], line)) return false;
     }
-    return true;
+    return find_exact(chains, view);
 }
 
 /* ---- the state of a block --------------------------------------------------------------------------- */
@@ -303,6 +343,12 @@ static void note_access(void *state, const simt_event *event, const simt_access 
     for (uint32_t e = 0; e < access->elements; e++) access_element(block, event, access, lane, e);
 }
 
+static bool follows(void *launch, const simt_launch_view *view, uint32_t pc) {
+    (void)launch;
+    const enum kind kind = ((const struct chains *)view->context)->operations[pc].kind;
+    return kind == KIND_PLAIN || kind == KIND_LOAD || kind == KIND_UNKNOWN;
+}
+
 const struct simt_observer judge_observe_chains = {
     .name = "chains",
     .block_nbytes = sizeof(struct block),
@@ -310,6 +356,7 @@ const struct simt_observer judge_observe_chains = {
     .block_begin = begin_block,
     .block_end = end_block,
     .instruction = note_instruction,
+    .follows = follows,
     .access = note_access,
     .shuffle = note_shuffle,
 };

@@ -113,6 +113,11 @@ static bool is_instruction(const char *line) {
     return isalpha((unsigned char)*line) || *line == '@';
 }
 
+static bool is_comparison(const char *line, size_t length) {
+    const char *compares = strstr(line, "setp.");
+    return compares && compares < line + length;
+}
+
 static size_t add_constant(int64_t *constants, size_t count, int64_t number) {
     for (size_t i = 0; i < count; i++)
         if (constants[i] == number) return count;
@@ -139,9 +144,7 @@ static size_t read_kernel(struct choice *choice, const char *ptx, int64_t consta
     for (int round = 0; round < 2; round++)
         for (const char *line = ptx; *line;) {
             size_t length = strcspn(line, "\n");
-            const char *compares = strstr(line, "setp.");
-            bool is_comparison = compares && compares < line + length;
-            if (is_instruction(line) && is_comparison == !round) {
+            if (is_instruction(line) && is_comparison(line, length) == !round) {
                 count = read_constants(line, length, constants, count);
                 for (size_t i = 0; i < length; i++)
                     choice->state = (choice->state ^ (unsigned char)line[i]) * UINT64_C(0x100000001b3);

@@ -176,6 +176,8 @@ typedef struct simt_observer {
     void (*block_end)(void *launch, void *block, const simt_block_view *view);
 
     void (*instruction)(void *block, const simt_event *event);
+    /* Whether it wants to be told of that instruction, asked once after launch_begin; NULL: of each. */
+    bool (*follows)(void *launch, const simt_launch_view *view, uint32_t pc);
     /* Called before block_end, for each instruction that the block executed. */
     void (*executed)(void *block, uint32_t pc, const simt_executed *executed);
     void (*branch)(void *block, const simt_event *event, uint32_t taken); /* conditional: the lanes of event->active that jump */

@@ -944,6 +944,11 @@ def test_a_launch_finds_device_variables_as_the_one_before_left_them(was, now, l
         assert re.match(launches, where) and where.endswith(", `__device__` variables as earlier launches left them")
 
 
+def test_a_device_variable_that_no_instruction_names_costs_no_launch(write):
+    told = verdict(write("kernel.cu", "__device__ int version = 2;\n" + SUM), "--task", "sum", status=0)
+    assert told["launches"] == told["sizes_of_task"] * 6 * 4 + len(told["sizes"]) - told["sizes_of_task"]
+
+
 def test_more_sizes_are_such_as_the_task_has(write):
     """Multiples of what all of the task's sizes are multiples of, in their range, each once, chosen by kernel and seed."""
     whole_warps = (ROOT / "tasks" / "sum.task").read_text().replace("0 1 31 33 256 1000 2500 ...", "64 320 1024")

@@ -19,11 +19,11 @@ void simt_executed_destroy(struct executed *executed) {
 }
 
 /* What was counted for the beginning of a run is that of all of it. */
-static void spread_runs(struct executed *executed, const struct code *codes) {
+static void spread_runs(struct executed *executed, const struct pace *paces) {
     for (uint32_t i = 0, count = executed->pc_count; i < count; i++) {
         const uint32_t pc = executed->pcs[i];
         const struct executed_count *run = &executed->counts[pc];
-        for (uint32_t at = pc; run->runs && at < pc + codes[pc].straight; at++) {
+        for (uint32_t at = pc; run->runs && at < pc + paces[pc].straight; at++) {
             simt_executed *sum = &executed->counts[at].sum;
             simt_executed_list(executed, at);
             sum->instructions += run->runs;
@@ -37,7 +37,7 @@ void simt_executed_tell(struct block *block, uint32_t observers) {
     struct executed *executed = &block->executed;
     const struct launch *launch = block->launch;
     if (!executed->counts) return;
-    spread_runs(executed, launch->image->codes);
+    spread_runs(executed, launch->paces);
     for (uint32_t i = 0; i < executed->pc_count; i++) {
         const uint32_t pc = executed->pcs[i];
         for (uint32_t o = 0; o < observers; o++) {

@@ -324,6 +324,27 @@ static bool prepare_observers(struct launch *launch) {
     return true;
 }
 
+static bool is_watched(const struct launch *launch, uint32_t pc) {
+    for (uint32_t o = 0; o < launch->all.count; o++) {
+        const simt_observer *observer = launch->all.hooks[o].observer;
+        if (!observer->instruction) continue;
+        if (!observer->follows || observer->follows(launch->launch_states[o], &launch->view, pc)) return true;
+    }
+    return false;
+}
+
+static bool set_paces(struct launch *launch) {
+    const uint32_t count = launch->view.place_count;
+    launch->paces = calloc((size_t)count + 1, sizeof *launch->paces);
+    for (uint32_t pc = count; launch->paces && pc-- > 0;) {
+        struct pace *pace = &launch->paces[pc];
+        const uint8_t straight = launch->image->codes[pc].straight;
+        pace->is_watched = launch->instruction.count && is_watched(launch, pc);
+        if (straight && !pace->is_watched) pace->straight = (uint8_t)(1 + (straight > 1 ? pace[1].straight : 0));
+    }
+    return launch->paces;
+}
+
 /* ---- blocks on threads.  Where there are clusters, a block here is the first of one, and represents all of it. */
 
 static struct block *block_next(struct launch *launch, struct block **spare) {
@@ -485,6 +506,7 @@ static void launch_clear(struct launch *launch) {
     for (size_t o = 0; launch->launch_states && o < launch->all.count + 1; o++) free(launch->launch_states[o]);
     free(launch->launch_states);
     hooks_destroy(launch);
+    free(launch->paces);
     simt_prepared_clear(launch);
     simt_ranges_clear(&launch->loops.reads);
     simt_ranges_clear(&launch->loops.writes);
@@ -503,7 +525,7 @@ static simt_error launch_run(struct launch *launch, simt_message *message) {
     simt_error error = prepare_view(launch, message);
     if (!error) error = prepare_parameters(launch, message);
     if (error) return error;
-    bool is_ready = prepare_observers(launch);
+    bool is_ready = prepare_observers(launch) && set_paces(launch);
     clock_gettime(CLOCK_MONOTONIC, &launch->begin);
     if (is_ready) run(launch);
     launch_end(launch);

@@ -449,6 +449,12 @@ struct hooks {
     uint32_t count;
 };
 
+/* How an instruction is executed in a launch. */
+struct pace {
+    uint8_t straight; /* as its code has it, up to what is watched */
+    bool is_watched;  /* observers are told of it */
+};
+
 struct launch {
     const simt_launch *request;
     struct simt_machine *machine;
@@ -484,6 +490,7 @@ struct launch {
     size_t states_nbytes;
     struct hooks instruction, executed, branch, access, shuffle, warp_barrier, barrier, fence, finding, all;
     struct hooks copy, copy_group, mbarrier, proxy_fence, cluster_barrier;
+    struct pace *paces; /* by pc */
     bool needs_initialised;
 };
 

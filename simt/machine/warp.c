@@ -105,7 +105,7 @@ static inline void count_run(struct block *block, uint32_t pc, uint32_t instruct
     if (block->executed.counts) simt_executed_add_run(&block->executed, pc, lanes);
 }
 
-static void notify_instruction(struct warp *warp, const struct path *path, uint32_t mask) {
+static __attribute__((noinline)) void notify_instruction(struct warp *warp, const struct path *path, uint32_t mask) {
     const simt_event event = simt_event_of(warp, path, mask);
     SIMT_NOTIFY(warp->block->launch, warp->block, instruction, &event);
 }
@@ -129,36 +129,73 @@ static inline bool step(struct warp *warp, struct path *path, const struct code 
 }
 
 /* Executes what comes before anything but lane operations does. */
-static inline void go_straight(struct warp *warp, struct path *path, const struct code *code) {
-    const struct code *const end = code + code->straight;
+static inline void go_straight(struct warp *warp, struct path *path, const struct code *code, uint8_t straight) {
+    const struct code *const end = code + straight;
     unsigned char *const registers = path->frame->registers;
     const uint32_t mask = path->mask;
-    count_run(warp->block, path->pc, code->straight, mask);
-    path->pc += code->straight;
+    count_run(warp->block, path->pc, straight, mask);
+    path->pc += straight;
     for (; code < end; code++) code->lanes((struct lane_operands){registers, &code->call}, mask);
 }
 
-/* Runs the path until it parts, waits, arrives or has left, or its budget is spent. */
-static void run_path(struct warp *warp, struct path *path, uint64_t budget, simt_schedule order) {
+static bool can_run(const struct block *block) { return !block->is_starved && !simt_is_stopped(block->launch); }
+
+/* What a path runs for before others are looked at, in counts of the block's instructions. */
+struct turn {
+    uint64_t begin, length, end_of_all; /* of the turns of the warp's paths */
+    uint32_t polls, live;               /* the warp's when it began */
+};
+
+static struct turn turn_of(const struct warp *warp, uint64_t length, uint64_t end_of_all) {
+    return (struct turn){warp->block->tally.instructions, length, end_of_all, warp->polls, warp->live};
+}
+
+/* The path whose turn it is where the schedule has passed one over, if nothing else has happened; it begins here. */
+static struct path *pass_turn(struct warp *warp, struct turn *turn) {
+    const uint64_t now = warp->block->tally.instructions, executed = now - turn->begin;
+    const bool has_polled = warp->polls / POLLS_TURN > turn->polls / POLLS_TURN;
+    if (now >= turn->end_of_all || has_polled || warp->live != turn->live || warp->spinning + executed > SPINNING_MAX ||
+        !can_run(warp->block))
+        return NULL;
+    warp->spinning += executed;
+    turn->begin = now;
+    return first_ready(warp);
+}
+
+/* Into single lanes, as far as it can be. */
+static bool is_split(const struct path *path, simt_schedule order) {
+    return order == SIMT_SPLIT && !(path->mask & (path->mask - 1));
+}
+
+/* Runs the path, and others that the schedule has run instead, until one parts, waits, arrives or has left, or its turn
+ * is over. */
+static void run_path(struct warp *warp, struct path *path, struct turn *turn, simt_schedule order) {
     const struct launch *launch = warp->block->launch;
     const struct block *block = warp->block;
     const struct code *const codes = launch->image->codes;
-    const uint32_t function_end = path->frame->function->end;
-    const uint64_t end = block->tally.instructions + budget;
-    const bool is_watched = launch->instruction.count > 0, is_stepped = is_watched || order != SIMT_LOCKSTEP;
+    const struct pace *const paces = launch->paces;
+    uint32_t function_end = path->frame->function->end;
     do {
         if (path->pc == path->reconvergence || path->pc >= function_end) {
             settle(warp, path);
             return;
         }
         if (block->tally.instructions >= block->allowed && !ask_for_more(warp, path)) return;
-        if (order != SIMT_LOCKSTEP && !schedule(warp, path, order)) return;
+        const bool is_single = is_split(path, order);
+        if (order != SIMT_LOCKSTEP && !is_single && !schedule(warp, path, order)) {
+            path = pass_turn(warp, turn);
+            if (!path) return;
+            function_end = path->frame->function->end;
+            continue;
+        }
         const struct code *code = &codes[path->pc];
-        bool goes_straight = code->straight && !is_stepped;
-        if (goes_straight && code->straight <= block->allowed - block->tally.instructions)
-            go_straight(warp, path, code);
-        else if (!step(warp, path, code, is_watched)) return;
-    } while (block->tally.instructions < end);
+        const struct pace pace = paces[path->pc];
+        const uint64_t now = block->tally.instructions, left = turn->begin + turn->length - now;
+        const bool goes_straight = order == SIMT_LOCKSTEP || (is_single && pace.straight <= left);
+        if (goes_straight && pace.straight && pace.straight <= block->allowed - now)
+            go_straight(warp, path, code, pace.straight);
+        else if (!step(warp, path, code, pace.is_watched)) return;
+    } while (block->tally.instructions - turn->begin < turn->length);
 }
 
 /* Lanes have exited, for whom others may be waiting. */
@@ -171,13 +208,12 @@ static __attribute__((noinline)) void release_waiting_for_exited(struct warp *wa
 void simt_warp_step(struct warp *warp, struct path *path) {
     const uint32_t live = warp->live;
     const simt_schedule order = warp->block->launch->request->schedule;
-    run_path(warp, path, 1, order == SIMT_RANDOM ? SIMT_LOCKSTEP : order);
+    struct turn turn = turn_of(warp, 1, warp->block->tally.instructions);
+    run_path(warp, path, &turn, order == SIMT_RANDOM ? SIMT_LOCKSTEP : order);
     if (warp->live == live) return;
     warp->block->changes++;
     release_waiting_for_exited(warp);
 }
-
-static bool can_run(const struct block *block) { return !block->is_starved && !simt_is_stopped(block->launch); }
 
 /* Runs the warp until all that is left of it waits, or polls, or about `budget` instructions are over. */
 enum progress simt_warp_run(struct warp *warp, uint64_t budget) {
@@ -187,23 +223,22 @@ enum progress simt_warp_run(struct warp *warp, uint64_t budget) {
     while (block->tally.instructions - begin < budget) {
         struct path *path = first_ready(warp);
         if (!path || !can_run(block)) break;
-        uint64_t turn = budget < PATH_BUDGET ? budget : PATH_BUDGET;
-        uint64_t before = block->tally.instructions;
-        uint32_t polls = warp->polls, live = warp->live;
-        run_path(warp, path, turn, order);
-        if (warp->live != live) {
+        struct turn turn = turn_of(warp, budget < PATH_BUDGET ? budget : PATH_BUDGET, begin + budget);
+        run_path(warp, path, &turn, order);
+        if (warp->live != turn.live) {
             block->changes++;
             release_waiting_for_exited(warp);
         }
-        warp->spinning += block->tally.instructions - before;
-        bool polled = warp->polls / POLLS_TURN > polls / POLLS_TURN;
+        const uint64_t executed = block->tally.instructions - turn.begin;
+        warp->spinning += executed;
+        bool polled = warp->polls / POLLS_TURN > turn.polls / POLLS_TURN;
         /* Since sm_70 every lane makes progress in the end: those that wait for lanes that spin, say on the lock that
          * they hold themselves, continue. */
         if (polled || warp->spinning > SPINNING_MAX) {
             simt_path_release_waiting(warp, false);
             warp->spinning = 0;
         }
-        if (!polled && block->tally.instructions - before < turn) continue;
+        if (!polled && executed < turn.length) continue;
         path = first_ready(warp);
         if (path && others_are_ready(warp, path)) simt_path_rotate(warp, path);
         if (polled) break;

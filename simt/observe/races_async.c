@@ -175,6 +175,9 @@ struct visit {
     struct clock fenced; /* what of the thread's knowledge it may touch */
     uint64_t stamp, found;
     struct shadow_page *page;
+    const uint64_t *rivals[2 * HISTORIES]; /* planes of the page with which it conflicts */
+    enum history rival_histories[2 * HISTORIES];
+    uint32_t rival_count;
 };
 
 static bool is_atomic(enum history history) { return history == ATOMIC_READS || history == ATOMIC_WRITES; }
@@ -197,8 +200,9 @@ static bool is_unfenced(const struct visit *visit, uint64_t stamp, enum history 
 
 static void check_rival(struct visit *visit, uint32_t cell, uint64_t stamp, enum history history) {
     struct races_block *block = visit->block;
+    if (!stamp || stamp == visit->stamp) return;
     bool is_in_order = is_known(visit, stamp, history);
-    if (!stamp || stamp == visit->stamp || (is_in_order && !is_unfenced(visit, stamp, history))) return;
+    if (is_in_order && !is_unfenced(visit, stamp, history)) return;
     block->racing_accesses++;
     uint64_t pc = stamp_field(stamp, 0, block->races->thread_shift) + 1;
     if (visit->found == pc) return;
@@ -226,14 +230,55 @@ static void note(struct visit *visit, uint32_t cell) {
     else races_lose(visit->block->races);
 }
 
-static void visit_cell(struct visit *visit, uint32_t cell) {
-    struct shadow_page *page = visit->page;
+static void list_rivals(struct visit *visit) {
+    visit->rival_count = 0;
     for (int history = 0; history < HISTORIES; history++)
-        for (int i = 0; i < 2 && simt_races_conflicts[visit->history] >> history & 1; i++)
-            if (page->stamps[history][i])
-                check_rival(visit, cell, page->stamps[history][i][cell], (enum history)history);
-    if (visit->history == PLAIN_WRITES) page->values[cell] = VALUE_MIXED;
+        for (int i = 0; i < 2 && simt_races_conflicts[visit->history] >> history & 1; i++) {
+            if (!visit->page->stamps[history][i]) continue;
+            visit->rivals[visit->rival_count] = visit->page->stamps[history][i];
+            visit->rival_histories[visit->rival_count++] = (enum history)history;
+        }
+}
+
+static void visit_cell(struct visit *visit, uint32_t cell) {
+    for (uint32_t i = 0; i < visit->rival_count; i++)
+        check_rival(visit, cell, visit->rivals[i][cell], visit->rival_histories[i]);
+    if (visit->history == PLAIN_WRITES) visit->page->values[cell] = VALUE_MIXED;
     note(visit, cell);
+}
+
+/* Whether the cell has the past that the one in front of it had, whose own stamps were these. */
+static bool is_like_last(const struct visit *visit, uint32_t cell, const uint64_t last[2]) {
+    uint64_t *const *own = visit->page->stamps[visit->history];
+    for (uint32_t i = 0; i < visit->rival_count; i++)
+        if (visit->rival_histories[i] != visit->history && visit->rivals[i][cell] != visit->rivals[i][cell - 1])
+            return false;
+    return own[0][cell] == last[0] && (own[1] ? own[1][cell] : 0) == last[1];
+}
+
+static void note_like_last(const struct visit *visit, uint32_t cell) {
+    uint64_t *const *own = visit->page->stamps[visit->history];
+    own[0][cell] = own[0][cell - 1];
+    if (own[1]) own[1][cell] = own[1][cell - 1];
+    if (visit->history == PLAIN_WRITES) visit->page->values[cell] = VALUE_MIXED;
+}
+
+/* Neighbours with one past, as the words of an mbarrier, have one future: it is asked for once, unless it is a race. */
+static void visit_cells(struct visit *visit, uint32_t first, uint32_t end) {
+    uint64_t *const *own = visit->page->stamps[visit->history], last[2] = {0};
+    bool is_quiet = false;
+    list_rivals(visit);
+    for (uint32_t cell = first; cell < end; cell++) {
+        if (is_quiet && is_like_last(visit, cell, last)) {
+            note_like_last(visit, cell);
+            continue;
+        }
+        const uint64_t races = visit->block->racing_accesses;
+        last[0] = own[0][cell];
+        last[1] = own[1] ? own[1][cell] : 0;
+        visit_cell(visit, cell);
+        is_quiet = visit->block->racing_accesses == races;
+    }
 }
 
 static bool prepare(struct visit *visit, uint32_t cell_bits) {
@@ -245,13 +290,13 @@ static bool prepare(struct visit *visit, uint32_t cell_bits) {
 
 /* The bytes of one page. */
 static void visit_page(struct visit *visit, uint64_t address, uint32_t nbytes) {
-    const uint64_t number = address >> PAGE_BITS, end = address + nbytes;
+    const uint64_t number = address >> PAGE_BITS;
     const uint32_t unaligned = (uint32_t)(address | nbytes);
     visit->page = races_open(visit->block, visit->is_shared, number);
     bool is_ready = visit->page && prepare(visit, unaligned & 1 ? 0 : unaligned & 2 ? 1 : CELL_BITS_MAX);
     if (!is_ready) races_lose(visit->block->races);
-    for (uint64_t at = address; is_ready && at < end; at += UINT64_C(1) << visit->page->cell_bits)
-        visit_cell(visit, page_cell(visit->page, at));
+    if (is_ready)
+        visit_cells(visit, page_cell(visit->page, address), page_cell(visit->page, address + nbytes - 1) + 1);
     if (visit->page) races_close(visit->block, visit->is_shared, number);
 }
 

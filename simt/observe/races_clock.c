@@ -57,17 +57,25 @@ static void unite(struct clock *clock) {
     clock->tick = tick;
 }
 
+/* Entries are children here: none has a node. */
+static void raise_entries(struct clock *children, uint64_t first, uint64_t last, uint32_t tick) {
+    for (uint64_t i = first; i <= last; i++)
+        if (children[i].tick < tick) children[i].tick = tick;
+}
+
 bool simt_clock_raise(struct clock *clock, uint32_t levels, uint64_t first, uint64_t last, uint32_t tick) {
     if (!clock->node && clock->tick >= tick) return true;
-    uint64_t entries = UINT64_C(1) << levels * CLOCK_LEVEL_BITS, each = entries / CHILDREN;
+    const uint32_t bits = levels ? (levels - 1) * CLOCK_LEVEL_BITS : 0; /* of an entry's number below a child */
+    const uint64_t entries = UINT64_C(1) << levels * CLOCK_LEVEL_BITS, each = UINT64_C(1) << bits;
     if (!clock->node && first == 0 && last == entries - 1) {
         clock->tick = tick;
         return true;
     }
     if (!part(clock)) return false;
     bool is_done = true;
-    for (uint64_t i = first / each; i <= last / each; i++) {
-        uint64_t begin = i * each, end = begin + each - 1;
+    if (levels == 1) raise_entries(clock->node->children, first, last, tick);
+    for (uint64_t i = first >> bits; levels > 1 && i <= last >> bits; i++) {
+        uint64_t begin = i << bits, end = begin + each - 1;
         is_done &=
             simt_clock_raise(&clock->node->children[i], levels - 1, (first > begin ? first : begin) - begin,
                              (last < end ? last : end) - begin, tick);
