@@ -37,6 +37,16 @@ void element_put(wf_type type, void *bytes, uint64_t i, long double value) {
     memcpy((unsigned char *)bytes + i * nbytes, &bits, nbytes);
 }
 
+/* ---- what nobody wrote ------------------------------------------------------------------------------- */
+
+enum { NO_RESULT = 0xa5 }; /* in every byte: a float near -3e-16, an integer of no meaning */
+
+bool is_no_result(const unsigned char *bytes, size_t nbytes) {
+    size_t i = 0;
+    while (i < nbytes && bytes[i] == NO_RESULT) i++;
+    return i == nbytes;
+}
+
 /* ---- data ---------------------------------------------------------------------------------------- */
 
 /* The i-th of a sequence of random numbers (SplitMix64). */
@@ -58,19 +68,19 @@ static void generate(const struct argument *argument, struct buffer *buffer, con
     struct generator generator;
     size_t last = argument->content_count - 1;
     generator_read(argument->contents[data->set < last ? data->set : last], &generator);
-    double span = generator.high - generator.low;
+    const bool is_one = generator.low == generator.high; /* maybe an infinity */
+    const double span = is_one ? 0 : generator.high - generator.low;
     for (uint64_t i = 0; i < buffer->count; i++) {
         double share = ldexp((double)(random_bits(seed, i) >> 11), -53);
-        long double value =
-            generator.is_uniform ? generator.low + share * span : floor(generator.low + share * (span + 1));
+        const double value = is_one                 ? generator.low
+                             : generator.is_uniform ? generator.low + share * span
+                                                    : floor(generator.low + share * (span + 1));
         element_put(argument->type, buffer->bytes, i, value);
     }
     if (buffer->count <= generator.special_count) return; /* some number stays */
     for (size_t s = 0; s < generator.special_count; s++)
         element_put(argument->type, buffer->bytes, special_place(seed, s, buffer->count), generator.specials[s]);
 }
-
-enum { NO_RESULT = 0xa5 }; /* in every byte: a float near -3e-16, an integer of no meaning */
 
 static simt_error make_output(struct buffer *buffer, const struct judge_task *task,
                               const struct argument *argument, const struct scope *scope,

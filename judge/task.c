@@ -137,21 +137,15 @@ bool task_extents(const struct judge_task *task, const struct stage *stage, size
            read_extents(task, stage->grid, scope, extents->grid, &scope->grid, message);
 }
 
-/* "with inf nan", or nothing. */
+/* "with inf nan" or "with 200", or nothing. */
 static bool read_specials(const char *text, struct generator *generator) {
-    static const struct {
-        const char *name;
-        double value;
-    } names[] = {{"nan", NAN}, {"inf", INFINITY}, {"-inf", -INFINITY}};
-    char words[SPECIALS_MAX][8], end;
-    const int count = sscanf(text, " with %7s %7s %c", words[0], words[1], &end);
+    char words[SPECIALS_MAX][24], end, *rest;
+    const int count = sscanf(text, " with %23s %23s %c", words[0], words[1], &end);
     generator->special_count = 0;
     if (count > SPECIALS_MAX || (count < 1 && text[strspn(text, " ")])) return false;
     for (int i = 0; i < count; i++) {
-        size_t n = 0;
-        while (n < sizeof names / sizeof *names && strcmp(names[n].name, words[i])) n++;
-        if (n == sizeof names / sizeof *names) return false;
-        generator->specials[generator->special_count++] = names[n].value;
+        generator->specials[generator->special_count++] = strtod(words[i], &rest);
+        if (*rest) return false;
     }
     return true;
 }
@@ -162,8 +156,16 @@ bool generator_read(const char *text, struct generator *generator) {
     if (sscanf(text, "%15[a-z] (%lf ,%lf )%n", word, &generator->low, &generator->high, &length) != 3 || !length)
         return false;
     generator->is_uniform = !strcmp(word, "uniform");
-    return (generator->is_uniform || !strcmp(word, "integers")) && generator->low <= generator->high &&
+    const bool is_range = generator->low < generator->high && isfinite(generator->high - generator->low);
+    return (generator->is_uniform || !strcmp(word, "integers")) && (is_range || generator->low == generator->high) &&
            read_specials(text + length, generator);
+}
+
+/* Whether it makes values that an integer cannot be. */
+static bool is_of_floats(const struct generator *generator) {
+    bool is_finite = isfinite(generator->low);
+    for (size_t s = 0; s < generator->special_count; s++) is_finite &= isfinite(generator->specials[s]);
+    return !is_finite;
 }
 
 static size_t find_name(const struct judge_task *task, const char *name, size_t length) {
@@ -343,9 +345,9 @@ static bool read_generators(struct reading *reading, struct argument *argument, 
         if (!generator_read(word, &generator))
             return fail(
                 reading,
-                "'%s': an input has uniform(LOW, HIGH) or integers(LOW, HIGH), with nan, inf or -inf behind it, two at most; "
+                "'%s': an input has uniform(LOW, HIGH) or integers(LOW, HIGH), with nan, inf, -inf or a number behind it, two at most; "
                 "several with | between", word);
-        if (generator.special_count && argument->type != WF_F32 && argument->type != WF_F64)
+        if (is_of_floats(&generator) && argument->type != WF_F32 && argument->type != WF_F64)
             return fail(reading, "'%s': integers have no NaN and no infinity", word);
         argument->contents[argument->content_count++] = word;
     }

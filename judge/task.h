@@ -130,8 +130,8 @@ bool scope_find(const struct scope *scope, const char *name, size_t length, stru
 
 enum { SPECIALS_MAX = 2 };
 
-/* "uniform(-1, 1) with inf nan": a generator, its two bounds, and values that stand at a random place each.  false: it is
- * none. */
+/* "uniform(-1, 1) with inf nan": a generator, its two bounds, which may be one infinity, and values that stand at a random place
+ * each.  false: it is none. */
 struct generator {
     bool is_uniform; /* else whole numbers */
     double low, high;
