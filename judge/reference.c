@@ -140,6 +140,8 @@ static bool make_op(struct making *making) {
         return fail(making, "the output has another length than the reference");
     if (parts * length > count) return fail(making, "an input has fewer elements than rows x cols");
     bound_op(making->expected, reference->op, length);
+    if (!making->task->roundings && (reference->op == WF_VAR || reference->op == WF_STD || reference->op == WF_NORM2))
+        return fail(making, "var, std and norm2 need 'Roundings:', the bound of their relative error in units of u");
     for (uint64_t i = 0; i < parts; i++)
         if (!reduce_part(making, i, i * length, length)) return false;
     return true;

@@ -1325,6 +1325,8 @@ def test_a_wrong_line_of_a_task_is_named(line, said, write):
     ("Expect: out = sum(in)", "", "there is no line 'Expect:'"),
     ("Sizes: 512", "Sizes: 0\nGrid: 1", "Grid is given twice"),
     ("sum(in)", "softmax(in)", "softmax takes and gives"),
+    ("f32[n]", "f32[n * 1000000]", "'in' has 512000000 elements where n = 512, and may have 2^26"),
+    ("sum(in)", "norm2(in)", "var, std and norm2 need 'Roundings:'"),
     ("sum(in)", "max(in)\nSizes: 0", "'Empty:'"),
 ])
 def test_a_wrong_reference_is_named(was, now, said, write):
