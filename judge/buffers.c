@@ -96,8 +96,6 @@ static simt_error make_output(struct buffer *buffer, const struct judge_task *ta
     return SIMT_OK;
 }
 
-enum { ELEMENTS_MAX = 1 << 26 };
-
 static simt_error make_buffer(struct buffer *buffer, const struct judge_task *task,
                               const struct argument *argument, const struct scope *scope,
                               const struct data *data, simt_message *message) {
@@ -112,11 +110,7 @@ static simt_error make_buffer(struct buffer *buffer, const struct judge_task *ta
         return SIMT_OK;
     }
     if (!task_whole(task, argument->count, scope, &count, message)) return SIMT_ERROR_ARGUMENT;
-    if (count > ELEMENTS_MAX) {
-        snprintf(message->text, sizeof message->text, "%s: '%s' has %lld elements where n = %s, and may have 2^26", task->name,
-                 argument->name, (long long)count, scope->size->text);
-        return SIMT_ERROR_ARGUMENT;
-    }
+    if (!task_count_fits(task, argument, count, scope, message)) return SIMT_ERROR_ARGUMENT;
     *buffer =
         (struct buffer){.count = (uint64_t)count, .nbytes = (size_t)count * wf_type_nbytes(argument->type)};
     if (!has_data(argument->role)) return make_output(buffer, task, argument, scope, data, message);

@@ -112,6 +112,14 @@ bool task_whole(const struct judge_task *task, const char *text, const struct sc
     return true;
 }
 
+bool task_count_fits(const struct judge_task *task, const struct argument *argument, long double count, const struct scope *scope,
+                     simt_message *message) {
+    if (argument->role == ROLE_SCALAR || count <= 1 << 26) return true;
+    snprintf(message->text, sizeof message->text, "%s: '%s' has %.0Lf elements where n = %s, and may have 2^26", task->name,
+             argument->name, count, scope->size->text);
+    return false;
+}
+
 /* ---- launches ------------------------------------------------------------------------------------ */
 
 const char *const *stage_block(const struct stage *stage, size_t number) {
@@ -559,7 +567,9 @@ static bool check(struct reading *reading) {
             return false;
         if (task->empty && !task_number(task, task->empty, &scope, &number, reading->message)) return false;
         for (size_t a = 0; a < task->argument_count; a++)
-            if (!task_number(task, task->arguments[a].count, &scope, &number, reading->message)) return false;
+            if (!task_number(task, task->arguments[a].count, &scope, &number, reading->message) ||
+                !task_count_fits(task, &task->arguments[a], number, &scope, reading->message))
+                return false;
         for (size_t g = 0; g < task->gate_count; g++)
             if (!task_number(task, task->gates[g].bound, &scope, &number, reading->message)) return false;
     }
