@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,13 @@ static bool find_in_scope(const void *scope, const char *name, size_t length, co
     return !index && scope_find(scope, name, length, number);
 }
 
+/* The line of a part of the task's text. */
+static int line_of(const struct judge_task *task, const char *part) {
+    int line = 1;
+    for (ptrdiff_t i = 0; i < part - task->text; i++) line += task->uncut[i] == '\n';
+    return line;
+}
+
 bool task_number(const struct judge_task *task, const char *text, const struct scope *scope,
                  long double *number, simt_message *message) {
     const struct names names = {find_in_scope, scope};
@@ -93,8 +101,8 @@ bool task_number(const struct judge_task *task, const char *text, const struct s
         return true;
     }
     snprintf(message->text, sizeof message->text,
-             "%s: '%s': %s; there are n, rows, cols, block and grid, + - * / %%, ceil, floor, min, max",
-             task->name, text, evaluation.wrong);
+             "%s:%d: '%s': %s; there are n, rows, cols, block and grid, + - * / %%, ceil, floor, min, max",
+             task->name, line_of(task, text), text, evaluation.wrong);
     return false;
 }
 
@@ -104,8 +112,8 @@ bool task_whole(const struct judge_task *task, const char *text, const struct sc
     *number = 0;
     if (!task_number(task, text, scope, &value, message)) return false;
     if (!(value >= 0 && value <= INT32_MAX)) {
-        snprintf(message->text, sizeof message->text, "%s: '%s' is not from 0 to %ld where n = %s",
-                 task->name, text, (long)INT32_MAX, scope->size->text);
+        snprintf(message->text, sizeof message->text, "%s:%d: '%s' is not from 0 to %ld where n = %s",
+                 task->name, line_of(task, text), text, (long)INT32_MAX, scope->size->text);
         return false;
     }
     *number = (int64_t)value;
@@ -115,8 +123,8 @@ bool task_whole(const struct judge_task *task, const char *text, const struct sc
 bool task_count_fits(const struct judge_task *task, const struct argument *argument, long double count, const struct scope *scope,
                      simt_message *message) {
     if (argument->role == ROLE_SCALAR || count <= 1 << 26) return true;
-    snprintf(message->text, sizeof message->text, "%s: '%s' has %.0Lf elements where n = %s, and may have 2^26", task->name,
-             argument->name, count, scope->size->text);
+    snprintf(message->text, sizeof message->text, "%s:%d: '%s' has %.0Lf elements where n = %s, and may have 2^26", task->name,
+             line_of(task, argument->name), argument->name, count, scope->size->text);
     return false;
 }
 
@@ -174,6 +182,14 @@ static bool is_of_floats(const struct generator *generator) {
     bool is_finite = isfinite(generator->low);
     for (size_t s = 0; s < generator->special_count; s++) is_finite &= isfinite(generator->specials[s]);
     return !is_finite;
+}
+
+/* Whether all values of an integer's range are of the type. */
+static bool holds(wf_type type, const struct generator *generator) {
+    const bool is_signed = type >= WF_I8 && type <= WF_I64;
+    const double end = ldexp(1, (int)(8 * wf_type_nbytes(type)) - is_signed);
+    if (type == WF_F32 || type == WF_F64) return true;
+    return generator->low >= (is_signed ? -end : 0) && generator->high < end;
 }
 
 static size_t find_name(const struct judge_task *task, const char *name, size_t length) {
@@ -357,6 +373,8 @@ static bool read_generators(struct reading *reading, struct argument *argument, 
                 "several with | between", word);
         if (is_of_floats(&generator) && argument->type != WF_F32 && argument->type != WF_F64)
             return fail(reading, "'%s': integers have no NaN and no infinity", word);
+        if (!holds(argument->type, &generator))
+            return fail(reading, "'%s': not all of its values are of the type %s", word, wf_type_name(argument->type));
         argument->contents[argument->content_count++] = word;
     }
     if (reading->task->data_count < argument->content_count)
@@ -659,7 +677,8 @@ simt_error judge_task_read(const char *text, const char *name, struct judge_task
     struct judge_task *made = calloc(1, sizeof *made);
     *task = NULL;
     if (made) made->text = strdup(text);
-    if (!made || !made->text) {
+    if (made) made->uncut = strdup(text);
+    if (!made || !made->text || !made->uncut) {
         judge_task_destroy(made);
         return fail_memory(message);
     }
@@ -676,6 +695,7 @@ simt_error judge_task_read(const char *text, const char *name, struct judge_task
 
 void judge_task_destroy(struct judge_task *task) {
     if (task) free(task->text);
+    if (task) free(task->uncut);
     free(task);
 }
 

@@ -77,7 +77,8 @@ struct stage {
 };
 
 struct judge_task {
-    char *text; /* cut into the texts that everything here points to */
+    char *text;   /* cut into the texts that everything here points to */
+    char *uncut; /* the same, as given */
     const char *name;
     char name_copy[JUDGE_FILE_CAPACITY];
     char title[128];
