@@ -38,6 +38,16 @@ void element_put(wf_type type, void *bytes, uint64_t i, long double value) {
     memcpy((unsigned char *)bytes + i * nbytes, &bits, nbytes);
 }
 
+/* ---- what nobody wrote ------------------------------------------------------------------------------- */
+
+enum { NO_RESULT = 0xa5 }; /* in every byte: a float near -3e-16, an integer of no meaning */
+
+bool is_no_result(const unsigned char *bytes, size_t nbytes) {
+    size_t i = 0;
+    while (i < nbytes && bytes[i] == NO_RESULT) i++;
+    return i == nbytes;
+}
+
 /* ---- data ---------------------------------------------------------------------------------------- */
 
 /* Often the first element or the last, where kernels begin and end; seldom the second value stands on the first. */
@@ -51,19 +61,19 @@ static void generate(const struct argument *argument, struct buffer *buffer, con
     struct generator generator;
     size_t last = argument->content_count - 1;
     generator_read(argument->contents[data->set < last ? data->set : last], &generator);
-    double span = generator.high - generator.low;
+    const bool is_one = generator.low == generator.high; /* maybe an infinity */
+    const double span = is_one ? 0 : generator.high - generator.low;
     for (uint64_t i = 0; i < buffer->count; i++) {
         double share = ldexp((double)(random_bits(seed, i) >> 11), -53);
-        long double value =
-            generator.is_uniform ? generator.low + share * span : floor(generator.low + share * (span + 1));
+        const double value = is_one                 ? generator.low
+                             : generator.is_uniform ? generator.low + share * span
+                                                    : floor(generator.low + share * (span + 1));
         element_put(argument->type, buffer->bytes, i, value);
     }
     if (buffer->count <= generator.special_count) return; /* at least one number is left */
     for (size_t s = 0; s < generator.special_count; s++)
         element_put(argument->type, buffer->bytes, special_place(seed, s, buffer->count), generator.specials[s]);
 }
-
-enum { NO_RESULT = 0xa5 }; /* in every byte: a float near -3e-16, an integer of no meaning */
 
 static simt_error make_output(struct buffer *buffer, const struct judge_task *task,
                               const struct argument *argument, const struct scope *scope,
@@ -93,6 +103,7 @@ static simt_error make_buffer(struct buffer *buffer, const struct judge_task *ta
         return SIMT_OK;
     }
     if (!task_whole(task, argument->count, scope, &count, message)) return SIMT_ERROR_ARGUMENT;
+    if (!task_count_fits(task, argument, count, scope, message)) return SIMT_ERROR_ARGUMENT;
     *buffer =
         (struct buffer){.count = (uint64_t)count, .nbytes = (size_t)count * wf_type_nbytes(argument->type)};
     if (!has_data(argument->role)) return make_output(buffer, task, argument, scope, data, message);

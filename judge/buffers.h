@@ -32,4 +32,7 @@ void buffers_clear(struct buffers *buffers);
 long double element_get(wf_type type, const void *bytes, uint64_t i);
 void element_put(wf_type type, void *bytes, uint64_t i, long double value);
 
+/* Whether these bytes of an output without a value are as they were before the launch. */
+bool is_no_result(const unsigned char *bytes, size_t nbytes);
+
 #endif

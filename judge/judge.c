@@ -14,7 +14,7 @@
 #include "reference.h"
 #include "sizes.h"
 
-enum { OBSERVERS_MAX = 32, INSTRUCTIONS_LEAST = 1 << 18, INSTRUCTIONS_FOR_EACH = 1 << 12 };
+enum { OBSERVERS_MAX = 32, INSTRUCTIONS_LEAST = 1 << 18, INSTRUCTIONS_FOR_EACH = 1 << 12, INSTRUCTIONS_IN_TURNS = 1 << 6 };
 
 static const struct schedule {
     const char *name;
@@ -33,7 +33,7 @@ struct judging {
     struct candidate candidate;
     struct chains *chains;
     uint64_t seed; /* the request's, and the kernel's */
-    const struct simt_observer *observers[OBSERVERS_MAX];
+    const struct simt_observer *observers[OBSERVERS_MAX], *chains_alone[2];
     struct judge_verdict *verdict;
     simt_message *message;
 };
@@ -48,7 +48,9 @@ struct trial {
     const struct schedule *schedule;
     simt_launch launch;
     struct buffers buffers;
+    unsigned char *result; /* the output's bytes after the launch */
     struct expected expected;
+    bool is_interleaved; /* blocks in turns: only the result counts */
     simt_machine *machine, *kept; /* kept: the caller's, with module variables as earlier launches left them, or NULL */
     simt_report *reports[STAGES_MAX]; /* NULL: not launched */
     bool is_refused, is_over; /* is_over: more launches would only take long */
@@ -105,6 +107,8 @@ static void refuse(struct trial *trial, const struct judge_reason *reason) {
     if (length < 0 || (size_t)length >= sizeof added->where) return;
     if (trial->block)
         snprintf(added->where + length, sizeof added->where - (size_t)length, ", blocks of %" PRIu64 " threads", trial->scope.block);
+    if (trial->is_interleaved)
+        snprintf(added->where + length, sizeof added->where - (size_t)length, ", blocks in turns");
     if (trial->kept)
         snprintf(added->where + length, sizeof added->where - (size_t)length, ", `__device__` variables as earlier launches left them");
 }
@@ -172,9 +176,17 @@ static bool is_float(wf_type type) {
     return type == WF_F32 || type == WF_F64;
 }
 
+static int least_exponent(wf_type type) {
+    return type == WF_F32 ? -149 : -1074;
+}
+
+static long double least_of(wf_type type) {
+    return ldexpl(1, least_exponent(type));
+}
+
 /* The distance of neighbouring floats there. */
 static long double ulp_at(long double value, wf_type type) {
-    const int least = type == WF_F32 ? -149 : -1074;
+    const int least = least_exponent(type);
     int exponent;
     frexpl(value, &exponent);
     exponent -= digits_of(type);
@@ -210,7 +222,9 @@ static long double bound_at(const struct trial *trial, uint64_t i, uint64_t roun
     const struct expected *expected = &trial->expected;
     if (!is_float(type)) return 0;
     if (is_whole && expected->is_polynomial && expected->scales[i] <= ldexpl(1, digits_of(type))) return 0;
-    return roundings ? gamma_of(roundings, type) * expected->scales[i] + ldexpl(expected->scales[i], -60) : 0;
+    if (!roundings) return 0;
+    return gamma_of(roundings, type) * expected->scales[i] + ldexpl(expected->scales[i], -60) +
+           expected->underflows * least_of(type);
 }
 
 static void note_error(struct judge_verdict *verdict, double error, double bound, uint64_t roundings,
@@ -229,23 +243,39 @@ struct comparison {
     long double value, exact, error, bound;
 };
 
+/* Of a kernel whose every launch was right as long as blocks ran one after the other. */
+static const char in_turns[] =
+    "; it is right where blocks run one after the other, but another one may come between a read of a word and a write that depends "
+    "on it: make both one atomic operation, such as atomicAdd(), or repeat an atomicCAS() until it succeeds";
+
+/* Whether the output's element is as it was before the launch, of which no value is known. */
+static bool is_left(const struct trial *trial, uint64_t i) {
+    const struct argument *output = &trial->judging->task->arguments[trial->judging->task->reference.output];
+    const size_t nbytes = wf_type_nbytes(output->type);
+    if (trial->judging->task->reference.partials || output->content_count || !trial->result) return false;
+    return is_no_result(trial->result + i * nbytes, nbytes);
+}
+
 static void refuse_value(struct trial *trial, const struct comparison *c) {
     const struct judge_task *task = trial->judging->task;
-    const char *output = task->arguments[task->reference.output].name;
+    const int digits = task->arguments[task->reference.output].type == WF_F32 ? 9 : 17; /* tell neighbours apart */
+    const char *output = task->arguments[task->reference.output].name, *why = trial->is_interleaved ? in_turns : "";
     char place[160];
     if (task->reference.partials)
         snprintf(place, sizeof place, "%s(%s)", wf_op_name(task->reference.partials), output);
     else
         snprintf(place, sizeof place, "%s[%" PRIu64 "]", output, c->element);
-    if (c->bound > 0 && !isfinite(c->value))
-        refuse_for(trial, "result", "%s is %.9Lg, and must be %.9Lg, but for its rounding", place, c->value, c->exact);
+    if (is_left(trial, c->element))
+        refuse_for(trial, "result", "%s is not written, and must be %.*Lg", place, digits, c->exact);
+    else if (c->bound > 0 && !isfinite(c->value))
+        refuse_for(trial, "result", "%s is %.*Lg, and must be %.*Lg, but for its rounding%s", place, digits, c->value, digits, c->exact, why);
     else if (c->bound > 0)
         refuse_for(trial, "result",
-                   "%s is %.9Lg, exactly %.9Lg: off by %.3Lg ulp, where %" PRIu64
-                   " rounded operations in a row explain no more than %.3Lg",
-                   place, c->value, c->exact, c->error, c->roundings, c->bound);
+                   "%s is %.*Lg, exactly %.*Lg: off by %.3Lg ulp, where %" PRIu64
+                   " rounded operations in a row explain no more than %.3Lg%s",
+                   place, digits, c->value, digits, c->exact, c->error, c->roundings, c->bound, why);
     else
-        refuse_for(trial, "result", "%s is %.9Lg, and must be %.9Lg", place, c->value, c->exact);
+        refuse_for(trial, "result", "%s is %.*Lg, and must be %.*Lg%s", place, digits, c->value, digits, c->exact, why);
 }
 
 /* false: it is wrong, and that has been said. */
@@ -276,7 +306,7 @@ static simt_error check_output(struct trial *trial) {
     const struct judge_task *task = trial->judging->task;
     const struct buffer *output = &trial->buffers.items[task->reference.output];
     const bool is_whole = inputs_are_whole(task, &trial->buffers);
-    unsigned char *bytes = malloc(output->nbytes + 1);
+    unsigned char *bytes = trial->result = malloc(output->nbytes + 1);
     simt_error error = bytes ? SIMT_OK : fail_memory(trial->judging->message);
     if (!error) error = simt_machine_read(trial->machine, output->address, bytes, output->nbytes);
     for (uint64_t i = 0; i < trial->expected.count && !error; i++) {
@@ -284,7 +314,6 @@ static simt_error check_output(struct trial *trial) {
         error = output_value(task, bytes, output->count, i, &value, trial->judging->message);
         if (!error && !compare(trial, i, value, is_whole)) break;
     }
-    free(bytes);
     return error;
 }
 
@@ -386,9 +415,10 @@ static bool set_launch(struct trial *trial, size_t s) {
     *launch = (simt_launch){.module = judging->candidate.module,
                             .kernel = judging->candidate.kernels[s],
                             .schedule = trial->schedule->schedule,
-                            .seed = trial->schedule->seed,
+                            .seed = trial->schedule->seed + (trial->is_interleaved ? SCHEDULES * trial->set : 0),
                             .threads = 1,
-                            .observers = judging->observers,
+                            .observers = trial->is_interleaved ? judging->chains_alone : judging->observers,
+                            .interleaves = trial->is_interleaved,
                             .context = judging->chains};
     if (!task_extents(judging->task, stage, trial->block, &trial->scope, &extents, judging->message)) return false;
     memcpy(launch->block, extents.block, sizeof extents.block);
@@ -399,7 +429,7 @@ static bool set_launch(struct trial *trial, size_t s) {
     launch->shared_nbytes = (size_t)shared;
     launch->instruction_limit =
         INSTRUCTIONS_LEAST +
-        INSTRUCTIONS_FOR_EACH * ((uint64_t)trial->scope.size->n + trial->scope.grid * ((trial->scope.block + 31) / 32));
+        (trial->is_interleaved ? INSTRUCTIONS_IN_TURNS : INSTRUCTIONS_FOR_EACH) * ((uint64_t)trial->scope.size->n + trial->scope.grid * ((trial->scope.block + 31) / 32));
     return true;
 }
 
@@ -422,7 +452,7 @@ static struct data data_of(const struct trial *trial) {
     size_t schedule = (size_t)(trial->schedule - schedules);
     uint64_t number = (trial->size_number * DATA_MAX + trial->set) * SCHEDULES + schedule;
     return (struct data){trial->set, trial->judging->seed * 1000003 + number * 7919,
-                         schedule % 2 == 0};
+                         schedule % 2 == 1};
 }
 
 /* SIMT_ERROR_STOPPED: what the kernel did has been told, and memory is no result. */
@@ -434,7 +464,8 @@ static simt_error run_stage(struct trial *trial, size_t s, const void *const *va
     trial->launch.arguments = own;
     simt_error error =
         simt_machine_launch(trial->machine, &trial->launch, &trial->reports[s], trial->judging->message);
-    if (!error || (error == SIMT_ERROR_STOPPED && trial->reports[s])) refuse_findings(trial, trial->reports[s]);
+    const bool has_findings = !error || (error == SIMT_ERROR_STOPPED && trial->reports[s]);
+    if (has_findings && !trial->is_interleaved) refuse_findings(trial, trial->reports[s]);
     return error;
 }
 
@@ -444,7 +475,10 @@ static simt_error run_stages(struct trial *trial, const void *const *values) {
     size_t s = 0;
     trial->judging->verdict->launches++; /* those of a task of several kernels count as one */
     while (s < task->stage_count && !error) error = run_stage(trial, s++, values);
-    if (error == SIMT_ERROR_STOPPED && trial->reports[s - 1]) return SIMT_OK;
+    if (error == SIMT_ERROR_STOPPED && trial->reports[s - 1]) {
+        trial->is_over |= trial->is_interleaved;
+        return SIMT_OK;
+    }
     if (!error) error = check_output(trial);
     if (!error) error = check_inputs(trial);
     return error ? error : check_gates(trial);
@@ -455,6 +489,7 @@ static simt_error launch(struct trial *trial) {
     const void *values[ARGUMENTS_MAX];
     const struct data data = data_of(trial);
     if (!set_launch(trial, 0)) return SIMT_ERROR_ARGUMENT;
+    if (trial->is_interleaved && trial->scope.grid < 2) return SIMT_OK;
     simt_error error = buffers_make(&trial->buffers, judging->task, &trial->scope, &data, judging->message);
     if (!error)
         error =
@@ -477,6 +512,7 @@ static void trial_clear(struct trial *trial) {
         free_buffers(trial);
     else
         simt_machine_destroy(trial->machine);
+    free(trial->result);
     expected_clear(&trial->expected);
     buffers_clear(&trial->buffers);
 }
@@ -554,6 +590,32 @@ static simt_error try_other_blocks(struct judging *judging) {
     return error;
 }
 
+/* Whether a block reads what others may write while it runs. */
+static bool reads_from_others(const char *ptx) {
+    static const char *const words[] = {"atom.", "ld.volatile", "ld.acquire", "ld.relaxed"};
+    size_t w = 0;
+    while (w < sizeof words / sizeof *words && !strstr(ptx, words[w])) w++;
+    return w < sizeof words / sizeof *words;
+}
+
+/* In all other trials a block runs to its end before the next begins, unless it waits, so an update that is a read and a write
+ * is never lost.  In these, blocks take turns, and the result tells: what races has been found, and a launch that takes long,
+ * such as one in which many blocks want one lock, says nothing. */
+static simt_error try_in_turns(struct judging *judging) {
+    const struct judge_task *task = judging->task;
+    const size_t sets = data_sets(task), trials = reads_from_others(judging->candidate.ptx) ? task->size_count * sets : 0;
+    bool is_over = false;
+    simt_error error = SIMT_OK;
+    for (size_t k = 0; k < trials && !judging->verdict->reason_count && !is_over && !error; k++) {
+        const size_t size = task->size_count - 1 - k / sets;
+        error = try((struct trial){.judging = judging, .scope = {&task->sizes[size], 0, 0},
+                                   .size_number = 2 * JUDGE_SIZES_MAX + size, .set = k % sets,
+                                   .schedule = &schedules[SCHEDULES - 1 - k % 2], .is_interleaved = true},
+                    &is_over);
+    }
+    return error;
+}
+
 /* In all other trials the module's variables are as in the source, where on a GPU they are as the launch before left them:
  * each of the task's sizes once more in their order, and then in the opposite one, on the same simulator. */
 static simt_error try_again(struct judging *judging) {
@@ -601,7 +663,7 @@ static bool list_observers(struct judging *judging) {
     if (is_float(task->arguments[task->reference.output].type) && !task->roundings) {
         judging->chains = chains_create(judging->candidate.ptx);
         if (!judging->chains) return false;
-        judging->observers[count++] = &judge_observe_chains;
+        judging->observers[count++] = judging->chains_alone[0] = &judge_observe_chains;
     }
     for (size_t i = 0; simt_observers[i] && count < OBSERVERS_MAX - 1; i++)
         judging->observers[count++] = simt_observers[i];
@@ -634,6 +696,7 @@ simt_error judge_run(const struct judge_request *request, struct judge_verdict *
     if (!error && !list_observers(&judging)) error = fail_memory(message);
     if (!error) error = try_sizes_of_task(&judging);
     if (!error) error = try_other_blocks(&judging);
+    if (!error) error = try_in_turns(&judging);
     if (!error) error = try_again(&judging);
     if (!error) error = try_more_sizes(&judging);
     if (!error) refuse_unsteady(&judging);

@@ -80,6 +80,7 @@ static void bound_op(struct expected *expected, wf_op op, uint64_t terms) {
     expected->is_additive = additive != NULL;
     expected->is_polynomial = op == WF_SUM || op == WF_NORM1 || op == WF_DOT;
     expected->roundings = additive ? (terms ? terms - 1 : 0) + additive->roundings : 0;
+    expected->underflows = op == WF_DOT ? terms : op == WF_MEAN;
 }
 
 /* ---- the kinds ---------------------------------------------------------------------------------------- */
@@ -96,7 +97,8 @@ static const struct buffer *buffer_of(const struct making *making, size_t i) {
 static bool is_special(const struct making *making, uint64_t begin, uint64_t count) {
     for (size_t input = 0; input < making->task->reference.input_count; input++)
         for (uint64_t i = begin; i < begin + count; i++)
-            if (!isfinite(element_get(input_of(making, input)->type, buffer_of(making, input)->bytes, i))) return true;
+            if (!isfinite(element_get(input_of(making, input)->type, buffer_of(making, input)->bytes, i % buffer_of(making, input)->count)))
+                return true;
     return false;
 }
 
@@ -105,7 +107,8 @@ static bool reduce_part(struct making *making, uint64_t result, uint64_t begin, 
     const bool is_pair = reference->input_count > 1;
     const wf_type type = input_of(making, 0)->type;
     const unsigned char *a = buffer_of(making, 0)->bytes + begin * wf_type_nbytes(type);
-    const unsigned char *b = is_pair ? buffer_of(making, 1)->bytes + begin * wf_type_nbytes(type) : NULL;
+    const bool is_one_row = is_pair && buffer_of(making, 1)->count < buffer_of(making, 0)->count;
+    const unsigned char *b = is_pair ? buffer_of(making, 1)->bytes + (is_one_row ? 0 : begin) * wf_type_nbytes(type) : NULL;
     long double *value = &making->expected->values[result];
     wf_error error = reduce(reference->op, type, making->task->omits_nan, a, b, count, value);
     if (error == WF_ERROR_MEMORY) return lack_memory(making);
@@ -119,18 +122,26 @@ static bool reduce_part(struct making *making, uint64_t result, uint64_t begin, 
     return true;
 }
 
+/* As long as the first; or, by row, as long as a row, with each of which it is paired. */
+static bool has_second_input(const struct making *making, uint64_t row) {
+    if (making->task->reference.input_count < 2) return true;
+    const uint64_t count = buffer_of(making, 1)->count;
+    const bool is_right_length = count == buffer_of(making, 0)->count || (making->task->reference.by_row && count == row);
+    return is_right_length && input_of(making, 1)->type == input_of(making, 0)->type;
+}
+
 static bool make_op(struct making *making) {
     const struct reference *reference = &making->task->reference;
     const uint64_t count = buffer_of(making, 0)->count;
     uint64_t parts = reference->by_row ? (uint64_t)making->scope->size->rows : 1;
     uint64_t length = reference->by_row ? (uint64_t)making->scope->size->cols : count;
-    if (reference->input_count > 1 &&
-        (buffer_of(making, 1)->count != count || input_of(making, 1)->type != input_of(making, 0)->type))
-        return fail(making, "the reference's inputs differ in length or type");
+    if (!has_second_input(making, length)) return fail(making, "the reference's inputs differ in length or type");
     if (making->expected->count != parts)
         return fail(making, "the output has another length than the reference");
     if (parts * length > count) return fail(making, "an input has fewer elements than rows x cols");
     bound_op(making->expected, reference->op, length);
+    if (!making->task->roundings && (reference->op == WF_VAR || reference->op == WF_STD || reference->op == WF_NORM2))
+        return fail(making, "var, std and norm2 need 'Roundings:', the bound of their relative error in units of u");
     for (uint64_t i = 0; i < parts; i++)
         if (!reduce_part(making, i, i * length, length)) return false;
     return true;
@@ -182,6 +193,7 @@ static bool make_softmax(struct making *making) {
         return fail(making, "softmax takes and gives rows x cols elements");
     if (!making->task->roundings)
         return fail(making, "softmax needs 'Roundings:', the bound of its relative error in units of u");
+    making->expected->underflows = 2; /* an exponential, and its quotient by a sum of 1 or more */
     for (uint64_t row = 0; row < rows; row++) softmax_row(making, row * cols, cols);
     return true;
 }
@@ -232,7 +244,7 @@ static bool make_elements(struct making *making) {
             return fail(making, "an expression that divides or calls a function needs 'Roundings:'");
         expected->values[context.i] = evaluation.number.value;
         expected->scales[context.i] = evaluation.number.scale;
-        expected->roundings = evaluation.roundings;
+        expected->roundings = expected->underflows = evaluation.roundings;
         expected->is_polynomial &= evaluation.is_polynomial;
     }
     return true;

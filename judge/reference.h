@@ -4,12 +4,13 @@
 
 #include "buffers.h"
 
-/* |computed - values[i]| <= gamma(k) * scales[i], gamma(k) = k u / (1 - k u), where no chain of rounded
- * operations that leads to the output is longer than k (docs/judge.md). */
+/* |computed - values[i]| <= gamma(k) * scales[i] + underflows * eta, gamma(k) = k u / (1 - k u), where no chain of rounded
+ * operations that leads to the output is longer than k, and eta is the least float (docs/judge.md). */
 struct expected {
     long double *values, *scales;
     uint64_t count;
     uint64_t roundings; /* the most that k can be */
+    uint64_t underflows; /* products, quotients and exponentials that may be too small for a float; sums never are */
     bool is_additive; /* what was counted along the chains may take the place of `roundings` if it is less */
     bool is_polynomial; /* of integers so small that nothing is rounded the result is exact, whatever the
                            order */

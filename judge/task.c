@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,13 @@ static bool find_in_scope(const void *scope, const char *name, size_t length, co
     return !index && scope_find(scope, name, length, number);
 }
 
+/* The line of a part of the task's text. */
+static int line_of(const struct judge_task *task, const char *part) {
+    int line = 1;
+    for (ptrdiff_t i = 0; i < part - task->text; i++) line += task->uncut[i] == '\n';
+    return line;
+}
+
 bool task_number(const struct judge_task *task, const char *text, const struct scope *scope,
                  long double *number, simt_message *message) {
     const struct names names = {find_in_scope, scope};
@@ -93,8 +101,8 @@ bool task_number(const struct judge_task *task, const char *text, const struct s
         return true;
     }
     snprintf(message->text, sizeof message->text,
-             "%s: '%s': %s; there are n, rows, cols, block and grid, + - * / %%, ceil, floor, min, max",
-             task->name, text, evaluation.wrong);
+             "%s:%d: '%s': %s; there are n, rows, cols, block and grid, + - * / %%, ceil, floor, min, max",
+             task->name, line_of(task, text), text, evaluation.wrong);
     return false;
 }
 
@@ -104,12 +112,20 @@ bool task_whole(const struct judge_task *task, const char *text, const struct sc
     *number = 0;
     if (!task_number(task, text, scope, &value, message)) return false;
     if (!(value >= 0 && value <= INT32_MAX)) {
-        snprintf(message->text, sizeof message->text, "%s: '%s' is not from 0 to %ld where n = %s",
-                 task->name, text, (long)INT32_MAX, scope->size->text);
+        snprintf(message->text, sizeof message->text, "%s:%d: '%s' is not from 0 to %ld where n = %s",
+                 task->name, line_of(task, text), text, (long)INT32_MAX, scope->size->text);
         return false;
     }
     *number = (int64_t)value;
     return true;
+}
+
+bool task_count_fits(const struct judge_task *task, const struct argument *argument, long double count, const struct scope *scope,
+                     simt_message *message) {
+    if (argument->role == ROLE_SCALAR || count <= 1 << 26) return true;
+    snprintf(message->text, sizeof message->text, "%s:%d: '%s' has %.0Lf elements where n = %s, and may have 2^26", task->name,
+             line_of(task, argument->name), argument->name, count, scope->size->text);
+    return false;
 }
 
 /* ---- launches ------------------------------------------------------------------------------------ */
@@ -137,21 +153,15 @@ bool task_extents(const struct judge_task *task, const struct stage *stage, size
            read_extents(task, stage->grid, scope, extents->grid, &scope->grid, message);
 }
 
-/* "with inf nan", or nothing. */
+/* "with inf nan" or "with 200", or nothing. */
 static bool read_specials(const char *text, struct generator *generator) {
-    static const struct {
-        const char *name;
-        double value;
-    } names[] = {{"nan", NAN}, {"inf", INFINITY}, {"-inf", -INFINITY}};
-    char words[SPECIALS_MAX][8], end;
-    const int count = sscanf(text, " with %7s %7s %c", words[0], words[1], &end);
+    char words[SPECIALS_MAX][24], end, *rest;
+    const int count = sscanf(text, " with %23s %23s %c", words[0], words[1], &end);
     generator->special_count = 0;
     if (count > SPECIALS_MAX || (count < 1 && text[strspn(text, " ")])) return false;
     for (int i = 0; i < count; i++) {
-        size_t n = 0;
-        while (n < sizeof names / sizeof *names && strcmp(names[n].name, words[i])) n++;
-        if (n == sizeof names / sizeof *names) return false;
-        generator->specials[generator->special_count++] = names[n].value;
+        generator->specials[generator->special_count++] = strtod(words[i], &rest);
+        if (*rest) return false;
     }
     return true;
 }
@@ -162,8 +172,24 @@ bool generator_read(const char *text, struct generator *generator) {
     if (sscanf(text, "%15[a-z] (%lf ,%lf )%n", word, &generator->low, &generator->high, &length) != 3 || !length)
         return false;
     generator->is_uniform = !strcmp(word, "uniform");
-    return (generator->is_uniform || !strcmp(word, "integers")) && generator->low <= generator->high &&
+    const bool is_range = generator->low < generator->high && isfinite(generator->high - generator->low);
+    return (generator->is_uniform || !strcmp(word, "integers")) && (is_range || generator->low == generator->high) &&
            read_specials(text + length, generator);
+}
+
+/* Whether it makes values that an integer cannot be. */
+static bool is_of_floats(const struct generator *generator) {
+    bool is_finite = isfinite(generator->low);
+    for (size_t s = 0; s < generator->special_count; s++) is_finite &= isfinite(generator->specials[s]);
+    return !is_finite;
+}
+
+/* Whether all values of an integer's range are of the type. */
+static bool holds(wf_type type, const struct generator *generator) {
+    const bool is_signed = type >= WF_I8 && type <= WF_I64;
+    const double end = ldexp(1, (int)(8 * wf_type_nbytes(type)) - is_signed);
+    if (type == WF_F32 || type == WF_F64) return true;
+    return generator->low >= (is_signed ? -end : 0) && generator->high < end;
 }
 
 static size_t find_name(const struct judge_task *task, const char *name, size_t length) {
@@ -343,10 +369,12 @@ static bool read_generators(struct reading *reading, struct argument *argument, 
         if (!generator_read(word, &generator))
             return fail(
                 reading,
-                "'%s': an input has uniform(LOW, HIGH) or integers(LOW, HIGH), with nan, inf or -inf behind it, two at most; "
+                "'%s': an input has uniform(LOW, HIGH) or integers(LOW, HIGH), with nan, inf, -inf or a number behind it, two at most; "
                 "several with | between", word);
-        if (generator.special_count && argument->type != WF_F32 && argument->type != WF_F64)
+        if (is_of_floats(&generator) && argument->type != WF_F32 && argument->type != WF_F64)
             return fail(reading, "'%s': integers have no NaN and no infinity", word);
+        if (!holds(argument->type, &generator))
+            return fail(reading, "'%s': not all of its values are of the type %s", word, wf_type_name(argument->type));
         argument->contents[argument->content_count++] = word;
     }
     if (reading->task->data_count < argument->content_count)
@@ -557,7 +585,9 @@ static bool check(struct reading *reading) {
             return false;
         if (task->empty && !task_number(task, task->empty, &scope, &number, reading->message)) return false;
         for (size_t a = 0; a < task->argument_count; a++)
-            if (!task_number(task, task->arguments[a].count, &scope, &number, reading->message)) return false;
+            if (!task_number(task, task->arguments[a].count, &scope, &number, reading->message) ||
+                !task_count_fits(task, &task->arguments[a], number, &scope, reading->message))
+                return false;
         for (size_t g = 0; g < task->gate_count; g++)
             if (!task_number(task, task->gates[g].bound, &scope, &number, reading->message)) return false;
     }
@@ -647,7 +677,8 @@ simt_error judge_task_read(const char *text, const char *name, struct judge_task
     struct judge_task *made = calloc(1, sizeof *made);
     *task = NULL;
     if (made) made->text = strdup(text);
-    if (!made || !made->text) {
+    if (made) made->uncut = strdup(text);
+    if (!made || !made->text || !made->uncut) {
         judge_task_destroy(made);
         return fail_memory(message);
     }
@@ -664,6 +695,7 @@ simt_error judge_task_read(const char *text, const char *name, struct judge_task
 
 void judge_task_destroy(struct judge_task *task) {
     if (task) free(task->text);
+    if (task) free(task->uncut);
     free(task);
 }
 

@@ -77,7 +77,8 @@ struct stage {
 };
 
 struct judge_task {
-    char *text; /* cut into the texts that everything here points to */
+    char *text;   /* cut into the texts that everything here points to */
+    char *uncut; /* the same, as given */
     const char *name;
     char name_copy[JUDGE_FILE_CAPACITY];
     char title[128];
@@ -126,12 +127,15 @@ bool task_whole(const struct judge_task *task, const char *text, const struct sc
                 simt_message *message);
 bool task_number(const struct judge_task *task, const char *text, const struct scope *scope,
                  long double *number, simt_message *message);
+/* Whether a buffer may have so many elements. */
+bool task_count_fits(const struct judge_task *task, const struct argument *argument, long double count, const struct scope *scope,
+                     simt_message *message);
 bool scope_find(const struct scope *scope, const char *name, size_t length, struct number *number);
 
 enum { SPECIALS_MAX = 2 };
 
-/* "uniform(-1, 1) with inf nan": a generator, its two bounds, and values that stand at a random place each.  false: it is
- * none. */
+/* "uniform(-1, 1) with inf nan": a generator, its two bounds, which may be one infinity, and values that stand at a random place
+ * each.  false: it is none. */
 struct generator {
     bool is_uniform; /* else whole numbers */
     double low, high;

@@ -478,6 +478,9 @@ typedef struct simt_launch {
     const void *const *arguments;  /* one for each parameter, with its size */
     simt_schedule schedule;
     uint8_t cluster[3];            /* blocks that can access each other's shared memory; 0: as the kernel declares */
+    /* With SIMT_RANDOM: blocks take short turns, where else each runs to its end unless it waits.  A lock that many want may
+     * then take very long. */
+    bool interleaves;
     uint64_t seed;                 /* of SIMT_RANDOM */
     uint64_t instruction_limit;    /* warp instructions that the launch may execute; 0: SIMT_INSTRUCTION_LIMIT */
     uint32_t threads;              /* host threads that execute blocks; 0: one for each processor */

@@ -440,6 +440,12 @@ static bool is_still(struct stillness *stillness, struct launch *launch, struct 
            (launch->is_alone || stillness->instructions > PATIENCE);
 }
 
+/* Interleaved blocks take turns as short as their warps do. */
+static uint64_t turn_of(struct block *block) {
+    if (block->launch->request->interleaves) return 1;
+    return simt_block_repeats_itself(block, false) ? STILL_BUDGET : BLOCK_BUDGET;
+}
+
 /* Runs blocks until there are none, or no instructions left for them, or none of them can ever end.  One that has not
  * ended after a while is put at the end of those begun. */
 static void *work(void *context) {
@@ -455,7 +461,7 @@ static void *work(void *context) {
     }
     while (!is_starved && !simt_is_stopped(launch) && (block = block_take(launch, &queue))) {
         const uint64_t changes = simt_block_changes(block), instructions = block->tally.instructions;
-        bool has_ended = simt_block_run(block, simt_block_repeats_itself(block, false) ? STILL_BUDGET : BLOCK_BUDGET);
+        bool has_ended = simt_block_run(block, turn_of(block));
         bool has_changed = has_ended || simt_block_changes(block) != changes;
         is_starved = block->is_starved;
         if (!is_still(&stillness, launch, block, &queue, has_changed, block->tally.instructions - instructions))
