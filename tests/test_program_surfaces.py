@@ -1,6 +1,7 @@
 """warpfold run: loads from and stores to surfaces, every byte of them, and what is wrong with some."""
 
 import json
+import struct
 
 import pytest
 
@@ -85,6 +86,35 @@ def test_reductions_and_queries(sums):
     ("race", "race", "races with the "),
     ("depth", "bounds", "a question for the depth of what has fewer than three dimensions"),
     ("format", "unsupported", "txq.channel_order.b32"),
+    ("rounded", "unsupported", "a value that its format does not have"),
+    ("fewer", "unsupported", "fewer values than a texel has"),
+    ("floats", "unsupported", "texels are not single integers of 32 bits"),
+    ("beside", "bounds", "stores 2 bytes of a surface at (8) of (8): in a row, coordinates are texels"),
 ])
 def test_findings_of_reductions_and_queries(sums, what, kind, message, tmp_path):
     test_findings(sums, what, kind, message, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def told_formats(sums):
+    done = run("run", sums, "formats", env=environment())
+    assert done.returncode == 0 and "no findings" in done.stderr, done
+    return {name: bytes.fromhex(digits) for name, digits in (line.split() for line in done.stdout.splitlines())}
+
+
+@pytest.mark.parametrize("name, channel, channels, offset, divisor", [
+    ("f32", "f", 1, 48, 3), ("f16", "e", 2, 48, 8), ("u8", "B", 4, 0, 1), ("s16", "h", 4, 48, 1), ("s8", "b", 1, 48, 1),
+    ("u32", "I", 2, 0, 1),
+])
+def test_stores_in_formats(told_formats, name, channel, channels, offset, divisor):
+    """Of thread t the first of four values; it stores at column t % 12 - 2, where there is one, of row t // 12."""
+    texels = [4 * t + c for t in range(60) if 2 <= t % 12 < 10 for c in range(channels)]
+    values = [i * 37 % 97 - offset for i in texels]
+    if divisor > 1:
+        values = [value / divisor for value in values]
+    assert told_formats[name] == struct.pack(f"<{len(values)}{channel}", *values)
+
+
+def test_stores_in_a_volume(told_formats):
+    channels = [value for z in range(DEPTH) for y in range(HEIGHT) for x in range(WIDTH) for value in (x - 100 * z, -y)]
+    assert told_formats["volume"] == struct.pack(f"<{len(channels)}h", *channels)

@@ -58,6 +58,8 @@ static const struct form {
     {"fence", "proxy async", "proxy async ?global|shared::cta|shared::cluster"},
     {"barrier", "cluster arrive", "cluster arrive ?release|relaxed ?aligned"},
     {"barrier", "cluster", "cluster wait ?acquire ?aligned"},
+    {"sust", "p", "p 1d|2d|3d|a1d|a2d trap|clamp|zero ?wb|cg|cs|wt ?v2|v4 b32"},
+    {"sured", "p", "p add|min|max|and|or " SURFACE " b32"},
     {"sured", "b add", "b add " SURFACE " u32|s32|u64"},
     {"sured", "b min", "b min " SURFACE " u32|s32|u64|s64"},
     {"sured", "b max", "b max " SURFACE " u32|s32|u64|s64"},

@@ -172,6 +172,8 @@ static const struct {
     {"sust.b.1d.b32.trap [%rd1], {%r1};",
      "sust.b.1d.b32.trap: operand 1 must be a handle and coordinates, [handle, {x, ..}]"},
     {"sust.b.1d.b32.trap [%f1, {%r1}], {%r1};", "sust.b.1d.b32.trap: an address cannot be a register of .f32"},
+    {"sust.p.1d.b16.trap [%rd1, {%r1}], {%rs1};", "sust.p.1d.b16.trap: it cannot have the modifier .b16"},
+    {"sured.p.add.1d.u32.trap [%rd1, {%r1}], %r1;", "sured.p.add.1d.u32.trap: it cannot have the modifier .u32"},
     {"cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd1, {%r1}], [sh];",
      "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group: operand 1 must have 2 coordinates"},
     {"cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [%rd1], [sh];",

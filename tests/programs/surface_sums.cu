@@ -1,5 +1,5 @@
-// Reductions in surfaces, and what textures and surfaces are asked for, in PTX of its own.  The program checks the results, and
-// ends with the number of the line that is wrong, modulo 256.
+// Reductions in surfaces, stores in their formats, and what textures and surfaces are asked for, in PTX of its own.  The program
+// checks the results, and ends with the number of the line that is wrong, modulo 256.  What is stored in formats it prints.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -22,17 +22,37 @@ __device__ int column(int t) { return t % 12 - 2; }
 #define REDUCE(name, operation, type, nbytes, boundary, constraint, value_type)                                    \
     __global__ void name(cudaSurfaceObject_t surface, value_type factor) {                                         \
         const int t = threadIdx.x, x = column(t) * nbytes, y = t % HEIGHT;                                         \
-        asm volatile("sured.b." operation ".2d." type "." boundary " [%0, {%1, %2}], %3;" ::"l"(surface), "r"(x),  \
+        asm volatile("sured." operation ".2d." type "." boundary " [%0, {%1, %2}], %3;" ::"l"(surface), "r"(x),  \
                      "r"(y), constraint(t * factor));                                                              \
     }
-REDUCE(add_signed, "add", "s32", 4, "clamp", "r", int)
-REDUCE(least_signed, "min", "s32", 4, "zero", "r", int)
-REDUCE(most_unsigned, "max", "u32", 4, "clamp", "r", unsigned)
-REDUCE(any_bits, "or", "b32", 4, "zero", "r", unsigned)
-REDUCE(all_bits, "and", "b32", 4, "clamp", "r", unsigned)
-REDUCE(add_wide, "add", "u64", 8, "zero", "l", uint64_t)
-REDUCE(least_wide, "min", "s64", 8, "clamp", "l", int64_t)
-REDUCE(trapping, "add", "u32", 4, "trap", "r", unsigned)
+REDUCE(add_signed, "b.add", "s32", 4, "clamp", "r", int)
+REDUCE(least_signed, "b.min", "s32", 4, "zero", "r", int)
+REDUCE(most_unsigned, "b.max", "u32", 4, "clamp", "r", unsigned)
+REDUCE(any_bits, "b.or", "b32", 4, "zero", "r", unsigned)
+REDUCE(all_bits, "b.and", "b32", 4, "clamp", "r", unsigned)
+REDUCE(add_wide, "b.add", "u64", 8, "zero", "l", uint64_t)
+REDUCE(least_wide, "b.min", "s64", 8, "clamp", "l", int64_t)
+REDUCE(trapping, "b.add", "u32", 4, "trap", "r", unsigned)
+REDUCE(add_texels, "p.add", "b32", 1, "clamp", "r", int)
+REDUCE(least_texels, "p.min", "b32", 1, "zero", "r", int)
+REDUCE(most_texels, "p.max", "b32", 1, "clamp", "r", int)
+REDUCE(any_texels, "p.or", "b32", 1, "zero", "r", unsigned)
+
+// Around a plane of 8 by 5 texels, of whose channels those that there are take `from`.
+template <class T> __global__ void store_plane(cudaSurfaceObject_t surface, const T *from) {
+    const int t = threadIdx.x, x = column(t), y = t / 12;
+    const unsigned *of = (const unsigned *)&from[4 * t];
+    asm volatile("sust.p.2d.v4.b32.zero [%0, {%1, %2}], {%3, %4, %5, %6};" ::"l"(surface), "r"(x), "r"(y), "r"(of[0]), "r"(of[1]),
+                 "r"(of[2]), "r"(of[3]));
+}
+__global__ void store_volume(cudaSurfaceObject_t surface) {
+    const int x = threadIdx.x, y = threadIdx.y, z = threadIdx.z;
+    asm volatile("sust.p.3d.v2.b32.trap [%0, {%1, %2, %3, %3}], {%4, %5};" ::"l"(surface), "r"(x), "r"(y), "r"(z),
+                 "r"(x - 100 * z), "r"(-y));
+}
+__global__ void store_row(cudaSurfaceObject_t surface, float value, int step) {
+    asm volatile("sust.p.1d.b32.trap [%0, {%1}], {%2};" ::"l"(surface), "r"((int)threadIdx.x * step), "f"(value));
+}
 
 __global__ void add_volume(cudaSurfaceObject_t surface) {
     asm volatile("sured.b.add.3d.u32.trap [%0, {%1, %2, %3, %3}], %4;" ::"l"(surface), "r"((int)threadIdx.x % WIDTH * 4),
@@ -80,8 +100,18 @@ static cudaResourceDesc of(cudaArray_t array) {
     return resource;
 }
 
+struct half1 { // CUDA's half has no template for its channels
+    uint16_t x;
+};
+struct half2 {
+    uint16_t x, y;
+};
+template <class T> cudaChannelFormatDesc format_of() { return cudaCreateChannelDesc<T>(); }
+template <> cudaChannelFormatDesc format_of<half1>() { return cudaCreateChannelDescHalf1(); }
+template <> cudaChannelFormatDesc format_of<half2>() { return cudaCreateChannelDescHalf2(); }
+
 template <class T> static cudaArray_t array_of(int height, int depth, unsigned flags) {
-    const cudaChannelFormatDesc format = cudaCreateChannelDesc<T>();
+    const cudaChannelFormatDesc format = format_of<T>();
     cudaArray_t array;
     CHECK(cudaMalloc3DArray(&array, &format, make_cudaExtent(WIDTH, height, depth), flags));
     return array;
@@ -99,7 +129,7 @@ static cudaTextureObject_t texture_of(cudaArray_t array, bool is_normalised) {
 // What `kernel` leaves of texels that began as `texel * 3 - 40` compared with `step`, done one thread after the other.
 template <class T, class V, class S>
 static bool is_reduced(void (*kernel)(cudaSurfaceObject_t, V), V factor, bool clamps, S step) {
-    using channel = typename std::conditional<sizeof(T) == 8, uint2, int>::type;
+    using channel = typename std::conditional<sizeof(T) == 8, uint2, T>::type;
     const cudaArray_t array = array_of<channel>(HEIGHT, 0, cudaArraySurfaceLoadStore);
     const cudaResourceDesc resource = of(array);
     cudaSurfaceObject_t surface;
@@ -122,6 +152,68 @@ static bool is_reduced(void (*kernel)(cudaSurfaceObject_t, V), V factor, bool cl
 template <class T> static T sum(T a, T b) { return a + b; }
 template <class T> static T least(T a, T b) { return std::min(a, b); }
 template <class T> static T most(T a, T b) { return std::max(a, b); }
+
+static cudaSurfaceObject_t surface_of(cudaArray_t array) {
+    const cudaResourceDesc resource = of(array);
+    cudaSurfaceObject_t surface;
+    CHECK(cudaCreateSurfaceObject(&surface, &resource));
+    return surface;
+}
+
+static void print(const char *name, const void *bytes, size_t nbytes) {
+    printf("%s ", name);
+    for (size_t i = 0; i < nbytes; i++) printf("%02x", ((const unsigned char *)bytes)[i]);
+    putchar('\n');
+}
+
+// Value i is (i * 37 % 97 - offset) / divisor.
+template <class T, class V> static void print_plane(const char *name, int offset, V divisor) {
+    const cudaArray_t array = array_of<T>(HEIGHT, 0, cudaArraySurfaceLoadStore);
+    const cudaSurfaceObject_t surface = surface_of(array);
+    V values[4 * 60], *from;
+    T found[HEIGHT * WIDTH];
+    for (int i = 0; i < 4 * 60; i++) values[i] = (V)(i * 37 % 97 - offset) / divisor;
+    CHECK(cudaMalloc(&from, sizeof values));
+    CHECK(cudaMemcpy(from, values, sizeof values, cudaMemcpyDefault));
+    store_plane<<<1, 60>>>(surface, from);
+    CHECK(cudaMemcpy2DFromArray(found, sizeof(T) * WIDTH, array, 0, 0, sizeof(T) * WIDTH, HEIGHT, cudaMemcpyDefault));
+    print(name, found, sizeof found);
+    CHECK(cudaFree(from));
+    CHECK(cudaDestroySurfaceObject(surface));
+    CHECK(cudaFreeArray(array));
+}
+
+static int formats() {
+    const cudaArray_t array = array_of<short2>(HEIGHT, DEPTH, cudaArraySurfaceLoadStore);
+    const cudaSurfaceObject_t surface = surface_of(array);
+    short2 found[DEPTH * HEIGHT * WIDTH];
+    cudaMemcpy3DParms parameters = {};
+    print_plane<float>("f32", 48, 3.0f);
+    print_plane<half2>("f16", 48, 8.0f);
+    print_plane<uchar4>("u8", 0, 1);
+    print_plane<short4>("s16", 48, 1);
+    print_plane<char1>("s8", 48, 1);
+    print_plane<uint2>("u32", 0, 1);
+    store_volume<<<1, dim3(WIDTH, HEIGHT, DEPTH)>>>(surface);
+    parameters.srcArray = array;
+    parameters.dstPtr = make_cudaPitchedPtr(found, WIDTH * sizeof *found, WIDTH, HEIGHT);
+    parameters.extent = make_cudaExtent(WIDTH, HEIGHT, DEPTH);
+    parameters.kind = cudaMemcpyDefault;
+    CHECK(cudaMemcpy3D(&parameters));
+    print("volume", found, sizeof found);
+    CHECK(cudaDestroySurfaceObject(surface));
+    CHECK(cudaFreeArray(array));
+    return 0;
+}
+
+static int wrong_formats(const char *what) {
+    const bool is_of_two = !strcmp(what, "fewer");
+    const cudaSurfaceObject_t surface =
+        surface_of(is_of_two ? array_of<half2>(0, 0, cudaArraySurfaceLoadStore) : array_of<half1>(0, 0, cudaArraySurfaceLoadStore));
+    if (!strcmp(what, "floats")) add_texels<<<1, 1>>>(surface_of(array_of<float>(HEIGHT, 0, cudaArraySurfaceLoadStore)), 1);
+    else store_row<<<1, WIDTH>>>(surface, !strcmp(what, "rounded") ? 0.1f : 0.5f, !strcmp(what, "beside") ? 2 : 1);
+    return cudaDeviceSynchronize() != cudaSuccess;
+}
 
 static int volumes() {
     const cudaArray_t array = array_of<int>(HEIGHT, DEPTH, cudaArraySurfaceLoadStore);
@@ -176,6 +268,9 @@ int main(int argc, char **argv) {
     int *out;
     unsigned told[2];
     CHECK(cudaMalloc(&out, 64));
+    if (!strcmp(what, "formats")) return formats() || cudaFree(out);
+    for (const char *wrong : {"rounded", "fewer", "floats", "beside"})
+        if (!strcmp(what, wrong)) return wrong_formats(what);
     if (*what) return queries(out, what);
     EXPECT((is_reduced<int>(add_signed, -7, true, sum<int>)));
     EXPECT((is_reduced<int>(least_signed, -3, false, least<int>)));
@@ -184,6 +279,11 @@ int main(int argc, char **argv) {
     EXPECT((is_reduced<unsigned>(all_bits, 99999u, true, [](unsigned a, unsigned b) { return a & b; })));
     EXPECT((is_reduced<uint64_t>(add_wide, uint64_t(1) << 58, false, sum<uint64_t>)));
     EXPECT((is_reduced<int64_t>(least_wide, int64_t(-1) << 40, true, least<int64_t>)));
+    EXPECT((is_reduced<int>(add_texels, -7, true, sum<int>)));
+    EXPECT((is_reduced<int>(least_texels, -3, false, least<int>)));
+    EXPECT((is_reduced<unsigned>(least_texels, -3, false, least<unsigned>)));
+    EXPECT((is_reduced<int>(most_texels, -3, true, most<int>)));
+    EXPECT((is_reduced<unsigned>(any_texels, 77u, false, [](unsigned a, unsigned b) { return a | b; })));
     int line = volumes();
     if (!line) line = queries(out, "");
     if (line) return line;
