@@ -251,6 +251,18 @@ static __device__ __forceinline__ void reduce_short(const struct wf_group_argume
 
 #endif
 
+static __device__ __forceinline__ void reduce_groups(const struct wf_group_arguments *r, const team *lanes, group_state *group)
+{
+#if IS_SHORT
+    reduce_short(r, lanes, group);
+#else
+    for (i64 i = blockIdx.x; i < r->tiles * r->pieces; i += gridDim.x) {
+        team_task task = find_task(r, i / r->pieces, i % r->pieces, lanes);
+        reduce_task(r, &task, lanes, group);
+    }
+#endif
+}
+
 // A piece that was listed for a row of neighbouring results is for each of them.
 static __device__ __forceinline__ void take_neighbour(const struct wf_group_arguments *r, const team *lanes, team_task *task)
 {
@@ -260,29 +272,13 @@ static __device__ __forceinline__ void take_neighbour(const struct wf_group_argu
     if (task->slot >= 0) task->slot += lanes->number;
 }
 
-static __device__ __forceinline__ team_task find_listed(const struct wf_group_arguments *r, i64 i, const team *lanes)
+static __device__ __forceinline__ void reduce_listed(const struct wf_group_arguments *r, const team *lanes, group_state *group)
 {
-    const struct wf_group_piece *piece = (const struct wf_group_piece *)r->list + i;
-    team_task task = {piece->result, piece->begin, piece->end, piece->slot, true};
-    if (lanes->is_across) take_neighbour(r, lanes, &task);
-    return task;
-}
-
-// What a launch reduces.  Both stages have one loop: what it does for a task is most of the kernel, and would be there twice.
-static __device__ __forceinline__ void reduce_groups(const struct wf_group_arguments *r, const team *lanes, group_state *group)
-{
-    bool are_listed = r->stage == WF_GROUPS_LISTED;
-#if IS_SHORT
-    if (!are_listed) {
-        reduce_short(r, lanes, group);
-        return;
-    }
-    if (!ARE_LABELLED) return; // of axes none is longer than others
-#endif
-    i64 count = !are_listed ? r->tiles * r->pieces : has_bad_labels(r) ? 0 : *(const i64 *)r->listed;
-#pragma unroll 1
-    for (i64 i = blockIdx.x; i < count; i += gridDim.x) {
-        team_task task = are_listed ? find_listed(r, i, lanes) : find_task(r, i / r->pieces, i % r->pieces, lanes);
+    i64 listed = has_bad_labels(r) ? 0 : *(const i64 *)r->listed;
+    for (i64 i = blockIdx.x; i < listed; i += gridDim.x) {
+        const struct wf_group_piece *piece = (const struct wf_group_piece *)r->list + i;
+        team_task task = {piece->result, piece->begin, piece->end, piece->slot, true};
+        if (lanes->is_across) take_neighbour(r, lanes, &task);
         reduce_task(r, &task, lanes, group);
     }
 }
@@ -337,5 +333,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) groups(const __gri
 #endif
     if (HAS_VALUE_SUM) sum_open(&group.sum, group_memory, GROUP_VALUE_ROWS);
     if (HAS_PRODUCT_SUM) sum_open(&group.product_sum, group_memory + (HAS_VALUE_SUM ? 512 * GROUP_VALUE_ROWS : 0), GROUP_PRODUCT_ROWS);
-    reduce_groups(&task, &lanes, &group);
+    if (task.stage == WF_GROUPS_REDUCE)
+        reduce_groups(&task, &lanes, &group);
+    else if (!IS_SHORT || ARE_LABELLED) // of short groups along axes none is longer than others
+        reduce_listed(&task, &lanes, &group);
 }
