@@ -333,8 +333,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) groups(const __gri
 #endif
     if (HAS_VALUE_SUM) sum_open(&group.sum, group_memory, GROUP_VALUE_ROWS);
     if (HAS_PRODUCT_SUM) sum_open(&group.product_sum, group_memory + (HAS_VALUE_SUM ? 512 * GROUP_VALUE_ROWS : 0), GROUP_PRODUCT_ROWS);
-    if (task.stage == WF_GROUPS_REDUCE)
-        reduce_groups(&task, &lanes, &group);
-    else if (!IS_SHORT || ARE_LABELLED) // of short groups along axes none is longer than others
-        reduce_listed(&task, &lanes, &group);
+    if (task.stage == WF_GROUPS_REDUCE) reduce_groups(&task, &lanes, &group);
+#if !IS_SHORT || ARE_LABELLED // of short groups along axes none is longer than others
+    else reduce_listed(&task, &lanes, &group);
+#endif
 }
