@@ -23,6 +23,7 @@ static void block_destroy(struct block *block) {
     for (uint32_t w = 0; block->warps && w < block->warp_count; w++) {
         simt_paths_free(&block->warps[w]);
         simt_ranges_clear(&block->warps[w].harmless);
+        free(block->warps[w].awaited);
     }
     free(block->warps);
     free(block->shared);
@@ -125,7 +126,7 @@ static bool warps_begin(struct block *block) {
         warp->repeats_itself = warp->meets_block = false;
         simt_ranges_clear(&warp->harmless);
         warp->waits_for = 0;
-        warp->awaited.lanes = 0;
+        if (warp->awaited) warp->awaited->lanes = 0;
         warp->cluster_arrived = warp->cluster_released = 0;
         if (!simt_paths_start(warp, warp->live)) return false;
     }

@@ -39,7 +39,9 @@ static void take(struct warp *warp, const struct path *path, const struct reques
 }
 
 static void await(struct warp *warp, const struct path *path, const struct request *request, uint32_t lane) {
-    struct awaited *awaited = &warp->awaited;
+    if (!warp->awaited) warp->awaited = calloc(1, sizeof *warp->awaited);
+    struct awaited *awaited = warp->awaited;
+    if (!awaited) return; /* the loop is told without the lock */
     awaited->lanes |= UINT32_C(1) << lane;
     awaited->hosts[lane] = (uintptr_t)simt_request_host(request, lane);
     awaited->addresses[lane] = request->addresses[lane];
@@ -98,9 +100,9 @@ static struct place find_thread(struct block *own, struct block *others, uint64_
 
 /* The lock for which the thread waits in its loop, if somebody holds it. */
 static const struct lock *lock_awaited(const struct place *place) {
-    const struct awaited *awaited = &place->warp->awaited;
+    const struct awaited *awaited = place->warp->awaited;
     struct lock *locks = place->block->launch->locks;
-    const bool is_spinning = place->path && place->path->state == PATH_READY && awaited->lanes >> place->lane & 1;
+    const bool is_spinning = place->path && place->path->state == PATH_READY && awaited && awaited->lanes >> place->lane & 1;
     if (!is_spinning || !locks) return NULL;
     const struct lock *lock = slot_of(locks, awaited->hosts[place->lane]);
     if (lock->host != awaited->hosts[place->lane]) return NULL;
@@ -160,11 +162,11 @@ static void name_lock(const struct launch *launch, const struct lock *lock, uint
 }
 
 static void name_awaited(const struct place *place, const struct lock *lock, char text[NAME_NBYTES]) {
-    name_lock(place->block->launch, lock, place->warp->awaited.addresses[place->lane], text);
+    name_lock(place->block->launch, lock, place->warp->awaited->addresses[place->lane], text);
 }
 
 static uint32_t awaiting_line(const struct place *place) {
-    return line_of(place->block->launch, place->warp->awaited.pcs[place->lane]);
+    return line_of(place->block->launch, place->warp->awaited->pcs[place->lane]);
 }
 
 static void say_holder(const struct place *place, const struct lock *lock, const struct place *holder, char *text, size_t nbytes) {

@@ -370,7 +370,7 @@ struct warp {
     uint64_t own_changes, all_changes;
     struct ranges harmless;      /* what its loop writes, on which nobody's end depends (effects.h) */
     uint64_t waits_for;          /* an address in global memory that decides about its loop's end; 0: not known */
-    struct awaited awaited;
+    struct awaited *awaited;     /* NULL: none yet */
     struct recording *recording; /* while it is examined */
     bool meets_block;            /* its loop passes a barrier: what it repeats depends on all warps */
     uint64_t wgmma_groups;       /* that it has committed */

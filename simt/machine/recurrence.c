@@ -289,7 +289,7 @@ enum recurrence simt_recurrence_find(struct warp *warp, uint32_t steps, const st
     warp->block->has_examined = true;
     warp->block->witness = &recording;
     warp->meets_block = false;
-    warp->awaited.lanes = 0;
+    if (warp->awaited) warp->awaited->lanes = 0;
     wait_for_ready(warp);
     enum recurrence recurrence = examine_leaves(warp, &recording, steps, where);
     warp->recording = NULL;

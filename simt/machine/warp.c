@@ -169,33 +169,43 @@ static bool is_split(const struct path *path, simt_schedule order) {
 
 /* Runs the path, and others that the schedule has run instead, until one parts, waits, arrives or has left, or its turn
  * is over. */
-static void run_path(struct warp *warp, struct path *path, struct turn *turn, simt_schedule order) {
+static inline __attribute__((always_inline)) void run_in_order(struct warp *warp, struct path *path, struct turn *turn,
+                                                               simt_schedule order) {
     const struct launch *launch = warp->block->launch;
     const struct block *block = warp->block;
     const struct code *const codes = launch->image->codes;
     const struct pace *const paces = launch->paces;
     uint32_t function_end = path->frame->function->end;
+    uint64_t end = turn->begin + turn->length;
+    bool is_single = false;
     do {
         if (path->pc == path->reconvergence || path->pc >= function_end) {
             settle(warp, path);
             return;
         }
         if (block->tally.instructions >= block->allowed && !ask_for_more(warp, path)) return;
-        const bool is_single = is_split(path, order);
+        if (order != SIMT_LOCKSTEP) is_single = is_split(path, order);
         if (order != SIMT_LOCKSTEP && !is_single && !schedule(warp, path, order)) {
             path = pass_turn(warp, turn);
             if (!path) return;
             function_end = path->frame->function->end;
+            end = turn->begin + turn->length;
             continue;
         }
         const struct code *code = &codes[path->pc];
         const struct pace pace = paces[path->pc];
-        const uint64_t now = block->tally.instructions, left = turn->begin + turn->length - now;
-        const bool goes_straight = order == SIMT_LOCKSTEP || (is_single && pace.straight <= left);
-        if (goes_straight && pace.straight && pace.straight <= block->allowed - now)
+        const uint64_t now = block->tally.instructions;
+        if (pace.straight && pace.straight <= block->allowed - now &&
+            (order == SIMT_LOCKSTEP || (is_single && pace.straight <= end - now)))
             go_straight(warp, path, code, pace.straight);
         else if (!step(warp, path, code, pace.is_watched)) return;
-    } while (block->tally.instructions - turn->begin < turn->length);
+    } while (block->tally.instructions < end);
+}
+
+/* Lockstep, which nearly every launch has, is compiled without what only the other schedules need. */
+static void run_path(struct warp *warp, struct path *path, struct turn *turn, simt_schedule order) {
+    if (order == SIMT_LOCKSTEP) run_in_order(warp, path, turn, SIMT_LOCKSTEP);
+    else run_in_order(warp, path, turn, order);
 }
 
 /* Lanes have exited, for whom others may be waiting. */
