@@ -361,6 +361,8 @@ struct warp {
     size_t local_capacity;
     struct frame *frames;
     size_t frames_nbytes; /* of them, to limit recursion */
+    struct frame *left_frames; /* of functions that have returned, for the next calls */
+    size_t left_frames_nbytes;
     uint64_t spinning;    /* instructions since a path last arrived, waited or left */
     uint64_t polled;      /* where the last of them was, in global memory */
     uint32_t polls;       /* strong reads that changed nothing, as of a lock that another holds */

@@ -179,31 +179,77 @@ bool simt_path_release_waiting(struct warp *warp, bool only_returns) {
 
 /* ---- calls */
 
-static void frame_free(struct warp *warp, struct frame *frame) {
-    struct frame **link = &warp->frames;
-    while (*link && *link != frame) link = &(*link)->next;
-    if (*link) *link = frame->next;
-    warp->frames_nbytes -= frame->layout->registers_nbytes + SIMT_LANES * frame->layout->parameters_nbytes;
+static size_t frame_nbytes(const struct layout *layout) {
+    return layout->registers_nbytes + SIMT_LANES * (size_t)layout->parameters_nbytes;
+}
+
+static void frame_destroy(struct frame *frame) {
     free(frame->registers);
     free(frame->parameters);
     free(frame);
 }
 
-static struct frame *frame_create(struct warp *warp, const struct function *function) {
-    const struct layout *layout = simt_layout(warp->block->launch->image, function);
+static void frames_destroy(struct frame *frame) {
+    for (struct frame *next; frame; frame = next) {
+        next = frame->next;
+        frame_destroy(frame);
+    }
+}
+
+/* A frame that is left is kept for the next call of its function, as far as a little memory goes: calls in a loop ask for no
+ * memory, and have theirs where it was in the round before, which is how a loop is known to repeat itself. */
+static void frame_free(struct warp *warp, struct frame *frame) {
+    enum { KEPT_NBYTES_MAX = 1 << 20 };
+    const size_t nbytes = frame_nbytes(frame->layout);
+    struct frame **link = &warp->frames;
+    while (*link && *link != frame) link = &(*link)->next;
+    if (*link) *link = frame->next;
+    warp->frames_nbytes -= nbytes;
+    if (warp->left_frames_nbytes + nbytes > KEPT_NBYTES_MAX) {
+        frame_destroy(frame);
+        return;
+    }
+    warp->left_frames_nbytes += nbytes;
+    frame->next = warp->left_frames;
+    warp->left_frames = frame;
+}
+
+static struct frame *frame_take_left(struct warp *warp, const struct layout *layout) {
+    struct frame **link = &warp->left_frames, *frame;
+    while (*link && (*link)->layout != layout) link = &(*link)->next;
+    frame = *link;
+    if (!frame) return NULL;
+    *link = frame->next;
+    warp->left_frames_nbytes -= frame_nbytes(layout);
+    return frame;
+}
+
+static size_t registers_capacity(const struct layout *layout) { return (layout->registers_nbytes + 63) / 64 * 64; }
+
+static size_t parameters_capacity(const struct layout *layout) {
+    return SIMT_LANES * (size_t)(layout->parameters_nbytes ? layout->parameters_nbytes : 1);
+}
+
+static struct frame *frame_allocate(const struct layout *layout) {
     struct frame *frame = calloc(1, sizeof *frame);
     if (!frame) return NULL;
-    frame->function = function;
     frame->layout = layout;
-    size_t nbytes = (layout->registers_nbytes + 63) / 64 * 64;
-    frame->registers = aligned_alloc(64, nbytes);
-    frame->parameters = calloc(layout->parameters_nbytes ? layout->parameters_nbytes : 1, SIMT_LANES);
-    warp->frames_nbytes += layout->registers_nbytes + SIMT_LANES * layout->parameters_nbytes;
-    if (!frame->registers || !frame->parameters) {
-        frame_free(warp, frame);
-        return NULL;
-    }
-    memset(frame->registers, 0, nbytes);
+    frame->registers = aligned_alloc(64, registers_capacity(layout));
+    frame->parameters = malloc(parameters_capacity(layout));
+    if (frame->registers && frame->parameters) return frame;
+    frame_destroy(frame);
+    return NULL;
+}
+
+static struct frame *frame_create(struct warp *warp, const struct function *function) {
+    const struct layout *layout = simt_layout(warp->block->launch->image, function);
+    struct frame *frame = frame_take_left(warp, layout);
+    if (!frame) frame = frame_allocate(layout);
+    if (!frame) return NULL;
+    *frame = (struct frame){.function = function, .layout = layout, .registers = frame->registers, .parameters = frame->parameters};
+    memset(frame->registers, 0, registers_capacity(layout));
+    memset(frame->parameters, 0, parameters_capacity(layout));
+    warp->frames_nbytes += frame_nbytes(layout);
     simt_presets_begin_frame(warp, frame);
     frame->next = warp->frames;
     warp->frames = frame;
@@ -404,7 +450,9 @@ void simt_paths_clear(struct warp *warp) {
 
 void simt_paths_free(struct warp *warp) {
     simt_paths_clear(warp);
-    while (warp->frames) frame_free(warp, warp->frames);
+    frames_destroy(warp->frames);
+    frames_destroy(warp->left_frames);
+    warp->frames = warp->left_frames = NULL;
     while (warp->free_paths) {
         struct path *path = warp->free_paths;
         warp->free_paths = path->next;
