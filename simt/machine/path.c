@@ -196,8 +196,8 @@ static void frames_destroy(struct frame *frame) {
     }
 }
 
-/* A frame that is left is kept for the next call of its function, as far as a little memory goes: calls in a loop ask for no
- * memory, and have theirs where it was in the round before, which is how a loop is known to repeat itself. */
+/* A frame that is left is kept for the next call of its function, as far as a little memory goes: calls in a loop ask
+ * for no memory, and have theirs where it was in the round before, by which a loop is known to repeat itself. */
 static void frame_free(struct warp *warp, struct frame *frame) {
     enum { KEPT_NBYTES_MAX = 1 << 20 };
     const size_t nbytes = frame_nbytes(frame->layout);
@@ -246,7 +246,10 @@ static struct frame *frame_create(struct warp *warp, const struct function *func
     struct frame *frame = frame_take_left(warp, layout);
     if (!frame) frame = frame_allocate(layout);
     if (!frame) return NULL;
-    *frame = (struct frame){.function = function, .layout = layout, .registers = frame->registers, .parameters = frame->parameters};
+    *frame = (struct frame){.function = function,
+                            .layout = layout,
+                            .registers = frame->registers,
+                            .parameters = frame->parameters};
     memset(frame->registers, 0, registers_capacity(layout));
     memset(frame->parameters, 0, parameters_capacity(layout));
     warp->frames_nbytes += frame_nbytes(layout);
