@@ -14,9 +14,10 @@ struct condition {
     const char *text, *line; /* what is before the line, without what is skipped, defines names */
     const char *at;
     int depth; /* of brackets and names */
+    unsigned *looks_left; /* for definitions of names */
 };
 
-enum { DEPTH_MAX = 16 };
+enum { DEPTH_MAX = 16, LOOKS_MAX = 1 << 12 };
 
 static int64_t either(struct condition *of);
 
@@ -58,14 +59,21 @@ static const char *take_name(struct condition *of, size_t *length) {
     return name;
 }
 
+/* Each look goes through the text: of a hostile one no more than that many. */
+static const char *look_up(const struct condition *of, const char *name, size_t length) {
+    if (!*of->looks_left) return NULL;
+    --*of->looks_left;
+    return find_definition(of->text, of->line, name, length);
+}
+
 static bool is_defined(const struct condition *of, const char *name, size_t length) {
-    return value_by_compiler(name, length) || find_definition(of->text, of->line, name, length);
+    return value_by_compiler(name, length) || look_up(of, name, length);
 }
 
 static int64_t value_of(const struct condition *of, const char *name, size_t length) {
-    const char *definition = find_definition(of->text, of->line, name, length);
-    if (!definition || of->depth >= DEPTH_MAX) return value_by_compiler(name, length);
-    struct condition inner = {of->text, of->line, definition, of->depth + 1};
+    const char *definition = of->depth < DEPTH_MAX ? look_up(of, name, length) : NULL;
+    if (!definition) return value_by_compiler(name, length);
+    struct condition inner = {of->text, of->line, definition, of->depth + 1, of->looks_left};
     return either(&inner);
 }
 
@@ -137,6 +145,7 @@ struct lines {
     char *text;
     struct part parts[NESTED_MAX];
     int count;
+    unsigned looks_left;
 };
 
 static bool are_taken(const struct lines *lines, int count) {
@@ -147,13 +156,13 @@ static bool are_taken(const struct lines *lines, int count) {
 
 static bool begins(const char *at, const char *word) { return !strncmp(at, word, strlen(word)) && !text_is_word(at[strlen(word)]); }
 
-static bool holds(const struct lines *lines, const char *line, const char *expression) {
-    struct condition condition = {lines->text, line, expression, 0};
+static bool holds(struct lines *lines, const char *line, const char *expression) {
+    struct condition condition = {lines->text, line, expression, 0, &lines->looks_left};
     return either(&condition);
 }
 
-static bool has_definition(const struct lines *lines, const char *line, const char *name) {
-    struct condition condition = {lines->text, line, name, 0};
+static bool has_definition(struct lines *lines, const char *line, const char *name) {
+    struct condition condition = {lines->text, line, name, 0, &lines->looks_left};
     size_t length;
     name = take_name(&condition, &length);
     return is_defined(&condition, name, length);
@@ -185,7 +194,7 @@ static bool read_directive(struct lines *lines, const char *line, const char *wo
 }
 
 char *source_taken(const char *text) {
-    struct lines lines = {.text = strdup(text)};
+    struct lines lines = {.text = strdup(text), .looks_left = LOOKS_MAX};
     for (char *line = lines.text, *next; line && *line; line = next) {
         const size_t length = strcspn(line, "\n");
         const char *sign = skip_blanks(line);

@@ -292,6 +292,15 @@ struct __align__(16) pair { real a, b, c; };
     assert (done.returncode, done.stderr) == (0, "") and "no findings" in done.stdout
 
 
+@pytest.mark.parametrize("conditions", [
+    "#define A (" + " || ".join("A" * 16) + ")\n#if A\ntypedef double T;\n#else\ntypedef float T;\n#endif\n",
+    "".join(f"#define A{i} A{i + 1}\n#if A{i}\n#endif\n" for i in range(20000)) + "typedef float T;\n"],
+    ids=["a macro of itself", "many"])
+def test_conditions_that_would_take_for_ever_are_read_in_part(conditions, write, compiling):
+    path = write("conditions.cu", conditions + "__global__ void f(T *x) { x[threadIdx.x] = 1; }\n")
+    assert "--arg 'f32[32]'" in run("inspect", path, env=compiling).stderr
+
+
 @pytest.mark.parametrize("rung", ["06_sequential", "16_bulk_copy"])
 def test_the_line_to_copy_of_a_rung_of_the_ladder(rung):
     line = run("inspect", f"ladder/{rung}.cu", cwd=ROOT).stderr.splitlines()[-1].strip()
