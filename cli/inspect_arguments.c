@@ -82,7 +82,7 @@ static int parse_buffer(struct argument *argument, const char *text) {
     if (!argument->value) return fail_memory();
     const struct fill fill = {argument->fill, argument->type, argument->count};
     if (fill_check(&fill)) return STATUS_OK;
-    return fail_usage("--arg %s: a buffer is filled with zeros, ones, iota, random:SEED, one %s for all, as many as it has elements "
+    return fail_usage("--arg %s: a buffer is filled with zeros, ones, iota, random:SEED, random:SEED:BELOW (integers), one %s for all, as many as it has elements "
                       "(%" PRIu64 "), or a .npy file", argument->text, wf_type_name(argument->type), argument->count);
 }
 
@@ -267,12 +267,31 @@ static void put_extent(FILE *stream, const char *option, const uint64_t extent[3
     if (extent[2] > 1) fprintf(stream, ",%" PRIu64, extent[2]);
 }
 
+/* The elements of the shortest other buffer: what is below is an index of any. */
+static uint64_t least_count(const struct kernel_source *source, const struct kernel_parameter *but, uint64_t elements) {
+    uint64_t least = elements;
+    for (size_t i = 0; i < source->count; i++) {
+        const struct kernel_parameter *parameter = &source->parameters[i];
+        if (parameter != but && parameter->is_pointer && parameter->has_count && parameter->count < least) least = parameter->count;
+    }
+    return least;
+}
+
+/* Numbers that are indices of any other buffer, and in no order, in which threads might never meet. */
+static void put_indices(FILE *stream, const char *element, uint64_t count) {
+    const uint64_t values = !strcmp(element, "u8") ? UINT8_MAX + 1 : !strcmp(element, "i8") ? INT8_MAX + 1 : UINT64_MAX;
+    fprintf(stream, "=random:1:%" PRIu64, count < values ? count : values);
+}
+
 /* What a buffer holds before: zeros where main() clears it or the kernel updates it, nothing where it is an output. */
-static const char *fill_of(const struct kernel_parameter *parameter, const char *element) {
-    if (parameter->is_cleared || parameter->use == KERNEL_UPDATES) return "=zeros";
-    if (!parameter->is_const && parameter->use == KERNEL_STORES) return "";
-    if (!element) return "=zeros"; /* of structs */
-    return strchr("fb", element[0]) && strcmp(element, "bool") ? "=random:1" : "=iota";
+static void put_fill(FILE *stream, const struct kernel_source *source, const struct kernel_parameter *parameter, const char *element,
+                     uint64_t elements) {
+    const bool is_float = element && strchr("fb", element[0]) && strcmp(element, "bool");
+    if (!parameter->is_cleared && !parameter->is_const && parameter->use == KERNEL_STORES) return;
+    if (parameter->is_cleared || parameter->use == KERNEL_UPDATES || !element) fputs("=zeros", stream); /* structs, too */
+    else if (is_float) fputs("=random:1", stream);
+    else if (parameter->is_index) put_indices(stream, element, least_count(source, parameter, elements));
+    else fputs("=iota", stream);
 }
 
 /* Of a pointer whose type the source does not tell, by how it is accessed. */
@@ -287,7 +306,8 @@ static const char *accessed_element(const struct kernel_parameter *parameter) {
 }
 
 /* 'f32[1024]=random:1', or a scalar, or a number of bytes of 0.  A vector is written as its elements, a struct as its bytes. */
-static void put_argument(FILE *stream, const struct kernel_parameter *parameter, size_t nbytes, uint64_t elements, uint64_t size) {
+static void put_argument(FILE *stream, const struct kernel_source *source, const struct kernel_parameter *parameter, size_t nbytes,
+                         uint64_t elements, uint64_t size) {
     unsigned lanes = 1;
     const char *element = parameter->element;
     if (!element && parameter->is_pointer) element = kernel_vector_element(parameter->type, &lanes);
@@ -297,8 +317,11 @@ static void put_argument(FILE *stream, const struct kernel_parameter *parameter,
     const uint64_t count = parameter->has_count ? parameter->count : parameter->is_pointer ? elements : size;
     if (!element && !parameter->is_pointer) fprintf(stream, " --arg bytes:%0*d", (int)(2 * nbytes), 0);
     else if (!parameter->is_pointer) fprintf(stream, " --arg %s:%" PRIu64, element, is_one ? 1 : count);
-    else
-        fprintf(stream, " --arg '%s[%" PRIu64 "]%s'", element ? element : "u8", count * lanes, fill_of(parameter, element));
+    else {
+        fprintf(stream, " --arg '%s[%" PRIu64 "]", element ? element : "u8", count * lanes);
+        put_fill(stream, source, parameter, element, elements);
+        fputc('\'', stream);
+    }
 }
 
 /* The first buffer that the kernel stores to, or else the first that it may; `count`: there is none. */
@@ -343,7 +366,7 @@ int arguments_suggest(const char *path, const struct kernel *kernel, const char 
         put_extent(page.stream, "block", block);
         if (source->shared) fprintf(page.stream, " --shared %" PRIu64, source->shared);
         for (size_t i = 0; i < source->count; i++)
-            put_argument(page.stream, &source->parameters[i], simt_module_parameter_nbytes(kernel->module, kernel->index, i),
+            put_argument(page.stream, source, &source->parameters[i], simt_module_parameter_nbytes(kernel->module, kernel->index, i),
                          is_plane ? side * side : elements, is_plane ? side : elements);
         const size_t output = first_output(source);
         if (output < source->count) fprintf(page.stream, " --print %zu", output);

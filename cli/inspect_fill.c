@@ -73,18 +73,22 @@ static bool parse_float(const char *text, wf_type type, uint64_t *bits) {
     return !*end;
 }
 
+/* The magnitude of the type's largest value, or of its least. */
+static uint64_t largest_of(wf_type type, bool is_negative) {
+    const int width = type == WF_BOOL ? 1 : 8 * (int)wf_type_nbytes(type);
+    const uint64_t half = UINT64_C(1) << (width - 1);
+    return is_signed(type) ? half - !is_negative : is_negative ? 0 : half - 1 + half;
+}
+
 /* Decimal or hexadecimal. */
 static bool parse_integer(const char *text, wf_type type, uint64_t *bits) {
-    const int width = type == WF_BOOL ? 1 : 8 * (int)wf_type_nbytes(type);
     const bool is_negative = text[0] == '-';
     const char *digits = text + is_negative;
     char *end;
     if (!isdigit((unsigned char)*digits)) return false;
     errno = 0;
     unsigned long long magnitude = strtoull(digits, &end, digits[1] == 'x' || digits[1] == 'X' ? 16 : 10);
-    const unsigned long long half = UINT64_C(1) << (width - 1);
-    unsigned long long largest = is_signed(type) ? half - !is_negative : is_negative ? 0 : half - 1 + half;
-    if (*end || errno || magnitude > largest) return false;
+    if (*end || errno || magnitude > largest_of(type, is_negative)) return false;
     *bits = is_negative ? 0 - magnitude : magnitude;
     return true;
 }
@@ -106,49 +110,65 @@ static uint64_t random_bits(uint64_t seed, uint64_t index) {
     return bits ^ bits >> 31;
 }
 
-static uint64_t zeros(wf_type type, uint64_t seed, uint64_t index) {
-    (void)type, (void)seed, (void)index;
+/* How elements are computed. */
+struct rule {
+    uint64_t (*element)(const struct rule *rule, wf_type type, uint64_t index); /* NULL: they are not */
+    uint64_t seed, below; /* below: 0: any value */
+};
+
+static uint64_t zeros(const struct rule *rule, wf_type type, uint64_t index) {
+    (void)rule, (void)type, (void)index;
     return 0;
 }
 
-static uint64_t ones(wf_type type, uint64_t seed, uint64_t index) {
-    (void)seed, (void)index;
+static uint64_t ones(const struct rule *rule, wf_type type, uint64_t index) {
+    (void)rule, (void)index;
     return is_float(type) ? float_bits(1, type) : 1;
 }
 
-static uint64_t iota(wf_type type, uint64_t seed, uint64_t index) {
-    (void)seed;
+static uint64_t iota(const struct rule *rule, wf_type type, uint64_t index) {
+    (void)rule;
     if (type == WF_BOOL) return index & 1;
     return is_float(type) ? float_bits((double)index, type) : index;
 }
 
-static uint64_t random_element(wf_type type, uint64_t seed, uint64_t index) {
-    uint64_t bits = random_bits(seed, index);
+static uint64_t random_element(const struct rule *rule, wf_type type, uint64_t index) {
+    uint64_t bits = random_bits(rule->seed, index);
     if (type == WF_BOOL) return bits & 1;
-    if (!is_float(type)) return bits;
+    if (!is_float(type)) return rule->below ? bits % rule->below : bits;
     int precision = precision_of(type);
     return float_bits(ldexp((double)(bits >> (64 - precision)), -precision), type);
 }
 
 /* The seed is its bits. */
-static uint64_t number(wf_type type, uint64_t seed, uint64_t index) {
+static uint64_t number(const struct rule *rule, wf_type type, uint64_t index) {
     (void)type, (void)index;
-    return seed;
+    return rule->seed;
 }
 
-typedef uint64_t element_function(wf_type type, uint64_t seed, uint64_t index);
+/* SEED or SEED:BELOW */
+static bool parse_random(const char *text, wf_type type, struct rule *rule) {
+    char seed[32];
+    const size_t length = strcspn(text, ":");
+    rule->element = random_element;
+    if (length >= sizeof seed) return false;
+    memcpy(seed, text, length);
+    seed[length] = '\0';
+    if (!parse_integer(seed, WF_U64, &rule->seed)) return false;
+    if (!text[length]) return true;
+    return !is_float(type) && type != WF_BOOL && parse_integer(text + length + 1, WF_U64, &rule->below) && rule->below &&
+           rule->below - 1 <= largest_of(type, false);
+}
 
-/* NULL where the text is none of them; false where it is one but wrong. */
-static bool find_function(const char *text, wf_type type, element_function **function, uint64_t *seed) {
-    *function = NULL;
-    *seed = 0;
-    if (!strcmp(text, "zeros")) *function = zeros;
-    if (!strcmp(text, "ones")) *function = ones;
-    if (!strcmp(text, "iota")) *function = iota;
-    if (!*function && parse_bits(text, type, seed)) *function = number;
-    if (strncmp(text, random_prefix, strlen(random_prefix))) return true;
-    *function = random_element;
-    return parse_integer(text + strlen(random_prefix), WF_U64, seed);
+/* false: the text is a wrong rule; one that is none has no elements. */
+static bool find_rule(const char *text, wf_type type, struct rule *rule) {
+    *rule = (struct rule){.seed = 0};
+    if (!strncmp(text, random_prefix, strlen(random_prefix))) return parse_random(text + strlen(random_prefix), type, rule);
+    if (!strcmp(text, "zeros")) rule->element = zeros;
+    else if (!strcmp(text, "ones")) rule->element = ones;
+    else if (!strcmp(text, "iota")) rule->element = iota;
+    else if (parse_bits(text, type, &rule->seed)) rule->element = number;
+    return true;
 }
 
 /* ---- elements that are listed -------------------------------------------------------------------- */
@@ -189,26 +209,24 @@ static int fill_listed(const struct fill *fill, simt_machine *machine, uint64_t 
 /* ---- buffers ------------------------------------------------------------------------------------- */
 
 bool fill_check(const struct fill *fill) {
-    element_function *function;
-    uint64_t seed;
-    if (!find_function(fill->text, fill->type, &function, &seed)) return false;
-    return function || !strcmp(fill->text, "none") || is_npy_name(fill->text) || is_list(fill);
+    struct rule rule;
+    if (!find_rule(fill->text, fill->type, &rule)) return false;
+    return rule.element || !strcmp(fill->text, "none") || is_npy_name(fill->text) || is_list(fill);
 }
 
 int fill_buffer(const struct fill *fill, simt_machine *machine, uint64_t address) {
     enum { CHUNK = 4096 };
     unsigned char chunk[CHUNK * 8];
-    element_function *function;
-    uint64_t seed;
+    struct rule rule;
     const size_t nbytes = wf_type_nbytes(fill->type);
-    find_function(fill->text, fill->type, &function, &seed);
+    find_rule(fill->text, fill->type, &rule);
     if (!strcmp(fill->text, "none")) return STATUS_OK;
     if (is_list(fill)) return fill_listed(fill, machine, address);
-    if (!function) return npy_read(fill->text, fill->type, fill->count, machine, address);
+    if (!rule.element) return npy_read(fill->text, fill->type, fill->count, machine, address);
     for (uint64_t begin = 0; begin < fill->count; begin += CHUNK) {
         size_t count = fill->count - begin < CHUNK ? (size_t)(fill->count - begin) : CHUNK;
         for (size_t i = 0; i < count; i++) {
-            uint64_t bits = function(fill->type, seed, begin + i);
+            uint64_t bits = rule.element(&rule, fill->type, begin + i);
             memcpy(chunk + i * nbytes, &bits, nbytes); /* little-endian: the low bytes */
         }
         if (simt_machine_write(machine, address + begin * nbytes, chunk, count * nbytes))

@@ -15,6 +15,7 @@
  * iota         element i is i: modulo 2^w of integers, modulo 2 of bool, rounded of floats
  * random:SEED  the same everywhere for one seed and type: all values of an integer type alike, floats even in
  *              [0, 1) at the steps of the type's precision
+ * random:SEED:BELOW  integers from 0 to BELOW - 1
  * none         not written: reading it is a finding
  * FILE         a .npy file of the same type and count, in the order of storage */
 struct fill {

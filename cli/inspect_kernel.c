@@ -86,6 +86,7 @@ static void complete_uses(struct kernel *kernel) {
         if (!parameter->is_pointer || !simt_module_parameter_use(kernel->module, kernel->index, i, &use)) continue;
         parameter->accessed_nbytes = use.element_nbytes;
         parameter->is_of_floats = use.is_float;
+        parameter->is_index = use.is_index;
         if (parameter->use == KERNEL_UNKNOWN)
             parameter->use = use.is_updated ? KERNEL_UPDATES : use.is_loaded ? KERNEL_READS : KERNEL_STORES;
     }

@@ -301,7 +301,7 @@ static const struct rule rules[] = {
      "count and check only this kernel"},
     {"arg", "ARG", COMMAND_INSPECT, parse_argument, 0, 0, 0,
      "inspect: the kernel's next argument: a scalar (i32:5, f32:1.5) or a buffer with its number of elements "
-     "(f32[1024]=zeros, ones, iota, random:SEED, 1.5 for all, a .npy file; f32[3]=1,2,3; f32[1024] alone is uninitialised: an "
+     "(f32[1024]=zeros, ones, iota, random:SEED, random:SEED:BELOW, 1.5 for all, a .npy file; f32[3]=1,2,3; f32[1024] alone is uninitialised: an "
      "output)"},
     {"print", "K[:N]", COMMAND_INSPECT, parse_print, 0, 0, 0,
      "inspect: print the first N elements (default 8) of argument K, numbered from 0, after the run"},

@@ -25,6 +25,7 @@ struct kernel_parameter {
     enum kernel_use use;
     uint32_t accessed_nbytes; /* by the compiled kernel, the least; 0: not known or none */
     bool is_of_floats;        /* so accessed */
+    bool is_index;            /* of other memory, as the compiled kernel uses its elements */
 };
 
 struct kernel_source {

@@ -64,6 +64,7 @@ size_t simt_module_parameter_nbytes(const simt_module *module, size_t kernel, si
 typedef struct simt_parameter_use {
     bool is_loaded, is_stored, is_updated; /* is_updated: by atomics */
     bool is_float;                         /* an access has a type of floats */
+    bool is_index;                         /* an address is calculated from its elements: of a table, say */
     uint32_t element_nbytes;               /* the least that one accesses; 0: none does */
 } simt_parameter_use;
 

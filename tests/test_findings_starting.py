@@ -308,6 +308,44 @@ def test_the_line_to_copy_of_a_rung_of_the_ladder(rung):
     assert (done.returncode, done.stderr) == (0, "") and "no findings" in done.stdout
 
 
+HISTOGRAM = """__global__ void histogram(const KEY *keys, int n, unsigned *bins) {
+    __shared__ unsigned local[64];
+    if (threadIdx.x < 64) local[threadIdx.x] = 0; // clear
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        unsigned long long key = keys[i];
+        atomicAdd(&local[key], 1u); // count
+    }
+    __syncthreads();
+    if (threadIdx.x < 64) atomicAdd(&bins[threadIdx.x], local[threadIdx.x]);
+}
+int main() {
+    KEY *keys;
+    unsigned *bins;
+    cudaMalloc(&keys, 3000 * sizeof(KEY));
+    cudaMalloc(&bins, 64 * sizeof(unsigned));
+    histogram<<<2, 64>>>(keys, 3000, bins);
+}
+"""
+
+
+@pytest.mark.parametrize("key, element", [("unsigned char", "u8"), ("int", "i32"), ("long long", "i64")])
+def test_indices_of_the_line_to_copy_are_in_range_and_no_order(key, element, write):
+    """In order each thread would count in a bin of its own, and a missing barrier would not show."""
+    source = HISTOGRAM.replace("KEY", key)
+    path = write("histogram.cu", source)
+    line = run("inspect", path).stderr.splitlines()[-1].strip()
+    assert f"--arg '{element}[3000]=random:1:64'" in line
+    finding, = inspected(*shlex.split(line)[2:], status=3)["findings"]
+    lines = finding["from_line"], finding["to_line"]
+    assert (finding["kind"], lines) == ("race", (line_of(source, "clear"), line_of(source, "count")))
+
+
+def test_numbers_that_are_no_indices_count_up(write):
+    path = write("total.cu", "__global__ void total(const int *in, const unsigned char *bytes, int *out) {\n"
+                 "    out[threadIdx.x] = in[threadIdx.x] > 5 ? bytes[threadIdx.x] : in[0];\n}\n")
+    assert "--arg 'i32[32]=iota' --arg 'u8[32]=iota' --arg 'i32[32]'" in run("inspect", path).stderr
+
+
 # Kernels without a launch in numbers, and the launch that fits them.
 FITTING = {
     "an array": ("""__global__ void k(const float *in, float *out, int n) {

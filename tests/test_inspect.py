@@ -257,6 +257,12 @@ def test_random_integers_take_the_whole_range(write, tmp_path):
     assert set(filled(write, tmp_path, "bool[100]=random:3")[1]) == {0, 1}
 
 
+@pytest.mark.parametrize("type_name, code, below", [("i32", "i", 7), ("u8", "B", 256), ("i8", "b", 128), ("u64", "Q", 3)])
+def test_random_integers_below_a_bound(write, tmp_path, type_name, code, below):
+    content = filled(write, tmp_path, f"{type_name}[5000]=random:3:{below}")[1]
+    assert set(struct.unpack(f"<5000{code}", content)) == set(range(below))
+
+
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_npy_files(write, tmp_path, order):
     values = list(range(-5, 95))
@@ -449,6 +455,11 @@ ret;"""))
     ("twos", ["--arg", "i32[4]=twos"]),
     ("random:", ["--arg", "i32[4]=random:"]),
     ("random:x", ["--arg", "i32[4]=random:x"]),
+    ("random:1:0", ["--arg", "i32[4]=random:1:0"]),
+    ("random:1:", ["--arg", "i32[4]=random:1:"]),
+    ("random:1:-5", ["--arg", "i32[4]=random:1:-5"]),
+    ("random:1:129", ["--arg", "i8[4]=random:1:129"]),
+    ("random:1:2", ["--arg", "f32[4]=random:1:2"]),
     ("buffer size overflows", ["--arg", "i32[9223372036854775807]=zeros"]),
     ("18446744073709551616", ["--arg", "i8[18446744073709551616]=zeros"]),
     ("bytes:0", ["--arg", "bytes:0"]),

@@ -6,10 +6,12 @@
 
 enum { POINTER_NBYTES = 8, PARAMETERS_MAX = 64 };
 
-/* By register: a bit for each parameter from which its value was calculated. */
+/* By register: a bit for each parameter from which its value was calculated, and from whose elements it was. */
 struct tracing {
     const struct function *function;
-    uint64_t *registers;
+    struct origins {
+        uint64_t pointers, elements;
+    } *registers;
     bool has_changed;
 };
 
@@ -26,32 +28,69 @@ static uint64_t bit_of(const struct function *function, const struct operand *ad
     return 0;
 }
 
-static uint64_t bits_of(const struct tracing *tracing, const struct operand *operand) {
+static struct origins origins_of(const struct tracing *tracing, const struct operand *operand) {
+    if (operand->kind == OPERAND_VECTOR) {
+        struct origins all = {0};
+        for (uint32_t i = 0; i < operand->element_count; i++) {
+            const struct origins of = origins_of(tracing, &operand->elements[i]);
+            all.pointers |= of.pointers;
+            all.elements |= of.elements;
+        }
+        return all;
+    }
     const bool is_register = operand->kind == OPERAND_REGISTER;
-    if (!is_register && !(operand->kind == OPERAND_ADDRESS && operand->has_base_register)) return 0;
-    return operand->index < tracing->function->register_count && is_wide(tracing->function, operand->index)
-               ? tracing->registers[operand->index] : 0;
+    const bool has_register = is_register || (operand->kind == OPERAND_ADDRESS && operand->has_base_register);
+    if (!has_register || operand->index >= tracing->function->register_count) return (struct origins){0};
+    return tracing->registers[operand->index];
+}
+
+/* Of an access the operand that is its address; operand_count: it is none. */
+static uint32_t address_place(const struct instruction *instruction) {
+    const bool is_load = is_base(instruction, "ld") || is_base(instruction, "ldu"), is_atomic = is_base(instruction, "atom");
+    if (is_load || is_atomic) return 1;
+    return is_base(instruction, "st") || is_base(instruction, "red") ? 0 : instruction->operand_count;
+}
+
+/* What an instruction makes its result of.  What an atomic returns is no element that was there before. */
+static struct origins origins_of_result(const struct tracing *tracing, const struct instruction *instruction) {
+    struct origins origins = {0};
+    if (is_base(instruction, "atom")) return origins;
+    const uint32_t address = address_place(instruction);
+    for (uint32_t i = 1; i < instruction->operand_count; i++) {
+        const struct origins of = origins_of(tracing, &instruction->operands[i]);
+        if (address < instruction->operand_count) origins.pointers |= bit_of(tracing->function, &instruction->operands[i]);
+        else origins.pointers |= of.pointers;
+        origins.elements |= address < instruction->operand_count ? of.pointers : of.elements;
+    }
+    return origins;
+}
+
+static void add_origins(struct tracing *tracing, const struct operand *result, struct origins origins) {
+    if (result->kind == OPERAND_VECTOR) {
+        for (uint32_t i = 0; i < result->element_count; i++) add_origins(tracing, &result->elements[i], origins);
+        return;
+    }
+    if (result->kind != OPERAND_REGISTER || tracing->function->registers[result->index].type == TYPE_PRED) return;
+    struct origins *known = &tracing->registers[result->index];
+    if (!is_wide(tracing->function, result->index)) origins.pointers = 0;
+    tracing->has_changed |= (known->pointers | origins.pointers) != known->pointers ||
+                            (known->elements | origins.elements) != known->elements;
+    known->pointers |= origins.pointers;
+    known->elements |= origins.elements;
 }
 
 static void trace(struct tracing *tracing, const struct instruction *instruction) {
-    const struct operand *result = &instruction->operands[0];
-    uint64_t bits = 0;
-    if (!instruction->operand_count || result->kind != OPERAND_REGISTER || !is_wide(tracing->function, result->index)) return;
-    const bool is_load = is_base(instruction, "ld");
-    if (is_load && instruction->operand_count > 1) bits = bit_of(tracing->function, &instruction->operands[1]);
-    else if (!is_base(instruction, "atom"))
-        for (uint32_t i = 1; i < instruction->operand_count; i++) bits |= bits_of(tracing, &instruction->operands[i]);
-    uint64_t *known = &tracing->registers[result->index];
-    tracing->has_changed |= (*known | bits) != *known;
-    *known |= bits;
+    if (instruction->operand_count) add_origins(tracing, &instruction->operands[0], origins_of_result(tracing, instruction));
 }
 
 static void note(const struct tracing *tracing, const struct instruction *instruction, uint32_t parameter, simt_parameter_use *use) {
     const bool is_load = is_base(instruction, "ld") || is_base(instruction, "ldu"), is_store = is_base(instruction, "st");
     const bool is_atomic = is_base(instruction, "atom"), is_reduction = is_base(instruction, "red");
-    const uint32_t place = is_load || is_atomic;
-    if ((!is_load && !is_store && !is_atomic && !is_reduction) || instruction->operand_count <= place) return;
-    if (!(bits_of(tracing, &instruction->operands[place]) >> parameter & 1)) return;
+    const uint32_t place = address_place(instruction);
+    if (place >= instruction->operand_count) return;
+    const struct origins address = origins_of(tracing, &instruction->operands[place]);
+    use->is_index |= address.elements >> parameter & 1;
+    if (!(address.pointers >> parameter & 1)) return;
     const enum type type = simt_last_type(instruction);
     const uint32_t nbytes = simt_type_nbytes(type);
     use->is_loaded |= is_load;
@@ -86,10 +125,10 @@ bool simt_module_parameter_use(const simt_module *module, size_t kernel, size_t 
 bool simt_ptx_parameter_of(const simt_module *module, const struct function *function, uint32_t pc, uint32_t *parameter) {
     struct tracing tracing;
     const struct instruction *instruction = &module->instructions[pc];
-    const uint32_t place = is_base(instruction, "ld") || is_base(instruction, "ldu") || is_base(instruction, "atom");
-    if (pc < function->begin || pc >= function->end || instruction->operand_count <= place) return false;
+    const uint32_t place = address_place(instruction);
+    if (pc < function->begin || pc >= function->end || place >= instruction->operand_count) return false;
     if (!trace_all(&tracing, module, function)) return false;
-    const uint64_t bits = bits_of(&tracing, &instruction->operands[place]);
+    const uint64_t bits = origins_of(&tracing, &instruction->operands[place]).pointers;
     free(tracing.registers);
     if (bits) *parameter = (uint32_t)__builtin_ctzll(bits);
     return bits && !(bits & (bits - 1));
