@@ -13,7 +13,7 @@
 /* The environment variable with the number of the open file that holds it. */
 #define RECORD_VARIABLE "WARPFOLD_RECORD"
 
-enum { RECORD_VERSION = 8, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_ADVICE = 256, RECORD_NAME = 512,
+enum { RECORD_VERSION = 9, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_ADVICE = 256, RECORD_FAILURES = 32, RECORD_NAME = 512,
        RECORD_FILES = 256, RECORD_LINES = 1 << 15 };
 
 struct record_settings {
@@ -77,6 +77,13 @@ struct record_advice {
     char kernel[RECORD_NAME], file[RECORD_NAME], message[RECORD_NAME], cure[RECORD_NAME];
 };
 
+/* A call of the runtime that failed. */
+struct record_failure {
+    uint64_t count, asked; /* how often; and after how many of these cudaGetLastError() told the program */
+    char call[RECORD_NAME], error[RECORD_NAME], text[RECORD_NAME]; /* "cudaMemcpy", "cudaErrorInvalidValue", "invalid argument" */
+    char reason[RECORD_NAME]; /* in words, or "" */
+};
+
 /* A line of a source that has code, and what all launches executed of it. */
 #define RECORD_LINE_COUNTS(X)                                                                                      \
     X(instructions)                                                                                                \
@@ -112,10 +119,11 @@ struct record {
     uint64_t leaks, leaked_nbytes; /* device memory that was not freed */
     uint64_t kernels_lost, findings_lost; /* those that had no room here */
     uint64_t lines_lost;
-    uint32_t kernel_count, finding_count, advice_count, file_count, line_count;
+    uint32_t kernel_count, finding_count, advice_count, failure_count, file_count, line_count;
     struct record_kernel kernels[RECORD_KERNELS];
     struct record_finding findings[RECORD_FINDINGS];
     struct record_advice advice[RECORD_ADVICE];
+    struct record_failure failures[RECORD_FAILURES];
     char files[RECORD_FILES][RECORD_NAME];
     struct record_line lines[RECORD_LINES];
 };

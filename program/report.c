@@ -273,6 +273,46 @@ static bool put_advice(const struct report *report, const struct record_advice *
     return put_line(report, &place);
 }
 
+static uint32_t failure_count(const struct record *record) { return least(record->failure_count, RECORD_FAILURES); }
+
+/* How often the call failed without cudaGetLastError() having told the program. */
+static uint64_t times_unasked(const struct record_failure *failure) {
+    return failure->count > failure->asked ? failure->count - failure->asked : 0;
+}
+
+static void put_text(FILE *stream, const char from[RECORD_NAME]) {
+    char text[RECORD_NAME];
+    get_text(text, from);
+    put_name(stream, text, strlen(text));
+}
+
+static void put_failure(FILE *stream, const struct record_failure *failure) {
+    char times[NUMERAL_NBYTES];
+    const uint64_t count = times_unasked(failure);
+    fputs("    ", stream);
+    put_text(stream, failure->call);
+    fputs(" failed: ", stream);
+    put_text(stream, failure->error);
+    fputs(" (", stream);
+    put_text(stream, failure->text);
+    fputc(')', stream);
+    if (failure->reason[0]) fputs(": ", stream);
+    put_text(stream, failure->reason);
+    if (count > 1) fprintf(stream, ", %s times", numeral(times, count));
+    fputc('\n', stream);
+}
+
+static void put_failures(const struct report *report) {
+    const struct record *record = report->program->record;
+    bool is_first = true;
+    for (uint32_t i = 0; i < failure_count(record); i++) {
+        if (!times_unasked(&record->failures[i])) continue;
+        if (is_first) fputs("\ncalls that failed, of which cudaGetLastError() has not told the program\n", report->stream);
+        is_first = false;
+        put_failure(report->stream, &record->failures[i]);
+    }
+}
+
 static void put_leaks(const struct report *report) {
     const struct record *record = report->program->record;
     if (!has_leaks(record)) return;
@@ -356,6 +396,7 @@ bool program_put_report(FILE *stream, const struct program *program, bool has_co
     put_gpus(stream, record);
     for (uint32_t i = 0; i < kernel_count(record); i++) put_kernel(stream, &record->kernels[i]);
     has_memory = put_slowest(stream, record) && put_lines_of_sources(&report) && has_memory;
+    put_failures(&report);
     for (uint32_t i = 0; i < finding_count(record); i++)
         has_memory = has_memory && put_finding(&report, &record->findings[i]);
     for (uint32_t i = 0; i < advice_count(record); i++)
@@ -440,6 +481,26 @@ static void put_json_advice(struct json *json, const struct program *program, co
     json_end(json, '}');
 }
 
+static void put_json_failures(struct json *json, const struct record *record) {
+    char text[RECORD_NAME];
+    json_key_begin(json, "failed_calls", '[');
+    for (uint32_t i = 0; i < failure_count(record); i++) {
+        const struct record_failure *failure = &record->failures[i];
+        const struct {
+            const char *key, *text;
+        } texts[] = {{"call", failure->call}, {"error", failure->error}, {"text", failure->text}, {"reason", failure->reason}};
+        if (!times_unasked(failure)) continue;
+        json_begin(json, '{');
+        for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+            get_text(text, texts[t].text);
+            json_key_text(json, texts[t].key, text);
+        }
+        json_key_unsigned(json, "count", times_unasked(failure));
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
 static bool put_json_lines(struct json *json, const struct program *program, const struct names *names, bool is_page) {
     struct program_lines lines;
     bool has_memory = program_lines_read(&lines, program, names);
@@ -471,6 +532,7 @@ static bool put_json(FILE *stream, const struct program *program, bool is_page) 
     json_key_unsigned(&json, "leaks", has_leaks(record) ? record->leaks : 0);
     json_key_unsigned(&json, "leaked_bytes", has_leaks(record) ? record->leaked_nbytes : 0);
     json_key_unsigned(&json, "refused_launches", record->refused_launches);
+    put_json_failures(&json, record);
     bool has_memory = names.directory != NULL;
     if (record->settings.counts_lines) has_memory = put_json_lines(&json, program, &names, is_page) && has_memory;
     json_end(&json, '}');

@@ -566,7 +566,7 @@ def test_a_rung_against_the_one_that_it_fixes(timed):
 
 REPORT = {  # what the page of run is drawn from, with numbers that are made up
     "program": "a/program", "gpu": "NVIDIA H200", "gpus": 1, "status": 7, "signal": 0, "findings_left_out": 0,
-    "leaks": 2, "leaked_bytes": 123456, "refused_launches": 0, "coverage": [], "lines": [], "sources": [],
+    "leaks": 2, "leaked_bytes": 123456, "refused_launches": 0, "failed_calls": [], "coverage": [], "lines": [], "sources": [],
     "kernels": [
         {"kernel": "little", "launches": 12345, "instructions": 300, "utilization": 0.1236, "global_sectors": 10001, "shared_wavefronts": 5,
          "shared_wavefronts_least": 4, "barriers": 3, "atomics": 2},
@@ -577,6 +577,10 @@ REPORT = {  # what the page of run is drawn from, with numbers that are made up
                  {"kind": "order", "kernel": "", "file": "", "line": 0, "message": "a copy", "count": 2}],
     "advice": [{"kind": "divergence", "kernel": "little", "file": "a/p.cu", "line": 9, "message": "31 of 32", "cure": "use `32`"}],
 }
+
+
+FAILED = [{"call": "cudaMemcpy", "error": "cudaErrorInvalidValue", "text": "invalid argument", "reason": "it is too long", "count": 12345},
+          {"call": "cudaFree", "error": "cudaErrorUnknown", "text": "unknown error", "reason": "", "count": 1}]
 
 
 @pytest.fixture(scope="module")
@@ -591,7 +595,7 @@ def blank(tmp_path_factory):
 
 
 @needs_nvcc
-@pytest.mark.parametrize("changes", [{}, {"refused_launches": 1, "signal": 11, "leaks": 0}, {"refused_launches": 3, "leaks": 1, "leaked_bytes": 256}])
+@pytest.mark.parametrize("changes", [{}, {"refused_launches": 1, "signal": 11, "leaks": 0, "failed_calls": FAILED}, {"refused_launches": 3, "leaks": 1, "leaked_bytes": 256}])
 def test_what_is_told_of_a_program(changes, blank, show):
     path, data = altered(blank, lambda data: data.update({**REPORT, **changes}))
     page = show(path)
@@ -600,7 +604,12 @@ def test_what_is_told_of_a_program(changes, blank, show):
     launches = sum(kernel["launches"] for kernel in data["kernels"])
     assert summary[0] == f"{data['program']} on a simulated {data['gpu']} · {end} · 2 kernels, {plural(launches, 'launch', 'launches')}"
     refused = data["refused_launches"]
-    assert summary[1:] == ([f"{plural(refused, 'launch', 'launches')} did not run."] if refused else [])
+    failed = data["failed_calls"]
+    assert summary[1:] == [*([f"{plural(refused, 'launch', 'launches')} did not run."] if refused else []),
+                           *(["Calls that failed, of which cudaGetLastError() has not told the program:"] if failed else [])]
+    assert texts(page.locator("[aria-labelledby=panel-summary] li")) == [
+        f"{call['call']} failed: {call['error']} ({call['text']})" + (f": {call['reason']}" if call["reason"] else "") +
+        (f", {numeral(call['count'])} times" if call["count"] > 1 else "") for call in failed]
 
     def told(finding):
         place = f" in {finding['kernel']} at {finding['file']}:{finding['line']}" if finding["file"] else ""

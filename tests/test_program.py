@@ -238,6 +238,20 @@ def test_assertion_and_trap(ran):
     assert "value == 3" in report["findings"][0]["message"]
 
 
+def test_calls_that_failed_and_nobody_asked(ran):
+    _, output, report, _ = ran("unasked", status=3)
+    assert output == "cudaErrorInvalidValue\n"
+    failed = [(call["call"], call["error"], call["count"], call["reason"]) for call in report["failed_calls"]]
+    copy, direction, block, shared = failed # the launch of 2000 threads was asked for
+    assert copy == ("cudaMemcpy", "cudaErrorInvalidValue", 1, "it writes 32 bytes, where 12 are left of an allocation of 16")
+    assert direction == ("cudaMemcpy", "cudaErrorInvalidValue", 3, "it is from memory of a device to memory of the host, which is "
+                         "not the direction that it names")
+    assert block[:3] == ("cudaLaunchKernel", "cudaErrorInvalidValue", 1) and "1 x 1 x 1 blocks of 2048 x 1 x 1 threads" in block[3]
+    assert shared[:3] == block[:3] and "a launch with 60000 bytes of dynamic shared memory" in shared[3]
+    finding, = report["findings"]
+    assert finding["kind"] == "bounds" and ", which is memory of the host: give the kernel memory from cudaMalloc" in finding["message"]
+
+
 def test_limit(ran):
     _, output, report, _ = ran("forever", "--limit", 100000, status=3)
     assert output == "cudaErrorLaunchTimeout\n"

@@ -30,6 +30,20 @@ static bool is_of_kind(enum side to, enum side from, enum cudaMemcpyKind kind) {
     return is_side(to, to_device) && is_side(from, from_device);
 }
 
+/* Why a copy of that kind is refused. */
+static void say_refusal(const void *to, enum side to_side, const void *from, enum side from_side, size_t nbytes) {
+    static const char *const places[] = {[SIDE_HOST] = "the host", [SIDE_DEVICE] = "a device", [SIDE_BOTH] = "both"};
+    const bool is_write = to_side == SIDE_WRONG;
+    if (is_write || from_side == SIDE_WRONG) {
+        const void *at = is_write ? to : from;
+        const struct buffer *buffer = buffer_find((uintptr_t)at);
+        failures_because("it %s %zu bytes, where %zu are left of an allocation of %zu", is_write ? "writes" : "reads", nbytes,
+                         (size_t)(buffer->nbytes - ((uintptr_t)at - buffer->address)), (size_t)buffer->nbytes);
+    } else
+        failures_because("it is from memory of %s to memory of %s, which is not the direction that it names", places[from_side],
+                         places[to_side]);
+}
+
 static uint64_t device_address(const void *pointer) { return (uintptr_t)pointer; }
 
 static cudaError_t copy_on_device(void *to, const void *from, size_t nbytes) {
@@ -49,7 +63,10 @@ static cudaError_t copy_row(void *to, const void *from, size_t nbytes, enum cuda
     if (!to || !from) return cudaErrorInvalidValue;
     if ((unsigned)kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
     enum side to_side = side_of(to, nbytes), from_side = side_of(from, nbytes);
-    if (!is_of_kind(to_side, from_side, kind)) return cudaErrorInvalidValue;
+    if (!is_of_kind(to_side, from_side, kind)) {
+        say_refusal(to, to_side, from, from_side, nbytes);
+        return cudaErrorInvalidValue;
+    }
     order_touch(from, nbytes, TOUCHED_LOAD);
     order_touch(to, nbytes, TOUCHED_STORE);
     if (to_side == SIDE_DEVICE && from_side == SIDE_DEVICE) return copy_on_device(to, from, nbytes);

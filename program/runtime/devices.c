@@ -33,7 +33,7 @@ API cudaGetDevice(int *device) { return CALL(set_number(device, runtime_thread.d
 /* Also where a launch on the device that was current before has failed for good. */
 API cudaSetDevice(int device) {
     runtime_begin();
-    return runtime_end(set_device(device));
+    return runtime_end(__func__, set_device(device));
 }
 
 API cudaSetDeviceFlags(unsigned flags) { return CALL(((void)flags, cudaSuccess)); }
@@ -58,10 +58,10 @@ API cudaChooseDevice(int *device, const struct cudaDeviceProp *properties) {
 
 /* Also ends what an error of a launch has begun. */
 API cudaDeviceReset(void) {
-    if (!runtime_begin() && !runtime.machine) return runtime_end(device_current()->sticky);
+    if (!runtime_begin() && !runtime.machine) return runtime_end(__func__, device_current()->sticky);
     memory_clear();
     device_current()->sticky = cudaSuccess;
-    return runtime_end(cudaSuccess);
+    return runtime_end(__func__, cudaSuccess);
 }
 
 /* ---- on the bus ---------------------------------------------------------------------------------- */

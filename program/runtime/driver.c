@@ -47,6 +47,7 @@ static bool has_begun(void) { return runtime_thread.has_called || __atomic_load_
 
 bool driver_begin(bool needs_context) {
     kept = runtime_thread;
+    runtime_thread.is_in_driver = true;
     return has_begun() && (!needs_context || driver_context());
 }
 
@@ -69,6 +70,7 @@ static int result_of(cudaError_t error) {
 }
 
 int driver_end(cudaError_t error) {
+    runtime_thread.is_in_driver = false;
     runtime_thread.last_error = kept.last_error;
     runtime_thread.has_called = kept.has_called;
     return result_of(error);

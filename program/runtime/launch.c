@@ -62,11 +62,19 @@ static cudaError_t check_request(const struct request *request, const struct CUk
     if (!stream_is_known(request->stream) || stream_device(request->stream) != runtime_thread.device)
         return cudaErrorInvalidResourceHandle;
     if (!is_extent(block, BLOCK_THREADS, BLOCK_THREADS, BLOCK_Z) || threads > BLOCK_THREADS ||
-        !is_extent(grid, INT32_MAX, GRID_YZ, GRID_YZ))
+        !is_extent(grid, INT32_MAX, GRID_YZ, GRID_YZ)) {
+        failures_because("a launch of %u x %u x %u blocks of %u x %u x %u threads; blocks have 1 to %d threads, %d in z, and grids at "
+                         "most 2^31 - 1, %d and %d blocks", grid.x, grid.y, grid.z, block.x, block.y, block.z, BLOCK_THREADS, BLOCK_Z,
+                         GRID_YZ, GRID_YZ);
         return cudaErrorInvalidValue; /* as CUDA 13; earlier ones: cudaErrorInvalidConfiguration */
+    }
     if (request->shared_nbytes > (size_t)kernel->dynamic_shared_max[runtime_thread.device] ||
-        request->shared_nbytes + fixed > (size_t)runtime.gpu->block_shared_nbytes)
+        request->shared_nbytes + fixed > (size_t)runtime.gpu->block_shared_nbytes) {
+        failures_because("a launch with %zu bytes of dynamic shared memory; the kernel has %zu of its own and may have %d more, unless "
+                         "cudaFuncSetAttribute allows more, up to %d with its own", request->shared_nbytes, fixed,
+                         kernel->dynamic_shared_max[runtime_thread.device], runtime.gpu->block_shared_nbytes);
         return cudaErrorInvalidValue;
+    }
     uint64_t resident = (uint64_t)resident_blocks(kernel, (int)threads, request->shared_nbytes);
     if (request->is_cooperative && blocks > resident * (uint64_t)runtime.gpu->multiprocessors)
         return cudaErrorCooperativeLaunchTooLarge;

@@ -104,7 +104,8 @@ bool runtime_begin(void) {
     return !device_current()->sticky;
 }
 
-cudaError_t runtime_end(cudaError_t error) {
+cudaError_t runtime_end(const char *call, cudaError_t error) {
+    failures_note(call, error);
     if (error) runtime_thread.last_error = error;
     runtime_leave();
     return error;
@@ -152,7 +153,7 @@ cudaError_t runtime_lacks(const char *name) {
 
 cudaError_t runtime_absent(const char *name) {
     runtime_enter();
-    return runtime_end(runtime_lacks(name));
+    return runtime_end(name, runtime_lacks(name));
 }
 
 /* ---- errors -------------------------------------------------------------------------------------- */
@@ -162,6 +163,7 @@ cudaError_t runtime_absent(const char *name) {
 static cudaError_t take_error(bool is_reset) {
     runtime_enter();
     cudaError_t error = runtime_thread.last_error;
+    if (error) failures_ask();
     if (is_reset && (!error || error != device_current()->sticky)) runtime_thread.last_error = cudaSuccess;
     runtime_leave();
     return error;

@@ -15,7 +15,7 @@
 #define API __attribute__((visibility("default"))) cudaError_t
 
 /* The body of nearly every call: nothing is done any more once a launch has failed for good. */
-#define CALL(expression) runtime_end(runtime_begin() ? (expression) : device_current()->sticky)
+#define CALL(expression) runtime_end(__func__, runtime_begin() ? (expression) : device_current()->sticky)
 
 /* The same for a call that returns when everything before it is done. */
 #define CALL_WAIT(expression) CALL((host_wait_all(), order_wait(ORDER_ALL), (expression)))
@@ -62,6 +62,7 @@ extern struct runtime runtime;
 struct thread {
     cudaError_t last_error; /* of the runtime's calls */
     bool has_called;        /* the runtime, which makes the primary context current */
+    bool is_in_driver;      /* a call of the driver goes on, which uses the runtime's */
     int device;             /* that is current, */
     int chosen;             /* and the one that cudaSetDevice has made so */
 };
@@ -72,7 +73,7 @@ static inline struct device *device_current(void) { return &runtime.devices[runt
 
 /* runtime.c */
 bool runtime_begin(void); /* takes the lock; false: the device's `sticky` says why nothing can be done */
-cudaError_t runtime_end(cudaError_t error); /* notes an error for cudaGetLastError, and lets the lock go */
+cudaError_t runtime_end(const char *call, cudaError_t error); /* notes an error, for cudaGetLastError too, and lets the lock go */
 void runtime_leave(void); /* lets others in while the program's own code runs, */
 void runtime_enter(void); /* and takes the lock again */
 void runtime_say(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a line on standard error */
@@ -84,6 +85,14 @@ void runtime_pass(uint64_t units);
 cudaError_t runtime_absent(const char *name);
 cudaError_t runtime_lacks(const char *what);
 cudaError_t runtime_error_of(simt_error error);
+
+const char *cudaGetErrorName(cudaError_t error);
+const char *cudaGetErrorString(cudaError_t error);
+
+/* failures.c: with the lock held */
+void failures_because(const char *format, ...) __attribute__((format(printf, 1, 2))); /* why the call that goes on will fail */
+void failures_note(const char *call, cudaError_t error); /* when it has ended */
+void failures_ask(void);                                 /* the program is told of the last one */
 
 /* modules.c: kernels and variables by the addresses that host code knows them by */
 struct module;

@@ -123,6 +123,31 @@ static void name_argument(struct record_finding *entry, const simt_launch *launc
     }
 }
 
+/* Whether the program can read there itself. */
+static bool is_of_host(uint64_t address) {
+    unsigned long long begin, end;
+    char line[256], readable;
+    bool is_mapped = false, begins_line = true;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps && !is_mapped && fgets(line, sizeof line, maps)) {
+        const bool is_range = begins_line && sscanf(line, "%llx-%llx %c", &begin, &end, &readable) == 3;
+        begins_line = strchr(line, '\n') != NULL;
+        is_mapped = is_range && readable == 'r' && begin <= address && address < end;
+    }
+    if (maps) fclose(maps);
+    return is_mapped;
+}
+
+/* A pointer that no cudaMalloc gave is often one to the program's own memory. */
+static void tell_host_memory(char message[RECORD_NAME], uint64_t address) {
+    static const char nothing[] = ", where nothing is allocated";
+    char *at = strstr(message, nothing), rest[RECORD_NAME];
+    if (!at || !is_of_host(address)) return;
+    snprintf(rest, sizeof rest, "%s", at + strlen(nothing));
+    snprintf(at, (size_t)(message + RECORD_NAME - at),
+             ", which is memory of the host: give the kernel memory from cudaMalloc, and copy there by cudaMemcpy%s", rest);
+}
+
 /* launch: NULL where the host's code has done it. */
 static void note_finding(const simt_finding *finding, const simt_launch *launch, uint64_t number) {
     struct record *record = runtime.record;
@@ -142,6 +167,7 @@ static void note_finding(const simt_finding *finding, const simt_launch *launch,
     entry->launch = number;
     copy_text(entry->kernel, finding->kernel);
     copy_text(entry->message, finding->message);
+    tell_host_memory(entry->message, finding->address);
     fill_place(&entry->place, finding->file, finding->line, finding->block, finding->thread);
     entry->has_other = finding->has_other;
     if (finding->has_other)

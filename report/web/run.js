@@ -157,6 +157,13 @@ function adviceButton(data, advice, choose) {
 
 // ---- the page
 
+function listFailures(data) {
+    const say = failure => element("li", null, element("code", null, failure.call), ` failed: ${failure.error} (${failure.text})` +
+        (failure.reason ? `: ${failure.reason}` : "") + (failure.count > 1 ? `, ${numeral(failure.count)} times` : ""));
+    return data.failed_calls.length ? [element("p", null, "Calls that failed, of which ", element("code", null, "cudaGetLastError()"),
+        " has not told the program:"), element("ul", null, data.failed_calls.map(say))] : [];
+}
+
 function makeSummary(data) {
     const launches = data.kernels.reduce((sum, kernel) => sum + kernel.launches, 0);
     const end = data.signal ? `ended by signal ${data.signal}` : `status ${data.status}`;
@@ -164,7 +171,7 @@ function makeSummary(data) {
         element("p", null, element("code", null, data.program), ` on a simulated ${data.gpu} · ${end} · `,
                 `${plural(data.kernels.length, "kernel")}, ${plural(launches, "launch", "launches")}`),
         data.refused_launches ? element("p", null,
-            `${plural(data.refused_launches, "launch", "launches")} did not run.`) : null);
+            `${plural(data.refused_launches, "launch", "launches")} did not run.`) : null, ...listFailures(data));
 }
 
 function showPage(data, main) {

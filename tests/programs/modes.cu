@@ -543,6 +543,22 @@ static int mode_waited() {
 static int mode_status() { return 5; }
 static int mode_crash() { abort(); }
 
+// Errors that nobody looks at, but one.
+static int mode_unasked() {
+    int host[8] = {}, *memory;
+    cudaMalloc(&memory, 16);
+    cudaMemcpy(memory + 1, host, 32, cudaMemcpyHostToDevice);
+    for (int i = 0; i < 3; i++) cudaMemcpy(host, memory, 16, cudaMemcpyHostToDevice);
+    store<<<1, 2048>>>(memory, 0);
+    store<<<1, 4, 60000>>>(memory, 0);
+    empty<<<1, 2000>>>();
+    printf("%s\n", cudaGetErrorName(cudaGetLastError()));
+    cudaFree(memory);
+    store<<<1, 4>>>(host, 0); // memory of the host
+    cudaDeviceSynchronize();
+    return 0;
+}
+
 int main(int argc, char **argv) {
     static const struct {
         const char *name;
@@ -560,6 +576,7 @@ int main(int argc, char **argv) {
         MODE(any_nodes),
         MODE(event_nodes),
         MODE(invalidated),
+        MODE(unasked),
     };
     for (const auto &mode : modes)
         if (argc > 1 && !strcmp(argv[1], mode.name)) return mode.run();
