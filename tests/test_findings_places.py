@@ -89,6 +89,27 @@ def test_an_element_is_told_as_the_source_has_its_array(name, write):
     assert [finding["message"].endswith(element) for finding in findings if finding["kind"] == "bounds"] == [True]
 
 
+TOO_SHORT = """__global__ void f(const double *in, double *out) {
+    extern __shared__ double s[];
+    __shared__ int of_a_fixed_size[4];
+    of_a_fixed_size[threadIdx.x % 4] = 0;
+    s[threadIdx.x] = in[threadIdx.x]; // here
+    __syncthreads();
+    out[threadIdx.x] = s[31 - threadIdx.x] + of_a_fixed_size[0];
+}
+"""
+
+
+@pytest.mark.parametrize("given", [0, 128])
+def test_an_extern_array_that_the_launch_makes_too_short(given, write):
+    path = write("short.cu", TOO_SHORT)
+    finding = inspected(path, "--shared", given, "--arg", "f64[32]=ones", "--arg", "f64[32]", status=3)["findings"][-1]
+    assert (finding["kind"], finding["line"], finding["thread"]) == ("bounds", line_of(TOO_SHORT, "here"), [given // 8, 0, 0])
+    assert finding["message"] == (f"stores 8 bytes of shared memory at byte {16 + given} of {16 + given} (index {given // 8} of `s`, "
+                                  f"double[{given // 8}]): the launch gives this extern array {given} bytes; the third number of "
+                                  "<<<grid, block, bytes>>> asks for more (inspect: --shared)")
+
+
 CARVED = """struct both { float one[32], other[32]; };
 extern __shared__ float pool[];
 __global__ void f(float *out, int n, int which) {

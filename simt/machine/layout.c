@@ -34,6 +34,18 @@ bool simt_shared_array(const struct launch *launch, const struct variable *array
     return false;
 }
 
+bool simt_extern_array(const struct launch *launch, struct placed *found) {
+    const struct image *image = launch->image;
+    uint32_t count = 0;
+    for (size_t i = 0; i < image->placed_capacity; i++) {
+        const struct variable *variable = image->placed[i].variable;
+        if (!variable || variable->space != SIMT_SHARED || variable->nbytes) continue;
+        *found = image->placed[i];
+        count++;
+    }
+    return count == 1;
+}
+
 static bool is_global(const struct variable *variable) {
     return variable->space == SIMT_GLOBAL || variable->space == SIMT_CONSTANT;
 }

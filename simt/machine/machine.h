@@ -552,6 +552,8 @@ bool simt_lay_out(struct image *image, const struct image *sibling, struct memor
 uint64_t simt_variable_address(const struct image *image, const struct variable *variable);
 /* The variable of shared memory that has the address: `array`, unless that is NULL.  false: there is none. */
 bool simt_shared_array(const struct launch *launch, const struct variable *array, uint64_t address, struct placed *found);
+/* The kernel's array of dynamic shared memory; false: it has none, or several. */
+bool simt_extern_array(const struct launch *launch, struct placed *found);
 /* The module's variable of global or constant memory that has the address, or whose begin or end is the nearest. */
 bool simt_global_variable(const struct launch *launch, uint64_t address, struct placed *found);
 const struct layout *simt_layout(const struct image *image, const struct function *function);
