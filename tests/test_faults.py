@@ -58,12 +58,13 @@ def files_of(folder):
 
 
 def restore(folder, files):
-    for path in list(folder.iterdir()):
-        if path.name not in files:
-            path.unlink()
+    found = files_of(folder)
+    for name in found.keys() - files.keys():
+        (folder / name).unlink()
     for name, (content, mode) in files.items():
-        (folder / name).write_bytes(content)
-        (folder / name).chmod(stat.S_IMODE(mode))
+        if found.get(name) != (content, mode):
+            (folder / name).write_bytes(content)
+            (folder / name).chmod(stat.S_IMODE(mode))
 
 
 VOLATILE = ROOT / "ladder" / "ptx" / "wrong" / "last_warp_volatile.ptx"

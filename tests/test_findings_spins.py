@@ -243,7 +243,8 @@ STEPS = {
 def test_a_step_of_0_is_no_matter_of_volatile(name, write):
     loop, step = STEPS[name]
     source = f"__global__ void f(float *out, int step) {{\n    {loop} // here\n}}\n"
-    findings = inspected(write("step.cu", source), "--block", 32, "--arg", "f32[100]", "--arg", f"i32:{step}", status=3)["findings"]
+    findings = inspected(write("step.cu", source), "--limit", 400_000, "--block", 32, "--arg", "f32[100]", "--arg", f"i32:{step}",
+                         status=3)["findings"]
     finding, = [finding for finding in findings if finding["kind"] == "runaway"]
     assert finding["line"] == 2 and "volatile" not in finding["message"]
     assert "a step of 0, say, or a condition that nothing in the loop changes" in finding["message"]

@@ -135,9 +135,11 @@ def test_what_is_compiled_quickly_changes_nothing_else(nvrtc, entries, monkeypat
     monkeypatch.setenv("TESTS_NVRTC_FULL", "f32 bf16")
     assert nvrtc.compile("a.cu", source, headers, full) == plain
     assert nvrtc.compile("a.cu", source, headers, other) != plain
+    assert nvrtc.compile("reduce.f16", source, headers, [*other, "-DFINISH_OP=1"]) == plain
+    assert nvrtc.compile("groups.f16", source, headers, [*other, "-DFINISH_OP=1"]) != plain
     monkeypatch.setenv("TESTS_NVRTC_CACHE", str(tmp_path / "others"))  # not what was kept before
     assert nvrtc.compile("a.cu", source, {}, OPTIONS) == plain
-    assert len(entries()) == 5
+    assert len(entries()) == 7
 
 
 # ---- programs

@@ -326,12 +326,20 @@ POLLS = """__global__ void f(volatile int *flag, int *polls) {
 """
 
 
-@pytest.mark.parametrize("size", [PHONE, (390, 844), (1440, 900)])
-def test_counts_of_many_digits_and_deep_lines_have_room(show, tmp_path, size):
-    source, path = tmp_path / "polls.cu", tmp_path / "polls.html"
+@pytest.fixture(scope="module")
+def page_of_polls(tmp_path_factory):
+    """Of a loop that is stopped once its counts have six digits."""
+    source = tmp_path_factory.mktemp("polls") / "polls.cu"
     source.write_text(POLLS)
-    run("inspect", source, "--grid", 4, "--block", 64, "--arg", "i32[1]=zeros", "--arg", "i32[64]=zeros", "--html", path)
-    page = show(path, size)
+    path = source.with_suffix(".html")
+    run("inspect", source, "--limit", 300_000, "--grid", 4, "--block", 64, "--arg", "i32[1]=zeros", "--arg", "i32[64]=zeros",
+        "--html", path)
+    return path
+
+
+@pytest.mark.parametrize("size", [PHONE, (390, 844), (1440, 900)])
+def test_counts_of_many_digits_and_deep_lines_have_room(show, page_of_polls, size):
+    page = show(page_of_polls, size)
     data = page_data(page)
     most = max(line["instructions"] for line in data["lines"])
     assert most > 100_000 and brief(most) in {shown_counts(page, line["line"])[0] for line in data["lines"]}

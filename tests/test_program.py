@@ -9,6 +9,7 @@ import re
 import signal
 import struct
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -271,15 +272,33 @@ int main() {
 """
 
 
+def started(*arguments, env):
+    """A run that takes long; its errors come through a pipe."""
+    return subprocess.Popen([CLI, "run", *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE, text=True, env=env, start_new_session=True)
+
+
+def killed(process):
+    """What else it wrote, once it and the program that it runs are gone."""
+    os.killpg(process.pid, signal.SIGKILL)
+    return process.communicate()[1]
+
+
 @needs_nvcc
 def test_a_long_launch_tells_where_it_is_long_before_the_limit(compiling, tmp_path):
     path = tmp_path / "slow.cu"
     path.write_text(SLOW)
-    done = run("run", "--out", tmp_path / "report", "--limit", 5_000_000, path, env=compiling)
-    assert done.returncode == 3 and done.stdout == "" and re.fullmatch(
+    options, begin = ("--out", tmp_path / "report", "--limit", 20_000_000, path), time.monotonic()
+    process = started(*options, env=compiling)
+    told = process.stderr.readline()
+    seconds = time.monotonic() - begin
+    assert killed(process) == "" and re.fullmatch(
         r"warpfold: waits takes long: lanes 0-31 of warp 0, block \(0,0,0\), are in a loop at \S*slow\.cu:2, after .* "
-        r"they read byte 0 of argument 0 until another thread changes it, which must not wait for these; .*\n", done.stderr)
-    assert run("run", "--out", tmp_path / "report", "--limit", 5_000_000, "--quiet", path, env=compiling).stderr == ""
+        r"they read byte 0 of argument 0 until another thread changes it, which must not wait for these; .*\n", told)
+    process = started("--quiet", *options, env=compiling)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(seconds + 0.5)
+    assert killed(process) == ""
 
 
 # ---- what is watched

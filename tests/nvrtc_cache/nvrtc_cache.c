@@ -5,7 +5,8 @@
  *
  * TESTS_NVRTC         the file of the real NVRTC; by default it is looked for as the library does
  * TESTS_NVRTC_CACHE   the folder of the entries; by default they lie beside this library
- * TESTS_NVRTC_QUICK   the engine's PTX is optimized less: "mid", or what else --Ofast-compile may be
+ * TESTS_NVRTC_QUICK   the engine's PTX is optimized less (but see is_of_a_result): "mid", or what else
+ *                     --Ofast-compile may be
  * TESTS_NVRTC_FULL    the types whose kernels are optimized as usual all the same: "f32 i8"
  * TESTS_NVRTC_UNRUN   likewise for the engine's machine code, where no GPU is to execute it */
 #ifndef _GNU_SOURCE
@@ -133,12 +134,19 @@ static bool names_type(const char *option, const char *types) {
     return false;
 }
 
+/* Whether the kernel reduces a whole array to a result.  With less optimization the code that makes results stays
+ * that of every op and type, which takes as long as to optimize it, and is up to four times as much to load. */
+static bool is_of_a_result(wf_nvrtc_program program, const char *option) {
+    static const char name[] = "reduce.", finish[] = "-DFINISH_OP=";
+    return !strncmp(program->name, name, strlen(name)) && !strncmp(option, finish, strlen(finish));
+}
+
 /* NULL: as usual. */
 static const char *quick_mode(wf_nvrtc_program program, int option_count, const char *const *options) {
     bool is_ptx = false, is_full = false;
     for (int i = 0; i < option_count; i++) {
         is_ptx |= strstr(options[i], "=compute_") != NULL;
-        is_full |= names_type(options[i], getenv("TESTS_NVRTC_FULL"));
+        is_full |= names_type(options[i], getenv("TESTS_NVRTC_FULL")) || is_of_a_result(program, options[i]);
     }
     if (option_count >= OPTIONS_MAX || !is_of_engine(program)) return NULL;
     if (!is_ptx) return getenv("TESTS_NVRTC_UNRUN");
