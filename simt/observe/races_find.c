@@ -229,6 +229,7 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
                                 .block = stamped.block,
                                 .lanes = encounter->lanes,
                                 .strength = simt_races_strength(block, encounter)};
+    if (simt_record_race_again(encounter->event, encounter->lane, &other)) return;
     pthread_mutex_lock(&races->lock);
     const enum first_of_pair first = note_pair(races, encounter->event, stamped.pc, is_same_warp(block, encounter, &stamped));
     pthread_mutex_unlock(&races->lock);
