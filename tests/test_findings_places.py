@@ -89,6 +89,21 @@ def test_an_element_is_told_as_the_source_has_its_array(name, write):
     assert [finding["message"].endswith(element) for finding in findings if finding["kind"] == "bounds"] == [True]
 
 
+@pytest.mark.parametrize("nbytes, thread", [(0, 0), (256, 32)])
+def test_an_extern_array_is_told_what_the_launch_gives_it(nbytes, thread, write):
+    source = """extern __shared__ double s[];
+__global__ void f(const double *in, double *out) {
+    s[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = s[63 - threadIdx.x];
+}
+"""
+    finding, = inspected(write("sized.cu", source), "--block", 64, "--shared", nbytes, "--arg", "f64[64]=iota", "--arg", "f64[64]",
+                         status=3)["findings"]
+    assert (finding["kind"], finding["line"], finding["thread"]) == ("bounds", 3, [thread, 0, 0])
+    assert f"an `extern` array has the {nbytes} bytes that the launch gives it, as the third number in <<< >>>" in finding["message"]
+
+
 CARVED = """struct both { float one[32], other[32]; };
 extern __shared__ float pool[];
 __global__ void f(float *out, int n, int which) {

@@ -72,10 +72,18 @@ static void name_index(const struct warp *warp, const struct path *path, const s
     else snprintf(text, nbytes, ": `argument %u[%" PRId64 "]`%s", number, index, zero);
 }
 
+/* The size of an `extern` array is the launch's to give, and easily forgotten. */
+static void name_extern(const struct launch *launch, enum simt_space space, char *text, size_t nbytes) {
+    *text = '\0';
+    if (space == SIMT_SHARED && simt_has_dynamic_shared(launch->image->module))
+        snprintf(text, nbytes, ": an `extern` array has the %zu bytes that the launch gives it, as the third number in <<< >>> "
+                 "(--shared)", launch->request->shared_nbytes);
+}
+
 static void fault(struct warp *warp, struct path *path, const struct request *request, uint32_t lane,
                   const struct allocation *allocation, uint64_t limit) {
     static const char *const verbs[] = {"loads", "stores", "updates"};
-    char index[128];
+    char index[192];
     const char *verb = verbs[request->kind], *space = space_name(request->space);
     const struct memory *memory = &warp->block->launch->machine->memory;
     simt_event event = simt_event_of(warp, path, request->lanes);
@@ -116,10 +124,12 @@ static void fault(struct warp *warp, struct path *path, const struct request *re
     }
     else if (request->space == SIMT_SHARED && request->code->memory.array)
         fault_in_array(&event, request, verb, lane);
-    else
+    else {
+        name_extern(warp->block->launch, request->space, index, sizeof index);
         simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
-                            "%s %u bytes of %s memory at byte %llu of %llu", verb, request->nbytes, space,
-                            address, (unsigned long long)limit);
+                            "%s %u bytes of %s memory at byte %llu of %llu%s", verb, request->nbytes, space,
+                            address, (unsigned long long)limit, index);
+    }
     simt_stop(&event);
 }
 

@@ -551,6 +551,7 @@ void simt_image_destroy(struct image *image);
 bool simt_lay_out(struct image *image, const struct image *sibling, struct memory *memory);
 uint64_t simt_variable_address(const struct image *image, const struct variable *variable);
 /* The variable of shared memory that has the address: `array`, unless that is NULL.  false: there is none. */
+bool simt_has_dynamic_shared(const struct simt_module *module); /* an array whose size is the launch's to give */
 bool simt_shared_array(const struct launch *launch, const struct variable *array, uint64_t address, struct placed *found);
 /* The module's variable of global or constant memory that has the address, or whose begin or end is the nearest. */
 bool simt_global_variable(const struct launch *launch, uint64_t address, struct placed *found);
