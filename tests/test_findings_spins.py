@@ -249,6 +249,14 @@ def test_a_step_of_0_is_no_matter_of_volatile(name, write):
     assert "a step of 0, say, or a condition that nothing in the loop changes" in finding["message"]
 
 
+@pytest.mark.parametrize("loop", ["for (unsigned k = threadIdx.x; k >= 0; k--) sum += out[k & 31];", "while (true) sum += 1;"])
+def test_a_loop_that_asks_for_nothing_is_no_matter_of_steps(loop, write):
+    source = f"__global__ void f(float *out) {{\n    float sum = 0;\n    {loop}\n    out[threadIdx.x] = sum;\n}}\n"
+    finding, = inspected(write("always.cu", source), "--block", 32, "--arg", "f32[32]=zeros", status=3)["findings"]
+    assert finding["kind"] == "runaway" and "a step of 0" not in finding["message"]
+    assert "its condition is always true, as i >= 0 is of an unsigned i" in finding["message"]
+
+
 def test_polls_of_a_loop_that_never_ends_are_no_matter_of_contention(write):
     path = write("polls.cu", "__device__ int gate[4];\n__global__ void f(int *out) { while (!atomicAdd(&gate[2], 0)) ; *out = 1; }\n")
     report = inspected(path, "--block", 64, "--arg", "i32[1]", status=3)

@@ -650,6 +650,7 @@ enum recurrence {
     RECURRENCE_LATER,
     RECURRENCE_UNLESS_CHANGED,
     RECURRENCE_FOREVER,
+    RECURRENCE_FOREVER_UNASKED, /* nothing decides */
     RECURRENCE_FOREVER_AS_READ /* what decides was read from memory, before the loop */
 };
 /* Whether some loop of the path's function may end by what is read from memory, as far as is known. */
