@@ -104,6 +104,18 @@ __global__ void f(const double *in, double *out) {
     assert f"an `extern` array has the {nbytes} bytes that the launch gives it, as the third number in <<< >>>" in finding["message"]
 
 
+def test_an_array_of_the_thread_s_own_is_told_as_that(write):
+    source = """__global__ void f(int *out, int n) {
+    int a[4];
+    for (int i = 0; i <= n; i++) a[i & 7] = i;
+    out[threadIdx.x] = a[n - 3];
+}
+"""
+    finding, = inspected(write("own.cu", source), "--block", 32, "--arg", "i32[32]", "--arg", "i32:4", status=3)["findings"]
+    assert (finding["kind"], finding["line"]) == ("bounds", 3)
+    assert finding["message"].endswith("of local memory at byte 16 of 16: an index beyond an array of the thread's own")
+
+
 CARVED = """struct both { float one[32], other[32]; };
 extern __shared__ float pool[];
 __global__ void f(float *out, int n, int which) {

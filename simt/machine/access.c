@@ -72,9 +72,9 @@ static void name_index(const struct warp *warp, const struct path *path, const s
     else snprintf(text, nbytes, ": `argument %u[%" PRId64 "]`%s", number, index, zero);
 }
 
-/* The size of an `extern` array is the launch's to give, and easily forgotten. */
-static void name_extern(const struct launch *launch, enum simt_space space, char *text, size_t nbytes) {
-    *text = '\0';
+/* What has ended there.  The size of an `extern` array is the launch's to give, and easily forgotten. */
+static void name_end(const struct launch *launch, enum simt_space space, char *text, size_t nbytes) {
+    snprintf(text, nbytes, "%s", space == SIMT_LOCAL ? ": an index beyond an array of the thread's own" : "");
     if (space == SIMT_SHARED && simt_has_dynamic_shared(launch->image->module))
         snprintf(text, nbytes, ": an `extern` array has the %zu bytes that the launch gives it, as the third number in <<< >>> "
                  "(--shared)", launch->request->shared_nbytes);
@@ -125,7 +125,7 @@ static void fault(struct warp *warp, struct path *path, const struct request *re
     else if (request->space == SIMT_SHARED && request->code->memory.array)
         fault_in_array(&event, request, verb, lane);
     else {
-        name_extern(warp->block->launch, request->space, index, sizeof index);
+        name_end(warp->block->launch, request->space, index, sizeof index);
         simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
                             "%s %u bytes of %s memory at byte %llu of %llu%s", verb, request->nbytes, space,
                             address, (unsigned long long)limit, index);
