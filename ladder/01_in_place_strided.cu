@@ -21,7 +21,7 @@
 // Textbook: input[i] += input[i + stride];
 // Misprint: The chapter prints the requests of 256 elements as (4 x 2 + 4 + 2 + 1) x 3 = 141, and those
 //           of 2048 alike; the factor 5 is missing: (4 x 5 x 2 + 4 + 2 + 1) x 3 = 141.
-// Misprint: The chapter gives 35 % utilisation at 256 elements; counted it is 255/864 = 29.5 %: iteration
+// Misprint: The chapter gives 35 % utilization at 256 elements; counted it is 255/864 = 29.5 %: iteration
 //           6 was left out.  (Its 66 % for the convergent kernel, 255/384, is right.)
 // Misprint: The chapter's exercise 1 answers 32 divergent warps of 1024 elements in the fifth iteration;
 //           the block has only 16 warps, and all 16 diverge.

@@ -103,7 +103,8 @@ static void put_values(FILE *stream, const struct inspection_report *report, con
     const struct report_buffer *buffer = &report->buffers[values->argument];
     if (buffer->name) put_name(stream, buffer->name, strlen(buffer->name));
     else fprintf(stream, "argument %zu", values->argument);
-    fprintf(stream, ", the first %" PRIu64 " of %" PRIu64 ": %s\n", values->count, buffer->count, values->text);
+    char first[NUMERAL_NBYTES], of[NUMERAL_NBYTES];
+    fprintf(stream, ", the first %s of %s: %s\n", numeral(first, values->count), numeral(of, buffer->count), values->text);
 }
 
 static void put_result(FILE *stream, const struct inspection_report *report, const struct report_values *values,

@@ -196,10 +196,11 @@ static uint64_t guess_elements(const char *body, const char *end) {
     return most;
 }
 
-static bool uses_rows(const char *body, const char *end) {
-    static const char index[] = "threadIdx";
-    for (const char *at = body; (at = text_find_word(at, index, strlen(index))) && at < end; at += strlen(index))
-        if (!strncmp(at + strlen(index), ".y", 2)) return true;
+/* "threadIdx", ".y" */
+static bool uses_index(const char *body, const char *end, const char *index, const char *member) {
+    const size_t length = strlen(index);
+    for (const char *at = body; (at = text_find_word(at, index, length)) && at < end; at += length)
+        if (!strncmp(at + length, member, strlen(member))) return true;
     return false;
 }
 
@@ -243,13 +244,15 @@ static void guess_grid(const char *text, const char *open, uint64_t grid[3]) {
     }
 }
 
+static bool is_one(const uint64_t extent[3]) { return extent[0] == 1 && extent[1] == 1 && extent[2] == 1; }
+
 void launch_guess(const char *text, const char *open, struct kernel_source *source) {
     static const char *const of_threads[] = {"BLOCK", "THREADS", "TPB", NULL}, *const of_rows[] = {"ROWS", NULL};
     const char *behind = text_behind_bracket(open), *body = behind ? text_skip_blanks(behind) : NULL;
     const char *end = body && *body == '{' ? text_behind_bracket(body) : NULL;
     if (!source->has_launch) guess_grid(text, open, source->grid);
     if (!end) return;
-    const bool is_plane = uses_rows(body, end);
+    const bool is_plane = uses_index(body, end, "threadIdx", ".y");
     uint64_t *block = source->block, rows;
     if (!source->has_block) {
         for (int d = 0; d < 3; d++) block[d] = 1;
@@ -265,6 +268,8 @@ void launch_guess(const char *text, const char *open, struct kernel_source *sour
     }
     const uint64_t threads = source->has_block ? block[0] * block[1] * block[2] : WARP;
     if (!source->has_launch) source->elements = guess_elements(body, end);
+    if (!source->has_launch && !is_plane && is_one(source->grid) && uses_index(body, end, "blockIdx", ".x"))
+        source->grid[0] = 2; /* the least with which blocks meet each other */
     if (source->has_launch || source->shared) return;
     source->shared = guess_shared(text, body, end, threads, false);
     if (!source->shared) source->shared = guess_shared(text, text, text + strlen(text), threads, true);

@@ -283,6 +283,10 @@ bool simt_record_race(const simt_event *event, uint32_t lane, uint64_t address,
 #endif
     ;
 
+/* Counts a race as one more of those of its two instructions, if one that is at least as strong has been recorded;
+ * otherwise false: nothing is done. */
+bool simt_record_race_again(const simt_event *event, uint32_t lane, const simt_racing_access *other);
+
 /* Stops the launch after the current instruction. */
 void simt_stop(const simt_event *event);
 

@@ -106,8 +106,20 @@ def test_an_extern_array_that_the_launch_makes_too_short(given, write):
     finding = inspected(path, "--shared", given, "--arg", "f64[32]=ones", "--arg", "f64[32]", status=3)["findings"][-1]
     assert (finding["kind"], finding["line"], finding["thread"]) == ("bounds", line_of(TOO_SHORT, "here"), [given // 8, 0, 0])
     assert finding["message"] == (f"stores 8 bytes of shared memory at byte {16 + given} of {16 + given} (index {given // 8} of `s`, "
-                                  f"double[{given // 8}]): the launch gives this extern array {given} bytes; the third number of "
-                                  "<<<grid, block, bytes>>> asks for more (inspect: --shared)")
+                                  f"double[{given // 8}]): an `extern` array has the {given} bytes that the launch gives it, as the "
+                                  "third number in <<< >>> (--shared)")
+
+
+def test_an_array_of_the_thread_s_own_is_told_as_that(write):
+    source = """__global__ void f(int *out, int n) {
+    int a[4];
+    for (int i = 0; i <= n; i++) a[i & 7] = i;
+    out[threadIdx.x] = a[n - 3];
+}
+"""
+    finding, = inspected(write("own.cu", source), "--block", 32, "--arg", "i32[32]", "--arg", "i32:4", status=3)["findings"]
+    assert (finding["kind"], finding["line"]) == ("bounds", 3)
+    assert finding["message"].endswith("of local memory at byte 16 of 16: an index beyond an array of the thread's own")
 
 
 CARVED = """struct both { float one[32], other[32]; };

@@ -170,6 +170,31 @@ def test_two_blocks_are_told_their_fences_once(name, schedule, write):
     assert said.format(**lines) in finding["message"]
 
 
+IN_PLACE = {
+    "on a line": ("a[i] = a[i - 1] + a[i] + a[i + 1]; // load", "blocks overwrite what others have still to read: line {load} must store to another array"),
+    "on two lines": ("float sum = a[i - 1] + a[i + 1]; // load\n    __syncthreads();\n    a[i] = sum; // store",
+                     "; if line {load} is to read what was there before, line {store} must store to another array"),
+}
+
+
+@pytest.mark.parametrize("schedule", ["lockstep", "random:2"])
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_blocks_that_work_in_place_are_told_to_store_elsewhere(name, schedule, write):
+    """Whichever of the two came first in the run."""
+    lines, said = IN_PLACE[name]
+    source = f"__global__ void f(float *a) {{\n    int i = 1 + blockIdx.x * blockDim.x + threadIdx.x;\n    {lines}\n}}\n"
+    report = inspected(write("smooth.cu", source), "--grid", 4, "--block", 64, "--schedule", schedule, "--arg", "f32[258]=iota", status=3)
+    places = {marked: line_of(source, marked) for marked in ("load", "store") if f"// {marked}" in source}
+    assert any(said.format(**places) in finding["message"] for finding in report["findings"])
+
+
+def test_races_known_already_are_counted_one_by_one(write):
+    """Each store to an element that another thread has stored to; those of one instruction are not a finding."""
+    source = "__global__ void f(int *out, int n) { for (int k = 0; k < n; k++) out[k % 32] = k; }\n"
+    finding, = inspected(write("stores.cu", source), "--block", 32, "--arg", "i32[32]", "--arg", "i32:2000", status=3)["findings"]
+    assert finding["kind"] == "race" and finding["count"] == 2000 - 32
+
+
 def test_a_read_before_the_barrier_is_one_race_in_a_grid_of_any_size(write):
     """Of each block it is known what became of the words that it read too early."""
     source = TREE_BY_MODULO.replace("    __syncthreads();\n    for", "    for").replace("int k = 1; k < 256; k *= 2", "int k = 128; k > 0; k /= 2")

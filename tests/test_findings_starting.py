@@ -233,7 +233,7 @@ __global__ void f(const real *in, pair *both, real *out, std::uint32_t n) {
     unsigned i = blockIdx.x * COUNT + threadIdx.x;
     if (i < n) out[i] = in[i] + both[i].b;
 }
-""", "--block 64 --arg f32[64]=random:1 --arg u8[1024]=zeros --arg f32[64] --arg u32:64 --print 2"),
+""", "--grid 2 --block 64 --arg f32[128]=random:1 --arg u8[2048]=zeros --arg f32[128] --arg u32:128 --print 2"),
     "what is only handed on": ("""__device__ void store(int *to, int i, int value) { to[i] = value; }
 __device__ void count(unsigned *to, int i) { atomicAdd(to + i, 1u); }
 __device__ int load(const int *from, int i) { return from[i]; }
@@ -250,9 +250,9 @@ __global__ void f(const of<double>::type *in, own::word *out, float **rows) { ou
     extern __shared__ int s[];
     s[threadIdx.x] = in[blockIdx.x * blockDim.x * 2 + threadIdx.x] + in[blockIdx.x * blockDim.x * 2 + threadIdx.x + blockDim.x];
     __syncthreads();
-    if (threadIdx.x < 32) out[threadIdx.x] = s[threadIdx.x] + s[threadIdx.x + 32];
+    if (threadIdx.x < 32) out[blockIdx.x * 32 + threadIdx.x] = s[threadIdx.x] + s[threadIdx.x + 32];
 }
-""", "--block 128 --shared 512 --arg i32[256]=iota --arg i32[256] --print 1"),
+""", "--grid 2 --block 128 --shared 512 --arg i32[512]=iota --arg i32[512] --print 1"),
     "a cluster, and shared memory of a function": ("""#define BLOCKS 4
 __device__ float *room() { extern __shared__ float memory[]; return memory; }
 __global__ void __cluster_dims__(BLOCKS, 1, 1) f(float *out) {
@@ -299,6 +299,13 @@ struct __align__(16) pair { real a, b, c; };
 def test_conditions_that_would_take_for_ever_are_read_in_part(conditions, write, compiling):
     path = write("conditions.cu", conditions + "__global__ void f(T *x) { x[threadIdx.x] = 1; }\n")
     assert "--arg 'f32[32]'" in run("inspect", path, env=compiling).stderr
+
+
+def test_the_line_to_copy_shows_blocks_that_meet():
+    """One block alone would be right; two store to one word."""
+    line = run("inspect", "ladder/wrong/overlapping_segments.cu", cwd=ROOT).stderr.splitlines()[-1].strip()
+    done = run(*shlex.split(line)[1:], cwd=ROOT)
+    assert done.returncode == 3 and "blocks overwrite each other's result" in done.stdout
 
 
 @pytest.mark.parametrize("rung", ["06_sequential", "16_bulk_copy"])
@@ -354,13 +361,13 @@ FITTING = {
     s[threadIdx.x] = i < n ? in[i] : 0;
     __syncthreads();
     if (i < n) out[i] = s[255 - threadIdx.x];
-}""", "--block 256 --arg f32[256]=random:1 --arg f32[256] --arg i32:256 --print 1"),
+}""", "--grid 2 --block 256 --arg f32[512]=random:1 --arg f32[512] --arg i32:512 --print 1"),
     "bounds": ("""#define MANY 128
 __global__ void __launch_bounds__(MANY, 2) k(int *out) { __shared__ int s[512]; s[threadIdx.x] = 1; out[threadIdx.x] = s[threadIdx.x]; }
 """, "--block 128 --arg i32[128] --print 0"),
     "a name": ("""const int kind = 3, THREADS_PER_BLOCK = 64;
 __global__ void k(int *out) { out[blockIdx.x * THREADS_PER_BLOCK + threadIdx.x] = kind; }
-""", "--block 64 --arg i32[64] --print 0"),
+""", "--grid 2 --block 64 --arg i32[128] --print 0"),
     "a tile": ("""#define TILE 32
 #define BLOCK_ROWS 8
 __global__ void k(float *out, const float *in, int w) {

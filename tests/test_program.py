@@ -398,6 +398,26 @@ def test_device_code_of_several_files(tmp_path):
 
 # ---- what is refused
 
+def test_launches_that_are_refused_are_counted(compiling, tmp_path):
+    """As the runtime of CUDA refuses them: blocks too large, no blocks, and too much shared memory."""
+    source = tmp_path / "sizes.cu"
+    source.write_text("""#include <cuda_runtime.h>
+__global__ void f() { }
+int main() {
+    f<<<1, 32>>>();
+    f<<<1, 1025>>>();
+    f<<<0, 32>>>();
+    f<<<1, 32, 1 << 20>>>();
+    return cudaGetLastError() == cudaSuccess;
+}
+""")
+    done = run("run", "--json", "--out", tmp_path / "report", source, env=compiling)
+    report = json.loads((tmp_path / "report").read_text())
+    assert done.returncode == 0 and report["refused_launches"] == 3
+    assert [kernel["launches"] for kernel in report["kernels"]] == [1]
+    run("run", "--out", tmp_path / "text", source, env=compiling)
+    assert "\n3 launches did not run.\n" in (tmp_path / "text").read_text()
+
 
 def refused(said, *words, **options):
     done = run("run", *words, env=environment(), **options)

@@ -320,8 +320,8 @@ static cudaError_t capture(const struct request *request, const struct CUkern_st
 static cudaError_t launch(const struct request *request) {
     cudaError_t error;
     const struct CUkern_st *kernel = kernel_find(request->function, &error);
-    if (!kernel) runtime.record->refused_launches++; /* programs that do not look go on with wrong results */
     if (!error) error = check_request(request, kernel);
+    if (error) runtime.record->refused_launches++; /* programs that do not look go on with wrong results */
     if (error) return error;
     if (stream_is_captured(request->stream)) return capture(request, kernel);
     order_begin(stream_order(request->stream), false, kernel->name);

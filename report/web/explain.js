@@ -249,7 +249,7 @@ function makeOrdersPanel(data) {
 const DOCS = ["ladder.md", "glossary.md"];
 
 const PAGE_TERMS = ["active lane", "bank", "bank conflict", "bank degree", "barrier", "block", "divergence", "lane", "race",
-                    "request", "sector", "step", "utilisation", "warp", "wavefront"];
+                    "request", "sector", "step", "utilization", "warp", "wavefront"];
 
 function layOutPage(model, main, parts, controls) {
     const {data} = model;

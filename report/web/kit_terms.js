@@ -15,7 +15,7 @@ const TERMS = {
     "rung": "One kernel of the ladder.",
     "sector": "An aligned 32 bytes of global memory, the least that is transferred; four sectors form a line of 128 bytes.",
     "step": "One level of a tree, in which the values become half as many; a barrier or a shuffle ends it.",
-    "utilisation": "Active lanes, summed over the steps, divided by 32 times the warps that have an active lane, summed likewise.",
+    "utilization": "Active lanes, summed over the steps, divided by 32 times the warps that have an active lane, summed likewise.",
     "warp": "32 threads of a block that execute together.",
     "wavefront": "One pass of an access through shared memory, in which each bank delivers at most one word.",
 };
@@ -23,7 +23,7 @@ const TERMS = {
 // Other forms of a term, and what pages call it.
 const TERM_FORMS = {
     "diverge": "divergence", "diverges": "divergence", "divergent": "divergence", "divergences": "divergence",
-    "turn": "wavefront", "turns": "wavefront", "share of lanes used": "utilisation",
+    "turn": "wavefront", "turns": "wavefront", "share of lanes used": "utilization",
 };
 
 function termOf(text) {

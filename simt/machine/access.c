@@ -72,26 +72,27 @@ static void name_index(const struct warp *warp, const struct path *path, const s
     else snprintf(text, nbytes, ": `argument %u[%" PRId64 "]`%s", number, index, zero);
 }
 
-/* Behind the end of what the launch gives to an extern array, often nothing. */
-static void fault_in_extern_array(const simt_event *event, const struct request *request, const char *verb, uint32_t lane,
-                                  const struct placed *array, uint64_t limit) {
-    const uint32_t element = request->code->memory.vector.element_nbytes;
-    const unsigned long long address = request->addresses[lane], size = element ? element : request->nbytes;
-    const unsigned long long nbytes = limit > array->address ? limit - array->address : 0;
-    char name[64];
-    simt_plain_name(array->variable->name, name, sizeof name);
-    simt_record_finding(event, SIMT_FINDING_BOUNDS, lane, address,
-                        "%s %u bytes of shared memory at byte %llu of %llu (index %llu of `%s`, %llu elements of %llu bytes): the launch "
-                        "gives this extern array %llu bytes; the third number of <<<grid, block, bytes>>> asks for more (inspect: --shared)",
-                        verb, request->nbytes, address, (unsigned long long)limit, (address - array->address) / size, name,
-                        nbytes / size, size, nbytes);
+/* What has ended there.  The size of an `extern` array is the launch's to give, and easily forgotten. */
+static void name_end(const struct launch *launch, const struct request *request, uint32_t lane, char *text, size_t nbytes) {
+    const uint64_t address = request->addresses[lane], given = launch->request->shared_nbytes;
+    const uint32_t element = request->code->memory.vector.element_nbytes, size = element ? element : request->nbytes;
+    char name[64], index[128] = "";
+    struct placed array;
+    snprintf(text, nbytes, "%s", request->space == SIMT_LOCAL ? ": an index beyond an array of the thread's own" : "");
+    if (request->space != SIMT_SHARED || !simt_has_dynamic_shared(launch->image->module)) return;
+    if (simt_extern_array(launch, &array) && address >= array.address) {
+        simt_plain_name(array.variable->name, name, sizeof name);
+        snprintf(index, sizeof index, " (index %llu of `%s`, %llu elements of %u bytes)", (unsigned long long)(address - array.address) / size,
+                 name, (unsigned long long)given / size, size);
+    }
+    snprintf(text, nbytes, "%s: an `extern` array has the %llu bytes that the launch gives it, as the third number in <<< >>> (--shared)",
+             index, (unsigned long long)given);
 }
 
 static void fault(struct warp *warp, struct path *path, const struct request *request, uint32_t lane,
                   const struct allocation *allocation, uint64_t limit) {
     static const char *const verbs[] = {"loads", "stores", "updates"};
-    char index[128];
-    struct placed array;
+    char index[256];
     const char *verb = verbs[request->kind], *space = space_name(request->space);
     const struct memory *memory = &warp->block->launch->machine->memory;
     simt_event event = simt_event_of(warp, path, request->lanes);
@@ -132,12 +133,12 @@ static void fault(struct warp *warp, struct path *path, const struct request *re
     }
     else if (request->space == SIMT_SHARED && request->code->memory.array)
         fault_in_array(&event, request, verb, lane);
-    else if (request->space == SIMT_SHARED && simt_extern_array(event.block->machine, &array) && address >= limit && address >= array.address)
-        fault_in_extern_array(&event, request, verb, lane, &array, limit);
-    else
+    else {
+        name_end(warp->block->launch, request, lane, index, sizeof index);
         simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
-                            "%s %u bytes of %s memory at byte %llu of %llu", verb, request->nbytes, space,
-                            address, (unsigned long long)limit);
+                            "%s %u bytes of %s memory at byte %llu of %llu%s", verb, request->nbytes, space,
+                            address, (unsigned long long)limit, index);
+    }
     simt_stop(&event);
 }
 

@@ -334,6 +334,9 @@ static void examine(struct warp *warp) {
     warp->examine_at = warp->executed + (warp->repeats_itself ? EXAMINED_FIRST : warp->executed);
     if (simt_is_stopped(launch)) return;
     if (found == RECURRENCE_NONE) leave_to_one(warp);
+    else if (found == RECURRENCE_FOREVER_UNASKED)
+        note_endless(warp, path, "nothing in it can end it: its condition is always true, as i >= 0 is of an unsigned i, or "
+                    "does not change in the loop, or it has none and no break", 0);
     else if (found == RECURRENCE_FOREVER)
         note_endless(warp, path, "what decides about its end is the same in every round: a step of 0, say, or a condition "
                     "that nothing in the loop changes", 0);

@@ -158,15 +158,8 @@ bool simt_record_finding_of_lanes(const simt_event *event, enum simt_finding_kin
     return is_new;
 }
 
-bool simt_record_race(const simt_event *event, uint32_t lane, uint64_t address,
-                      const simt_racing_access *other, const char *format, ...) {
-    simt_finding finding = {.kind = SIMT_FINDING_RACE, .address = address};
+static struct meeting_note note_of_race(const simt_event *event, uint32_t lane, const simt_racing_access *other) {
     struct meeting_note note = note_of(event, other->lanes | UINT32_C(1) << lane);
-    char element[128];
-    va_list arguments;
-    note.element = name_element(event, address, element, sizeof element);
-    fill_place(&finding, event, lane);
-    fill_other(&finding, event->block->launch, other);
     note.other_pc = other->pc;
     note.has_other_thread = other->block == event->block->index;
     note.other_thread = other->thread;
@@ -174,6 +167,26 @@ bool simt_record_race(const simt_event *event, uint32_t lane, uint64_t address,
     note.strength = other->strength;
     note.missing = other->missing;
     note.where = other->where;
+    return note;
+}
+
+bool simt_record_race_again(const simt_event *event, uint32_t lane, const simt_racing_access *other) {
+    const struct launch *launch = event->block->machine;
+    const struct meeting_note note = note_of_race(event, lane, other);
+    if (!simt_report_note_again(launch->report, SIMT_FINDING_RACE, &note)) return false;
+    simt_block_charge((struct block *)(uintptr_t)event->block, 1);
+    return true;
+}
+
+bool simt_record_race(const simt_event *event, uint32_t lane, uint64_t address,
+                      const simt_racing_access *other, const char *format, ...) {
+    simt_finding finding = {.kind = SIMT_FINDING_RACE, .address = address};
+    struct meeting_note note = note_of_race(event, lane, other);
+    char element[128];
+    va_list arguments;
+    note.element = name_element(event, address, element, sizeof element);
+    fill_place(&finding, event, lane);
+    fill_other(&finding, event->block->launch, other);
     va_start(arguments, format);
     bool is_new = record(event, &finding, &note, format, arguments);
     va_end(arguments);

@@ -142,6 +142,16 @@ enum noted simt_findings_note(struct found_list *list, const simt_finding *findi
     return noted;
 }
 
+bool simt_findings_note_again(struct found_list *list, enum simt_finding_kind kind, const struct meeting_note *note) {
+    if (!list->key_capacity) return false;
+    const struct found_key *key = &list->keys[slot_of(list, kind, note->pc, note->other_pc)];
+    struct found *found = key->index ? &list->items[key->index - 1] : NULL;
+    if (!found || note->strength > found->strength) return false;
+    found->finding.count++;
+    mark_threads(found, note);
+    return true;
+}
+
 /* ---- the end */
 
 static bool is_race_at(const struct found *found, const simt_finding *finding) {

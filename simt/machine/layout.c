@@ -87,6 +87,12 @@ static bool is_dynamic(const struct variable *variable) {
     return variable->space == SIMT_SHARED && variable->nbytes == 0;
 }
 
+bool simt_has_dynamic_shared(const struct simt_module *module) {
+    bool has_any = false;
+    for (uint32_t v = 0; v < module->variable_count; v++) has_any |= is_dynamic(module->variables[v]);
+    return has_any;
+}
+
 static void place_next(struct image *image, const struct variable *variable, uint64_t *end) {
     uint64_t address = align(*end, variable->alignment);
     place(image, variable, address);

@@ -550,6 +550,7 @@ void simt_image_destroy(struct image *image);
  * device if it can be, whose global variables it shares.  false: no memory. */
 bool simt_lay_out(struct image *image, const struct image *sibling, struct memory *memory);
 uint64_t simt_variable_address(const struct image *image, const struct variable *variable);
+bool simt_has_dynamic_shared(const struct simt_module *module); /* an array whose size is the launch's to give */
 /* The variable of shared memory that has the address: `array`, unless that is NULL.  false: there is none. */
 bool simt_shared_array(const struct launch *launch, const struct variable *array, uint64_t address, struct placed *found);
 /* The kernel's array of dynamic shared memory; false: it has none, or several. */
@@ -651,6 +652,7 @@ enum recurrence {
     RECURRENCE_LATER,
     RECURRENCE_UNLESS_CHANGED,
     RECURRENCE_FOREVER,
+    RECURRENCE_FOREVER_UNASKED, /* nothing decides */
     RECURRENCE_FOREVER_AS_READ /* what decides was read from memory, before the loop */
 };
 /* Whether some loop of the path's function may end by what is read from memory, as far as is known. */
@@ -687,6 +689,7 @@ bool simt_report_is_whole(const simt_report *report); /* nothing is missing beca
 /* Notes a finding, as findings.h says; *index is its place in the report until that is finished. */
 enum noted simt_report_note(simt_report *report, const simt_finding *finding, const struct meeting_note *note,
                             size_t *index, const char *format, va_list arguments);
+bool simt_report_note_again(simt_report *report, enum simt_finding_kind kind, const struct meeting_note *note);
 /* Once all observers have told it what they have.  is_of_few: as for simt_findings_finish. */
 void simt_report_finish(simt_report *report, bool is_of_few);
 

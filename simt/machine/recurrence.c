@@ -175,6 +175,12 @@ static bool comes_again(struct search *search, uint32_t steps, const struct path
     return false;
 }
 
+static enum recurrence forever(struct search *search) {
+    const struct code *codes = search->warp->block->launch->image->codes;
+    if (simt_deciders_read_memory(&search->deciders, codes)) return RECURRENCE_FOREVER_AS_READ;
+    return search->register_count ? RECURRENCE_FOREVER : RECURRENCE_FOREVER_UNASKED;
+}
+
 /* One round, of which it is noted what it reads and writes. */
 static enum recurrence record_round(struct search *search, uint32_t steps, const struct path **where) {
     struct deciders *deciders = &search->deciders;
@@ -186,9 +192,7 @@ static enum recurrence record_round(struct search *search, uint32_t steps, const
     const bool has_come = comes_again(search, steps, where);
     recording->marks = NULL;
     if (!has_come) return RECURRENCE_NONE;
-    if (!deciders->depends_on_memory)
-        return simt_deciders_read_memory(deciders, search->warp->block->launch->image->codes) ? RECURRENCE_FOREVER_AS_READ
-                                                                                    : RECURRENCE_FOREVER;
+    if (!deciders->depends_on_memory) return forever(search);
     bool may_free_others = deciders->meets_others || ((deciders->meets_block || deciders->meets_warp) && is_apart);
     search->warp->meets_block |= deciders->meets_block;
     return may_free_others ? RECURRENCE_NONE : RECURRENCE_UNLESS_CHANGED;

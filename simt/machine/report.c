@@ -141,6 +141,13 @@ enum noted simt_report_note(simt_report *report, const simt_finding *finding, co
     return noted;
 }
 
+bool simt_report_note_again(simt_report *report, enum simt_finding_kind kind, const struct meeting_note *note) {
+    pthread_mutex_lock(&report->lock);
+    const bool is_noted = simt_findings_note_again(&report->findings, kind, note);
+    pthread_mutex_unlock(&report->lock);
+    return is_noted;
+}
+
 void simt_report_withdraw(simt_report *report, enum simt_finding_kind kind, uint32_t pc) {
     simt_findings_withdraw(&report->findings, kind, pc);
 }

@@ -22,12 +22,18 @@ static bool is_atomic(const simt_access *access) {
 /* ---- what is found */
 
 /* Whether the thread holds what looks like a lock, taken without a fence. */
-static bool holds_lock(const struct visit *visit, uint32_t lane) {
+static bool holds_lock(struct visit *visit, uint32_t lane) {
     const struct races_block *block = visit->block;
     if (!block->is_parted) return false;
     const struct thread *thread = &block->threads[visit->event->warp * block->races->view->warp_size + lane];
-    const char *opcode = block->races->view->places[thread->reading_pc].opcode;
-    return thread->is_reading && (strstr(opcode, ".cas") || strstr(opcode, ".exch"));
+    if (!thread->is_reading) return false;
+    if (!visit->has_looked || visit->looked_at != thread->reading_pc) {
+        const char *opcode = block->races->view->places[thread->reading_pc].opcode;
+        visit->has_looked = true;
+        visit->looked_at = thread->reading_pc;
+        visit->is_lock = strstr(opcode, ".cas") || strstr(opcode, ".exch");
+    }
+    return visit->is_lock;
 }
 
 /* Keeps the strongest encounter with each instruction. */
@@ -41,8 +47,11 @@ static void find(struct visit *visit, const struct encounter *encounter) {
     if (i == ENCOUNTERS_MAX) return;
     struct encounter *kept = &block->encounters[i];
     const uint32_t lanes = i < block->encounter_count ? kept->lanes | encounter->lanes : encounter->lanes;
-    if (i == block->encounter_count || simt_races_strength(block, encounter) > simt_races_strength(block, kept))
+    const uint32_t strength = simt_races_strength(block, encounter);
+    if (i == block->encounter_count || strength > kept->strength) {
         *kept = *encounter;
+        kept->strength = strength;
+    }
     block->encounter_count += i == block->encounter_count;
     kept->lanes = lanes;
 }
@@ -63,8 +72,12 @@ static bool is_out_of_scope(const struct visit *visit, uint64_t stamp) {
 }
 
 static bool is_known(const struct visit *visit, uint32_t thread, uint64_t stamp, enum history history) {
-    bool is_atomic = history == ATOMIC_READS || history == ATOMIC_WRITES;
-    return simt_order_knows(visit->block, thread, stamp, is_atomic);
+    const struct races_block *block = visit->block;
+    const bool is_atomic = history == ATOMIC_READS || history == ATOMIC_WRITES;
+    const bool has_learnt = !simt_clock_is_empty(block->seen) ||
+                            (block->is_parted && !simt_clock_is_empty(block->threads[thread].seen));
+    if (has_learnt) return simt_order_knows(block, thread, stamp, is_atomic);
+    return races_is_settled(block, stamp) || !((stamp ^ visit_stamp_of(visit, thread)) & visit->same_thread);
 }
 
 /* Records the access in place of an earlier one of its kind that it makes redundant, or of the one nearer to the first. */

@@ -72,6 +72,7 @@ struct encounter {
     bool is_update;   /* several threads read and write the address at one line */
     bool is_locked;   /* after the thread has, without a fence, taken what looks like a lock */
     uint64_t address, stamp;
+    uint32_t strength; /* simt_races_strength, of one that is kept */
 };
 
 enum { ENCOUNTERS_MAX = 8 }; /* of one access, with different instructions */

@@ -63,23 +63,41 @@ static uint32_t line_of(const struct races *races, uint32_t pc) {
     return place->file ? place->line : place->ptx_line;
 }
 
-/* Two fences and an atomic that is read: by which line, where the block has read one. */
+static bool is_load(const struct races *races, uint32_t pc) { return begins(races->view->places[pc].opcode, "ld"); }
+
+/* Whether one of them is a load, the other a store, and the load comes first in the program's order. */
+static bool is_in_place(const struct races *races, uint32_t pc, uint32_t other_pc, enum first_of_pair first) {
+    const bool is_of_two = is_load(races, pc) != is_load(races, other_pc);
+    const uint32_t load = is_load(races, pc) ? pc : other_pc, store = is_load(races, pc) ? other_pc : pc;
+    return is_of_two && begins(races->view->places[store].opcode, "st") && first == (load < store ? FIRST_LOWER : FIRST_HIGHER);
+}
+
+/* Two fences and an atomic that is read: by which line, where the block has read one.  Where a load
+ * comes before the store in the program's order, it may be meant to read what was there before. */
 static const char *advice_on_blocks(const struct races_block *block, const struct encounter *encounter,
-                                    const struct stamped *other, char *text, size_t nbytes) {
+                                    const struct stamped *other, enum first_of_pair first, char *text, size_t nbytes) {
     const struct races *races = block->races;
     const uint32_t pc = encounter->event->pc;
-    const bool is_read_first = begins(races->view->places[pc].opcode, "st") && begins(races->view->places[other->pc].opcode, "ld");
+    const bool is_read_first = begins(races->view->places[pc].opcode, "st") && is_load(races, other->pc);
     const uint32_t written = line_of(races, is_read_first ? pc : other->pc), line = line_of(races, is_read_first ? other->pc : pc);
+    const bool is_old_meant = is_in_place(races, pc, other->pc, first);
+    if (is_old_meant && written == line) {
+        snprintf(text, nbytes, "blocks overwrite what others have still to read: line %u must store to another array", line);
+        return text;
+    }
     int length = snprintf(text, nbytes, "only a fence and an atomic order accesses of two blocks: ");
     const bool is_told = block->has_read && !begins(races->view->places[block->reading_pc].opcode, "red");
     if (is_told)
-        snprintf(text + length, nbytes - (size_t)length,
-                 "a __threadfence() between line %u and the atomic that tells of it, and one between line %u, which reads "
-                 "that, and line %u", written, line_of(races, block->reading_pc), line);
+        length += snprintf(text + length, nbytes - (size_t)length,
+                           "a __threadfence() between line %u and the atomic that tells of it, and one between line %u, which "
+                           "reads that, and line %u", written, line_of(races, block->reading_pc), line);
     else
+        length += snprintf(text + length, nbytes - (size_t)length,
+                           "behind line %u a __threadfence() and an atomic that tells of it, before line %u an atomic that "
+                           "reads that and a __threadfence(); or a second launch", written, line);
+    if (is_old_meant)
         snprintf(text + length, nbytes - (size_t)length,
-                 "behind line %u a __threadfence() and an atomic that tells of it, before line %u an atomic that reads "
-                 "that and a __threadfence(); or a second launch", written, line);
+                 "; if line %u is to read what was there before, line %u must store to another array", line, written);
     return text;
 }
 
@@ -121,7 +139,7 @@ static const char *advice(const struct races_block *block, const struct encounte
     if (other->block != block->index && encounter->is_shared) return "no barrier of the cluster orders them";
     if (other->block != block->index && overwrites(block->races, encounter, other))
         return "blocks overwrite each other's result: an element for each block, or an atomic such as atomicAdd()";
-    if (other->block != block->index) return advice_on_blocks(block, encounter, other, text, nbytes);
+    if (other->block != block->index) return advice_on_blocks(block, encounter, other, first, text, nbytes);
     if (first == FIRST_NEITHER && !encounter->is_update && !encounter->is_locked && overwrites(block->races, encounter, other))
         return "threads overwrite each other's result: an element for each, or one thread that stores it, or an atomic such as "
                "atomicAdd()";
@@ -229,6 +247,7 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
                                 .block = stamped.block,
                                 .lanes = encounter->lanes,
                                 .strength = simt_races_strength(block, encounter)};
+    if (simt_record_race_again(encounter->event, encounter->lane, &other)) return;
     pthread_mutex_lock(&races->lock);
     const enum first_of_pair first = note_pair(races, encounter->event, stamped.pc, is_same_warp(block, encounter, &stamped));
     pthread_mutex_unlock(&races->lock);
@@ -237,7 +256,7 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     const uint32_t *grid = view->grid, *size = view->block, thread = stamped.thread;
     const uint64_t other_block = stamped.block;
     const simt_place *place = &view->places[stamped.pc], *own = &view->places[encounter->event->pc];
-    char where[64], line[24], missing[96], blocks[256];
+    char where[64], line[24], missing[96], blocks[384];
     const char *said = advice(block, encounter, &stamped, first, blocks, sizeof blocks);
     const bool is_known = encounter->is_update || encounter->is_locked; /* what is missing, of two blocks as of one */
     name_place(races, encounter, where, sizeof where);

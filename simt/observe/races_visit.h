@@ -20,6 +20,8 @@ struct visit {
     uint64_t pc_and_tick; /* of its stamps, with the block: all but the thread */
     uint64_t same_thread; /* the bits in which stamps of one thread agree */
     uint32_t racing;      /* lanes */
+    uint32_t looked_at;   /* the pc of which it is known whether it takes a lock, */
+    bool has_looked, is_lock; /* if any */
 };
 
 static inline bool races_is_settled(const struct races_block *block, uint64_t stamp) {
@@ -33,10 +35,12 @@ static inline uint32_t races_distance(const struct races *races, uint64_t stamp,
     return threads >= races->view->warp_size ? 2 : threads != 0; /* a warp's size is a power of two */
 }
 
+static inline uint64_t visit_stamp_of(const struct visit *visit, uint32_t thread) {
+    return visit->pc_and_tick + ((uint64_t)thread << visit->block->races->thread_shift);
+}
+
 static inline uint64_t visit_stamp(const struct visit *visit, uint32_t lane) {
-    const struct races *races = visit->block->races;
-    uint64_t thread = (uint64_t)visit->event->warp * races->view->warp_size + lane;
-    return visit->pc_and_tick + (thread << races->thread_shift);
+    return visit_stamp_of(visit, visit->event->warp * visit->block->races->view->warp_size + lane);
 }
 
 /* The value that a store writes to the cell that begins at the lane's byte. */

@@ -95,6 +95,13 @@ bool simt_record_race(const simt_event *event, uint32_t lane, uint64_t address,
     return is_first;
 }
 
+bool simt_record_race_again(const simt_event *event, uint32_t lane, const simt_racing_access *other) {
+    (void)event;
+    (void)lane;
+    (void)other;
+    return false; /* each is to be seen */
+}
+
 void simt_stop(const simt_event *event) {
     (void)event;
     seen.stops++;
