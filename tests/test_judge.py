@@ -463,6 +463,7 @@ ADVERSARIES = {
     "the maximum of the first row": ("softmax", ("fmaxf(highest, row[c])", "fmaxf(highest, in[c])")),
     "the first for the maximum": ("softmax", ("highest = fmaxf(highest, row[c])", "sum = 0")),
     "not divided": ("softmax", (" / sum;", ";")),
+    "a millionth too much": ("softmax", (" / sum;", " / sum * 1.000001f;")),
     "squares less the mean's": ("row_variances", ("(row[c] - mean) * (row[c] - mean)", "row[c] * row[c]"),
                                 ("= squares / cols", "= squares / cols - mean * mean")),
     "of a sample": ("row_variances", ("= squares / cols", "= squares / (cols - 1)")),
