@@ -360,8 +360,8 @@ static simt_error check_gates_of(struct trial *trial, size_t stage) {
             return SIMT_ERROR_ARGUMENT;
         if (isnan(count)) {
             snprintf(trial->judging->message->text, sizeof trial->judging->message->text,
-                     "%s: the simulator has no count '%s'; `warpfold inspect --json` shows those that it has",
-                     task->name, gate->name);
+                     "%s:%d: the simulator has no count '%s'; `warpfold inspect --json` shows those that it has",
+                     task->name, task_line(task, gate->name), gate->name);
             return SIMT_ERROR_ARGUMENT;
         }
         show_count(trial, g, stage, count, (double)bound);

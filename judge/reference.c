@@ -16,8 +16,8 @@ struct making {
 };
 
 static bool fail(const struct making *making, const char *text) {
-    snprintf(making->message->text, sizeof making->message->text, "%s: %s, where n = %s", making->task->name,
-             text, making->scope->size->text);
+    snprintf(making->message->text, sizeof making->message->text, "%s:%d: %s, where n = %s", making->task->name,
+             making->task->reference.line, text, making->scope->size->text);
     return false;
 }
 
@@ -226,8 +226,9 @@ static bool find_element(const void *context, const char *name, size_t length, c
 }
 
 static bool fail_element(const struct making *making, uint64_t i, const char *wrong) {
-    snprintf(making->message->text, sizeof making->message->text, "%s: '%.200s': %s, where n = %s and i = %" PRIu64,
-             making->task->name, making->task->reference.elements, wrong, making->scope->size->text, i);
+    snprintf(making->message->text, sizeof making->message->text, "%s:%d: '%.200s': %s, where n = %s and i = %" PRIu64,
+             making->task->name, making->task->reference.line, making->task->reference.elements, wrong,
+             making->scope->size->text, i);
     return false;
 }
 
@@ -307,7 +308,7 @@ simt_error output_value(const struct judge_task *task, const void *bytes, uint64
     *value = op ? 0 : element_get(type, bytes, i);
     wf_error error = op ? reduce(op, type, task->omits_nan, bytes, NULL, count, value) : WF_OK;
     if (error)
-        snprintf(message->text, sizeof message->text, "%s: %s of the output: %s", task->name, wf_op_name(op),
-                 wf_error_text(error));
+        snprintf(message->text, sizeof message->text, "%s:%d: %s of the output: %s", task->name,
+                 task->reference.line, wf_op_name(op), wf_error_text(error));
     return error == WF_ERROR_MEMORY ? SIMT_ERROR_MEMORY : error ? SIMT_ERROR_ARGUMENT : SIMT_OK;
 }

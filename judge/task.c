@@ -84,8 +84,7 @@ static bool find_in_scope(const void *scope, const char *name, size_t length, co
     return !index && scope_find(scope, name, length, number);
 }
 
-/* The line of a part of the task's text. */
-static int line_of(const struct judge_task *task, const char *part) {
+int task_line(const struct judge_task *task, const char *part) {
     int line = 1;
     for (ptrdiff_t i = 0; i < part - task->text; i++) line += task->uncut[i] == '\n';
     return line;
@@ -102,7 +101,7 @@ bool task_number(const struct judge_task *task, const char *text, const struct s
     }
     snprintf(message->text, sizeof message->text,
              "%s:%d: '%s': %s; there are n, rows, cols, block and grid, + - * / %%, ceil, floor, min, max",
-             task->name, line_of(task, text), text, evaluation.wrong);
+             task->name, task_line(task, text), text, evaluation.wrong);
     return false;
 }
 
@@ -113,7 +112,7 @@ bool task_whole(const struct judge_task *task, const char *text, const struct sc
     if (!task_number(task, text, scope, &value, message)) return false;
     if (!(value >= 0 && value <= INT32_MAX)) {
         snprintf(message->text, sizeof message->text, "%s:%d: '%s' is not from 0 to %ld where n = %s",
-                 task->name, line_of(task, text), text, (long)INT32_MAX, scope->size->text);
+                 task->name, task_line(task, text), text, (long)INT32_MAX, scope->size->text);
         return false;
     }
     *number = (int64_t)value;
@@ -124,7 +123,7 @@ bool task_count_fits(const struct judge_task *task, const struct argument *argum
                      simt_message *message) {
     if (argument->role == ROLE_SCALAR || count <= 1 << 26) return true;
     snprintf(message->text, sizeof message->text, "%s:%d: '%s' has %.0Lf elements where n = %s, and may have 2^26", task->name,
-             line_of(task, argument->name), argument->name, count, scope->size->text);
+             task_line(task, argument->name), argument->name, count, scope->size->text);
     return false;
 }
 
@@ -506,7 +505,7 @@ static bool read_left(struct reading *reading, char *text) {
 
 static bool read_reference(struct reading *reading) {
     char *text = (char *)(uintptr_t)reading->expect; /* a part of task->text */
-    reading->line = reading->expect_line;
+    reading->line = reading->task->reference.line = reading->expect_line;
     char *sign = strchr(text, '=');
     if (!sign) return fail(reading, "expected is 'output = reference', not '%s'", text);
     *sign = '\0';
@@ -533,6 +532,13 @@ static const struct key {
 };
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 
+static bool fail_key(const struct reading *reading, const char *word) {
+    char known[256] = "";
+    for (size_t key = 0, at = 0; key < KEY_COUNT; key++)
+        at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", key ? ", " : "", keys[key].name);
+    return fail(reading, "there is no key '%s'; there are %s", word, known);
+}
+
 static bool read_line(struct reading *reading, char *line, unsigned *met) {
     line = trim(line);
     if (!*line || *line == '#') return true;
@@ -541,35 +547,65 @@ static bool read_line(struct reading *reading, char *line, unsigned *met) {
     *colon = '\0';
     size_t key = 0;
     while (key < KEY_COUNT && strcmp(keys[key].name, line)) key++;
-    if (key == KEY_COUNT) return fail(reading, "there is no key '%s'", line);
+    if (key == KEY_COUNT) return fail_key(reading, line);
     if (*met >> key & 1 && !keys[key].is_list) return fail(reading, "%s is given twice", line);
     *met |= 1u << key;
     char *value = trim(colon + 1);
     return *value ? keys[key].read(reading, value) : fail(reading, "%s has no value", line);
 }
 
-static bool check_whole(const struct reading *reading, const char *const *texts, size_t count, const struct scope *scope) {
-    int64_t whole;
-    for (size_t i = 0; i < count; i++)
-        if (texts[i] && !task_whole(reading->task, texts[i], scope, &whole, reading->message)) return false;
+enum { THREADS_MAX = 1024 };
+
+/* CUDA's limits of a launch, and the simulator's of the shared memory of a block. */
+enum { GRID_YZ_MAX = 65535, SHARED_MAX = 1 << 20 };
+
+static bool check_grid(struct reading *reading, const struct stage *stage, const struct extents *extents,
+                       const struct size *size) {
+    for (size_t d = 1; d < 3; d++) {
+        if (extents->grid[d] <= GRID_YZ_MAX) continue;
+        reading->line = task_line(reading->task, stage->grid[d]);
+        return fail(reading, "the grid of '%s' has %" PRIu32 " blocks along %c where n = %s, and may have %d", stage->kernel,
+                    extents->grid[d], "xyz"[d], size->text, GRID_YZ_MAX);
+    }
     return true;
 }
 
-enum { THREADS_MAX = 1024 };
+static bool check_shared(struct reading *reading, const struct stage *stage, const struct scope *scope) {
+    int64_t nbytes;
+    if (!stage->shared) return true;
+    if (!task_whole(reading->task, stage->shared, scope, &nbytes, reading->message)) return false;
+    reading->line = task_line(reading->task, stage->shared);
+    return nbytes <= SHARED_MAX ||
+           fail(reading, "'%s' is %" PRId64 " bytes of shared memory where n = %s, and a block may have 2^20", stage->shared,
+                nbytes, scope->size->text);
+}
 
-static bool check_block(struct reading *reading, const struct stage *stage, size_t number, const struct scope *scope) {
-    uint32_t extents[3];
-    uint64_t threads;
-    if (!read_extents(reading->task, stage_block(stage, number), scope, extents, &threads, reading->message)) return false;
+static bool check_block(struct reading *reading, const struct stage *stage, size_t number, struct scope scope) {
+    struct extents extents;
+    if (!task_extents(reading->task, stage, number, &scope, &extents, reading->message)) return false;
     reading->line = stage->line;
-    return threads <= THREADS_MAX || fail(reading, "a block of '%s' has %" PRIu64 " threads where n = %s, and may have %d",
-                                          stage->kernel, threads, scope->size->text, THREADS_MAX);
+    if (scope.block > THREADS_MAX)
+        return fail(reading, "a block of '%s' has %" PRIu64 " threads where n = %s, and may have %d", stage->kernel, scope.block,
+                    scope.size->text, THREADS_MAX);
+    return check_grid(reading, stage, &extents, scope.size) && check_shared(reading, stage, &scope);
 }
 
 static bool check_launch(struct reading *reading, const struct stage *stage, const struct scope *scope) {
     for (size_t block = 0; block <= stage->other_block_count; block++)
-        if (!check_block(reading, stage, block, scope)) return false;
-    return check_whole(reading, stage->grid, 3, scope) && check_whole(reading, &stage->shared, 1, scope);
+        if (!check_block(reading, stage, block, *scope)) return false;
+    return true;
+}
+
+static bool check_argument(struct reading *reading, const struct argument *argument, const struct scope *scope) {
+    long double number;
+    if (!task_number(reading->task, argument->count, scope, &number, reading->message) ||
+        !task_count_fits(reading->task, argument, number, scope, reading->message))
+        return false;
+    const struct generator value = {.low = (double)number, .high = (double)number};
+    reading->line = task_line(reading->task, argument->name);
+    return argument->role != ROLE_SCALAR || holds(argument->type, &value) ||
+           fail(reading, "the scalar '%s' is %.0Lf where n = %s, which is no value of the type %s", argument->name, number,
+                scope->size->text, wf_type_name(argument->type));
 }
 
 /* What later depends on a size must be right for each, and is asked for once here. */
@@ -585,9 +621,7 @@ static bool check(struct reading *reading) {
             return false;
         if (task->empty && !task_number(task, task->empty, &scope, &number, reading->message)) return false;
         for (size_t a = 0; a < task->argument_count; a++)
-            if (!task_number(task, task->arguments[a].count, &scope, &number, reading->message) ||
-                !task_count_fits(task, &task->arguments[a], number, &scope, reading->message))
-                return false;
+            if (!check_argument(reading, &task->arguments[a], &scope)) return false;
         for (size_t g = 0; g < task->gate_count; g++)
             if (!task_number(task, task->gates[g].bound, &scope, &number, reading->message)) return false;
     }

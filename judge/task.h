@@ -63,6 +63,7 @@ struct reference {
     size_t inputs[REFERENCE_INPUTS_MAX];
     size_t input_count;
     const char *elements;
+    int line; /* of Expect */
 };
 
 /* A kernel of the task and its launch; those of a task run in order, on the same memory. */
@@ -113,6 +114,9 @@ static inline simt_error fail_memory(simt_message *message) {
 struct extents {
     uint32_t block[3], grid[3];
 };
+
+/* The line on which a part of the task's text stands. */
+int task_line(const struct judge_task *task, const char *part);
 
 /* The texts of the extents of the stage's block of that number: 0 is the first; a stage with fewer repeats its first. */
 const char *const *stage_block(const struct stage *stage, size_t number);
