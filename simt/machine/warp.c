@@ -217,8 +217,9 @@ static __attribute__((noinline)) void release_waiting_for_exited(struct warp *wa
 
 void simt_warp_step(struct warp *warp, struct path *path) {
     const uint32_t live = warp->live;
+    const simt_schedule order = warp->block->launch->request->schedule;
     struct turn turn = turn_of(warp, 1, warp->block->tally.instructions);
-    run_path(warp, path, &turn, SIMT_LOCKSTEP);
+    run_path(warp, path, &turn, order == SIMT_RANDOM ? SIMT_LOCKSTEP : order);
     if (warp->live == live) return;
     warp->block->changes++;
     release_waiting_for_exited(warp);
