@@ -110,6 +110,13 @@ def test_an_extern_array_that_the_launch_makes_too_short(given, write):
                                   "third number in <<< >>> (--shared)")
 
 
+def test_an_index_before_an_extern_array(write):
+    source = TOO_SHORT.replace("s[threadIdx.x] = in", "s[(int)threadIdx.x - 7] = in").replace("of_a_fixed_size[threadIdx.x % 4] = 0;", "")
+    finding, = inspected(write("before.cu", source.replace(" + of_a_fixed_size[0]", "")), "--shared", 256, "--arg", "f64[32]=ones", "--arg",
+                         "f64[32]", status=3)["findings"]
+    assert finding["message"].startswith("stores 8 bytes of shared memory at byte -56 of 256 (index -7 of `s`, double[32]): ")
+
+
 def test_an_array_of_the_thread_s_own_is_told_as_that(write):
     source = """__global__ void f(int *out, int n) {
     int a[4];

@@ -74,16 +74,17 @@ static void name_index(const struct warp *warp, const struct path *path, const s
 
 /* What has ended there.  The size of an `extern` array is the launch's to give, and easily forgotten. */
 static void name_end(const struct launch *launch, const struct request *request, uint32_t lane, char *text, size_t nbytes) {
-    const uint64_t address = request->addresses[lane], given = launch->request->shared_nbytes;
-    const uint32_t element = request->code->memory.vector.element_nbytes, size = element ? element : request->nbytes;
+    const uint64_t given = launch->request->shared_nbytes;
+    const int64_t element = request->code->memory.vector.element_nbytes, size = element ? element : request->nbytes;
     char name[64], index[128] = "";
     struct placed array;
     snprintf(text, nbytes, "%s", request->space == SIMT_LOCAL ? ": an index beyond an array of the thread's own" : "");
     if (request->space != SIMT_SHARED || !simt_has_dynamic_shared(launch->image->module)) return;
-    if (simt_extern_array(launch, &array) && address >= array.address) {
+    if (simt_extern_array(launch, &array)) {
+        const int64_t offset = (int64_t)(request->addresses[lane] - array.address);
         simt_plain_name(array.variable->name, name, sizeof name);
-        snprintf(index, sizeof index, " (index %llu of `%s`, %llu elements of %u bytes)", (unsigned long long)(address - array.address) / size,
-                 name, (unsigned long long)given / size, size);
+        snprintf(index, sizeof index, " (index %" PRId64 " of `%s`, %" PRIu64 " elements of %" PRId64 " bytes)",
+                 offset / size - (offset % size < 0), name, given / (uint64_t)size, size);
     }
     snprintf(text, nbytes, "%s: an `extern` array has the %llu bytes that the launch gives it, as the third number in <<< >>> (--shared)",
              index, (unsigned long long)given);
@@ -136,8 +137,8 @@ static void fault(struct warp *warp, struct path *path, const struct request *re
     else {
         name_end(warp->block->launch, request, lane, index, sizeof index);
         simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
-                            "%s %u bytes of %s memory at byte %llu of %llu%s", verb, request->nbytes, space,
-                            address, (unsigned long long)limit, index);
+                            "%s %u bytes of %s memory at byte %lld of %llu%s", verb, request->nbytes, space,
+                            (long long)address, (unsigned long long)limit, index);
     }
     simt_stop(&event);
 }
