@@ -232,6 +232,23 @@ def test_a_spin_is_told_under_every_schedule(name, schedule, write):
     assert spinning <= count <= 32 and instructions < 4_000_000
 
 
+AFTER_A_RECURSION = """struct many { int values[24]; };
+__device__ __noinline__ unsigned deep(unsigned n, unsigned x) { unsigned r = n ? deep(n - 1, x * 3 + n) : x; return r * 7 + x; }
+__device__ __noinline__ many ask(volatile int *flag) { many m; for (int i = 0; i < 24; i++) m.values[i] = flag[i]; return m; }
+__global__ void f(volatile int *flag, unsigned *out) {
+    out[threadIdx.x] = deep(2500, threadIdx.x);
+    for (int sum = 0; sum != 7;) { many m = ask(flag); sum = 0; for (int i = 0; i < 24; i++) sum += m.values[i]; }
+}
+"""
+
+
+def test_calls_in_a_loop_have_their_memory_again_after_a_deep_recursion(write):
+    path = write("after.cu", AFTER_A_RECURSION)
+    report = inspected(path, "--limit", 6_000_000, "--arg", "i32[24]=zeros", "--arg", "u32[32]", status=3)
+    assert "in a loop that never ends: it waits for memory to change" in report["findings"][0]["message"]
+    assert report["instructions"] < 1_000_000
+
+
 STEPS = {
     "of a parameter": ("for (int k = 0; k < 100; k += step) out[k] = 1;", "0"),
     "of a stride": ("for (int s = threadIdx.x; s >= 0; s /= 2) out[s] = 1;", "1"),

@@ -196,16 +196,25 @@ static void frames_destroy(struct frame *frame) {
     }
 }
 
+static void left_frames_destroy(struct warp *warp) {
+    frames_destroy(warp->left_frames);
+    warp->left_frames = NULL;
+    warp->left_frames_nbytes = 0;
+}
+
 /* A frame that is left is kept for the next call of its function, as far as a little memory goes: calls in a loop ask
- * for no memory, and have theirs where it was in the round before, by which a loop is known to repeat itself. */
+ * for no memory, and have theirs where it was in the round before, by which a loop is known to repeat itself.  Where
+ * there is no room, those of earlier calls make it, of a deep recursion say, which may never come again.  All warps of
+ * a cooperative grid have theirs at once. */
 static void frame_free(struct warp *warp, struct frame *frame) {
-    enum { KEPT_NBYTES_MAX = 1 << 20 };
+    enum { KEPT_NBYTES_MAX = 1 << 17 };
     const size_t nbytes = frame_nbytes(frame->layout);
     struct frame **link = &warp->frames;
     while (*link && *link != frame) link = &(*link)->next;
     if (*link) *link = frame->next;
     warp->frames_nbytes -= nbytes;
-    if (warp->left_frames_nbytes + nbytes > KEPT_NBYTES_MAX) {
+    if (warp->left_frames_nbytes + nbytes > KEPT_NBYTES_MAX) left_frames_destroy(warp);
+    if (nbytes > KEPT_NBYTES_MAX) {
         frame_destroy(frame);
         return;
     }
@@ -454,8 +463,8 @@ void simt_paths_clear(struct warp *warp) {
 void simt_paths_free(struct warp *warp) {
     simt_paths_clear(warp);
     frames_destroy(warp->frames);
-    frames_destroy(warp->left_frames);
-    warp->frames = warp->left_frames = NULL;
+    left_frames_destroy(warp);
+    warp->frames = NULL;
     while (warp->free_paths) {
         struct path *path = warp->free_paths;
         warp->free_paths = path->next;
