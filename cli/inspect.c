@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "inspect_arguments.h"
 #include "inspect_kernel.h"
+#include "inspect_suggest.h"
 #include "output.h"
 #include "report/html.h"
 #include "report/inspect_report.h"
@@ -258,7 +259,7 @@ static int suggest_each(struct inspection *inspection) {
     for (size_t i = 0; i < count; i++) {
         kernel_choose(kernel, inspection->path, i, NULL);
         if (!kernel->has_source) continue;
-        int status = arguments_suggest(inspection->path, kernel, kernel->name);
+        int status = inspect_suggest(inspection->path, kernel, kernel->name);
         if (status != STATUS_USAGE) return status;
         is_any = true;
     }
@@ -283,7 +284,7 @@ int command_inspect(const struct request *request) {
         status = suggest_each(&inspection);
     const bool is_asked = inspection.kernel.is_suggested || (inspection.kernel.source.count && !settings->argument_count);
     if (!status && inspection.kernel.has_source && is_asked)
-        status = arguments_suggest(inspection.path, &inspection.kernel,
+        status = inspect_suggest(inspection.path, &inspection.kernel,
                                    inspection.kernel.is_suggested ? inspection.kernel.name : settings->kernel);
     if (!status)
         status = arguments_check(&inspection.arguments, inspection.kernel.module, inspection.kernel.index,

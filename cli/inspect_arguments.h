@@ -63,9 +63,6 @@ void arguments_clear(struct arguments *arguments);
 int arguments_check(const struct arguments *arguments, const simt_module *module, size_t kernel,
                     const char *name, const struct kernel_source *source);
 
-/* Says what the kernel takes, and a command that launches it. */
-int arguments_suggest(const char *path, const struct kernel *kernel, const char *wanted);
-
 /* The buffers as reports name them; the caller's to free, `arguments` must stay.  NULL: no memory. */
 struct report_buffer *arguments_buffers(const struct arguments *arguments, const struct kernel_source *source);
 

@@ -87,6 +87,7 @@ static void complete_uses(struct kernel *kernel) {
         parameter->accessed_nbytes = use.element_nbytes;
         parameter->is_of_floats = use.is_float;
         parameter->is_index = use.is_index;
+        parameter->are_offsets = use.are_offsets;
         if (parameter->use == KERNEL_UNKNOWN)
             parameter->use = use.is_updated ? KERNEL_UPDATES : use.is_loaded ? KERNEL_READS : KERNEL_STORES;
     }

@@ -65,6 +65,52 @@ static void read_uses(const char *behind, struct kernel_source *source) {
         if (source->parameters[i].is_pointer) source->parameters[i].use = first_use(body, end, source->parameters[i].name);
 }
 
+/* How a body uses a number: it compares with it, divides by it or hands it on; it multiplies by it what is no constant. */
+struct number_use {
+    bool is_extent, is_pitch;
+};
+
+/* A factor that may be part of an index, not an element: a name or a bracket, no number and no `in[i]`. */
+static bool ends_index(char c) { return c == ')' || (text_is_word(c) && !isdigit((unsigned char)c)); }
+
+static bool begins_index(const char *at) {
+    while (text_is_word(*at) || *at == '.') at++;
+    return *text_skip_blanks(at) != '[';
+}
+
+static bool is_comparison(const char *at) { return (*at == '<' || *at == '>') && at[1] != *at && at[-1] != *at; }
+
+static struct number_use use_of_number(const char *body, const char *end, const char *name) {
+    const size_t length = strlen(name);
+    struct number_use use = {0};
+    bool is_used = false;
+    for (const char *at = body; length && (at = text_find_word(at, name, length)) && at < end; at += length) {
+        const char *before = text_before_blanks(body, at), *behind = text_skip_blanks(at + length);
+        const char *last = before > body ? before - 1 : body;
+        const bool is_argument = strchr("(,", *last) && strchr("),", *behind);
+        const bool is_end = *last == '=' && last > body && is_comparison(last - 1); /* <= n */
+        is_used = true;
+        use.is_extent |= is_argument || is_end || is_comparison(last) || is_comparison(behind) || strchr("%*/", *last) ||
+                         strchr("%*/-", *behind);
+        const char *left = text_before_blanks(body, last), *right = text_skip_blanks(behind + 1);
+        use.is_pitch |= *last == '*' && left > body && ends_index(left[-1]);
+        use.is_pitch |= *behind == '*' && (*right == '(' || (ends_index(*right) && begins_index(right)));
+    }
+    use.is_extent |= !is_used;
+    return use;
+}
+
+static void read_numbers(const char *behind, struct kernel_source *source) {
+    const char *body = text_skip_blanks(behind), *end = *body == '{' ? text_behind_bracket(body) : NULL;
+    for (size_t i = 0; end && i < source->count; i++) {
+        struct kernel_parameter *parameter = &source->parameters[i];
+        if (parameter->is_pointer || !parameter->element) continue;
+        const struct number_use use = use_of_number(body, end, parameter->name);
+        parameter->is_no_extent = !use.is_extent;
+        source->has_pitch |= use.is_pitch && parameter->element[0] != 'f';
+    }
+}
+
 /* "ns::reduce<int, 64>" -> "reduce" */
 static const char *bare_name(const char *name, size_t *length) {
     const char *end = name + strcspn(name, "<(");
@@ -99,6 +145,7 @@ static bool read_kernel(const char *plain, const char *taken, const char *name, 
     if (!behind) return false;
     read_parameters(taken, open, behind, source);
     read_uses(behind, source);
+    read_numbers(behind, source);
     const char *of_template = strchr(instance, '<');
     if (!of_template || !launch_read(plain, name, length, of_template, source)) launch_read(plain, name, length, NULL, source);
     if (!source->has_launch) launch_guess(taken, open, source);

@@ -21,11 +21,12 @@ struct kernel_parameter {
     size_t nbytes;      /* of that type, be it a vector or a struct; 0: not known */
     uint64_t count;     /* a buffer's elements by its cudaMalloc, or the scalar that is passed; */
     bool has_count;     /* if the text tells */
+    bool is_no_extent;  /* a number that the kernel only adds, shifts, masks or tests for equality */
     bool is_cleared;    /* by a cudaMemset to 0 */
     enum kernel_use use;
     uint32_t accessed_nbytes; /* by the compiled kernel, the least; 0: not known or none */
     bool is_of_floats;        /* so accessed */
-    bool is_index;            /* of other memory, as the compiled kernel uses its elements */
+    bool is_index, are_offsets; /* of other memory, as the compiled kernel uses its elements: simt_parameter_use */
 };
 
 struct kernel_source {
@@ -34,6 +35,7 @@ struct kernel_source {
     uint64_t grid[3], block[3], shared; /* of its first launch, */
     bool has_launch;                    /* if that is there and in numbers; */
     bool has_block;                     /* or a block that fits the kernel; */
+    bool has_pitch;                     /* it multiplies an index by a parameter: what it accesses has two dimensions */
     uint64_t elements;                  /* and how many elements a thread reads then; 0: not known */
 };
 
@@ -62,6 +64,16 @@ struct kernel_rows {
 /* That array of rows of that many bytes which a line of the source names, or, if it names none of shared memory, the last one
  * before it.  false: there is none. */
 bool kernel_source_rows(const char *text, uint32_t line, uint64_t nbytes, struct kernel_rows *rows);
+
+struct kernel_member {
+    char name[KERNEL_WORD];
+    const char *element; /* "f32", of a vector's, too; NULL: it is a pointer.  Static */
+    size_t offset, nbytes;
+};
+
+/* The first members of a struct that the text defines, at most as many as there is room for; 0: it defines none by that
+ * name, or one of a type that is not known. */
+size_t kernel_source_members(const char *text, const char *type, struct kernel_member *members, size_t capacity);
 
 /* Of an element of a struct the member at that byte, ", in `.y`", or ", at its byte 4"; "" for other types and in doubt at
  * byte 0.  text: NULL where it is not there. */

@@ -112,13 +112,25 @@ static bool guess_by_bounds(const char *text, const char *open, uint64_t *thread
     return behind && read_value(text, at + 1, text_item_end(at + 1, behind - 1), threads);
 }
 
-/* Of "[BLOCK + 2]" the constant, of "[258]" the warps that it holds. */
+/* Of "[BLOCK + 2]" and "[256 + 2 * R]" the largest term that is a constant or a number; 0: there is none. */
+static uint64_t largest_term(const char *text, const char *open, const char *end) {
+    const bool is_sum = memchr(open, '+', (size_t)(end - open));
+    uint64_t largest = 0, value;
+    for (const char *word = open + 1, *stop; word < end; word = stop) {
+        for (stop = word; stop < end && text_is_word(*stop);) stop++;
+        const bool is_factor = text_before_blanks(open, word)[-1] == '*' || *text_skip_blanks(stop) == '*';
+        const bool is_term = stop > word && (!isdigit((unsigned char)*word) || (is_sum && !is_factor));
+        if (is_term && read_value(text, word, stop, &value) && value > largest) largest = value;
+        stop += stop == word;
+    }
+    return largest;
+}
+
+/* Of "[258]" the warps that it holds. */
 static bool guess_by_extent(const char *text, const char *open, uint64_t *threads) {
-    const char *end = text_behind_bracket(open), *word = open;
-    while (end && word < end && (!text_is_word(*word) || isdigit((unsigned char)*word) || text_is_word(word[-1]))) word++;
-    const char *word_end = word;
-    while (end && word_end < end && text_is_word(*word_end)) word_end++;
-    if (end && word_end > word && read_value(text, word, word_end, threads)) return true;
+    const char *end = text_behind_bracket(open);
+    *threads = end ? largest_term(text, open, end) : 0;
+    if (*threads) return true;
     if (!end || !read_value(text, open + 1, end - 1, threads)) return false;
     if (*threads > WARP) *threads -= *threads % WARP;
     return true;
@@ -158,42 +170,50 @@ static bool guess_by_name(const char *text, const char *body, const char *end, c
     return false;
 }
 
-static const char *before_blanks(const char *body, const char *at) {
-    while (at > body && isspace((unsigned char)at[-1])) at--;
-    return at;
-}
-
 /* Whether the body compares with 32 what may be a thread's number: it is meant for blocks of several warps. */
 static bool knows_warps(const char *body, const char *end) {
     for (const char *at = body; (at = text_find_word(at, "32", 2)) && at < end; at += 2) {
-        const char *before = before_blanks(body, at);
+        const char *before = text_before_blanks(body, at);
         if (before > body && before[-1] == '=') before--;
         if (before > body && strchr("<>", before[-1]) && before[-2] != before[-1]) return true; /* no shift */
     }
     return false;
 }
 
+enum { ELEMENTS_MAX = 16 };
+
 /* How many elements each thread reads: of `2 * blockDim.x` and `blockDim.x * 2` two, and of `in[i + blockDim.x]`. */
 static uint64_t guess_elements(const char *body, const char *end) {
-    enum { ELEMENTS_MAX = 16 };
     static const char word[] = "blockDim";
     uint64_t most = 1;
     for (const char *at = body; (at = text_find_word(at, word, strlen(word))) && at < end; at += strlen(word)) {
         if (strncmp(at + strlen(word), ".x", 2)) continue;
-        const char *behind = text_skip_blanks(at + strlen(word) + 2), *before = before_blanks(body, at);
+        const char *behind = text_skip_blanks(at + strlen(word) + 2), *before = text_before_blanks(body, at);
         uint64_t factor = 1;
         if (*behind == '*') factor = strtoull(behind + 1, NULL, 10);
         if (before > body && before[-1] == '*') {
-            before = before_blanks(body, before - 1);
+            before = text_before_blanks(body, before - 1);
             const char *number = before;
             while (number > body && isdigit((unsigned char)number[-1])) number--;
             factor = number < before ? strtoull(number, NULL, 10) : 1;
-            before = before_blanks(body, number);
+            before = text_before_blanks(body, number);
         }
         factor += before > body && before[-1] == '+' && *behind == ']';
         if (factor > most && factor <= ELEMENTS_MAX) most = factor;
     }
     return most;
+}
+
+/* What stands in front of the index in the first `name[2 * t + 1]`; 1: no number does. */
+static uint64_t factor_of_index(const char *body, const char *end, const char *name) {
+    const size_t length = strlen(name);
+    for (const char *at = body; length && (at = text_find_word(at, name, length)) && at < end; at += length) {
+        char *behind;
+        if (at[length] != '[' || at[length + 1] == ']') continue;
+        const uint64_t factor = strtoull(at + length + 1, &behind, 10);
+        return factor && factor <= ELEMENTS_MAX && *text_skip_blanks(behind) == '*' ? factor : 1;
+    }
+    return 1;
 }
 
 /* "threadIdx", ".y" */
@@ -224,7 +244,7 @@ static uint64_t guess_shared(const char *text, const char *body, const char *end
         type_read_parameter(at + strlen(shared), stop, &array);
         type_resolve(text, &array);
         const size_t nbytes = type_nbytes(array.type);
-        return threads * (nbytes > 1 ? nbytes : sizeof(uint64_t));
+        return factor_of_index(body, end, array.name) * threads * (nbytes > 1 ? nbytes : sizeof(uint64_t));
     }
     return 0;
 }
@@ -268,6 +288,10 @@ void launch_guess(const char *text, const char *open, struct kernel_source *sour
     }
     const uint64_t threads = source->has_block ? block[0] * block[1] * block[2] : WARP;
     if (!source->has_launch) source->elements = guess_elements(body, end);
+    for (size_t i = 0; i < source->count && !source->has_launch; i++) {
+        const uint64_t factor = factor_of_index(body, end, source->parameters[i].is_pointer ? source->parameters[i].name : "");
+        if (factor > source->elements) source->elements = factor;
+    }
     if (!source->has_launch && !is_plane && is_one(source->grid) && uses_index(body, end, "blockIdx", ".x"))
         source->grid[0] = 2; /* the least with which blocks meet each other */
     if (source->has_launch || source->shared) return;

@@ -220,11 +220,24 @@ static void put_element(FILE *stream, const struct shared_array *array, const ch
 }
 
 static void put_member(FILE *stream, const char *plain, const char *type, uint64_t offset) {
-    char member[KERNEL_WORD];
-    unsigned count;
-    if (kernel_type_element(type) || kernel_vector_element(type, &count)) return;
-    if (plain && type_member_at(plain, type, offset, member)) fprintf(stream, ", in `.%s`", member);
-    else if (offset) fprintf(stream, ", at its byte %" PRIu64, offset);
+    enum { MEMBERS_MAX = 32 };
+    struct kernel_member members[MEMBERS_MAX];
+    unsigned lanes;
+    if (kernel_type_element(type) || kernel_vector_element(type, &lanes)) return;
+    const size_t count = plain ? type_members(plain, type, members, MEMBERS_MAX) : 0;
+    for (size_t i = 0; i < count; i++) {
+        if (offset < members[i].offset || offset - members[i].offset >= members[i].nbytes) continue;
+        fprintf(stream, ", in `.%s`", members[i].name);
+        return;
+    }
+    if (offset) fprintf(stream, ", at its byte %" PRIu64, offset);
+}
+
+size_t kernel_source_members(const char *text, const char *type, struct kernel_member *members, size_t capacity) {
+    char *plain = text_without_comments(text);
+    const size_t count = plain ? type_members(plain, type, members, capacity) : 0;
+    free(plain);
+    return count;
 }
 
 void kernel_source_member(const char *text, const char *type, uint64_t offset, char *words, size_t nbytes) {

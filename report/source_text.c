@@ -11,6 +11,11 @@ const char *text_skip_blanks(const char *text) {
     return text;
 }
 
+const char *text_before_blanks(const char *begin, const char *at) {
+    while (at > begin && isspace((unsigned char)at[-1])) at--;
+    return at;
+}
+
 const char *text_skip_word(const char *text) {
     while (text_is_word(*text)) text++;
     return text_skip_blanks(text);

@@ -9,6 +9,7 @@
 bool text_is_word(char c);
 const char *text_skip_blanks(const char *text);
 const char *text_skip_word(const char *text); /* and blanks behind it */
+const char *text_before_blanks(const char *begin, const char *at); /* where those begin that stand before `at` */
 
 /* The text with blanks in place of comments; NULL: no memory. */
 char *text_without_comments(const char *text);

@@ -16,6 +16,7 @@ const char *kernel_type_element(const char *type) {
         {"unsigned short", "u16"}, {"int16_t", "i16"}, {"uint16_t", "u16"}, {"long", "i64"}, {"long long", "i64"},
         {"long int", "i64"}, {"long long int", "i64"}, {"unsigned long", "u64"}, {"unsigned long long", "u64"},
         {"unsigned long long int", "u64"}, {"int64_t", "i64"}, {"uint64_t", "u64"}, {"size_t", "u64"},
+        {"uchar", "u8"}, {"ushort", "u16"}, {"longlong", "i64"}, {"ulonglong", "u64"}, /* of uchar4 and its like */
         {"bool", "bool"}, {"__half", "f16"}, {"half", "f16"}, {"__nv_bfloat16", "bf16"}, {"nv_bfloat16", "bf16"}};
     if (!strncmp(type, standard, strlen(standard))) type += strlen(standard);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -132,37 +133,44 @@ size_t type_nbytes(const char *type) {
     return element ? count * type_element_nbytes(element) : 0;
 }
 
-/* A member to be found by a byte of the struct. */
-struct wanted {
-    size_t offset;
-    char *name; /* "": not found yet */
+/* What the declarations in a struct's text say of its members, as far as there is room. */
+struct reading {
+    struct kernel_member *members;
+    size_t count, capacity;
 };
 
-static void find_member(struct wanted *wanted, const struct kernel_parameter *member, size_t begin, size_t nbytes) {
-    if (wanted && wanted->offset >= begin && wanted->offset - begin < nbytes) snprintf(wanted->name, KERNEL_WORD, "%s", member->name);
+static void note_member(struct reading *reading, const struct kernel_parameter *item, const char *element, size_t offset, size_t nbytes) {
+    if (reading->count == reading->capacity) return;
+    struct kernel_member *member = &reading->members[reading->count++];
+    *member = (struct kernel_member){.element = element, .offset = offset, .nbytes = nbytes};
+    snprintf(member->name, sizeof member->name, "%s", item->name);
 }
 
-/* Bytes of the members from `at` on, and padding; 0: not known.  wanted: NULL, or what is looked for. */
-static size_t members_nbytes(const char *text, const char *at, const char *end, struct wanted *wanted) {
+/* Bytes of the members from `at` on, and padding; 0: not known. */
+static size_t members_nbytes(const char *text, const char *at, const char *end, struct reading *reading) {
     size_t nbytes = 0, alignment = 1;
     for (const char *stop; at < end && *text_skip_blanks(at) != '}'; at = stop + 1) {
+        struct kernel_parameter first = {.type = ""}; /* whose type all of a declaration have */
         size_t size = 0;
         stop = at + strcspn(at, ";}");
         for (const char *item = at; item < stop; item = text_item_end(item, stop) + 1) {
             struct kernel_parameter member;
             const char *item_stop = text_item_end(item, stop), *bracket = memchr(item, '[', (size_t)(item_stop - item));
-            const char *close = bracket ? text_behind_bracket(bracket) : NULL;
+            const char *close = bracket ? text_behind_bracket(bracket) : NULL, *star = memchr(item, '*', (size_t)(item_stop - item));
             bool is_known = true;
+            unsigned lanes;
             type_read_parameter(item, item_stop, &member);
             if (item == at) type_resolve(text, &member);
-            if (item == at) size = memchr(item, '*', (size_t)(item_stop - item)) ? sizeof(uint64_t) : type_nbytes(member.type);
+            if (item == at) size = star ? sizeof(uint64_t) : type_nbytes(member.type);
+            if (item == at) first = member;
             if (!size || memchr(item, '(', (size_t)(item_stop - item)) || (bracket && (!close || close > item_stop))) return 0;
             const uint64_t count = close ? text_evaluate(text, bracket + 1, close - 1, 4, 0, &is_known) : 1;
             const size_t own = size % 3 ? size > 16 ? 16 : size : size / 3; /* float3 is aligned as a float */
             if (!is_known || own & (own - 1) || (close && *text_skip_blanks(close) == '[')) return 0;
             if (own > alignment) alignment = own;
             nbytes = (nbytes + own - 1) / own * own;
-            find_member(wanted, &member, nbytes, count * size);
+            const char *element = first.element ? first.element : kernel_vector_element(first.type, &lanes);
+            note_member(reading, &member, star ? NULL : element, nbytes, count * size);
             nbytes += count * size;
         }
     }
@@ -183,7 +191,7 @@ static const char *skip_alignment(const char *text, const char *at, uint64_t *al
     return at;
 }
 
-static size_t read_struct(const char *text, const char *name, struct wanted *wanted) {
+static size_t read_struct(const char *text, const char *name, struct reading *reading) {
     static const char word[] = "struct";
     const size_t length = strlen(name);
     for (const char *at = text; length && (at = text_find_word(at, word, strlen(word)));) {
@@ -194,21 +202,20 @@ static size_t read_struct(const char *text, const char *name, struct wanted *wan
         const char *declared = text_skip_blanks(behind);
         const bool is_it = (!strncmp(tag, name, length) && !text_is_word(tag[length])) ||
                            (!strncmp(declared, name, length) && !text_is_word(declared[length]));
-        const uint64_t nbytes = is_it ? members_nbytes(text, open + 1, behind - 1, wanted) : 0;
+        const uint64_t nbytes = is_it ? members_nbytes(text, open + 1, behind - 1, reading) : 0;
         if (is_it) return (nbytes + alignment - 1) / alignment * alignment;
     }
     return 0;
 }
 
-size_t type_struct_nbytes(const char *text, const char *name) { return read_struct(text, name, NULL); }
+size_t type_struct_nbytes(const char *text, const char *name) { return read_struct(text, name, &(struct reading){0}); }
 
 size_t type_any_nbytes(const char *text, const char *name) {
     const size_t nbytes = type_nbytes(name);
-    return nbytes ? nbytes : read_struct(text, name, NULL);
+    return nbytes ? nbytes : type_struct_nbytes(text, name);
 }
 
-bool type_member_at(const char *text, const char *name, size_t offset, char member[KERNEL_WORD]) {
-    struct wanted wanted = {offset, member};
-    member[0] = '\0';
-    return read_struct(text, name, &wanted) && member[0];
+size_t type_members(const char *text, const char *name, struct kernel_member *members, size_t capacity) {
+    struct reading reading = {.members = members, .capacity = capacity};
+    return read_struct(text, name, &reading) ? reading.count : 0;
 }

@@ -12,8 +12,8 @@ size_t type_struct_nbytes(const char *text, const char *name);
 
 size_t type_any_nbytes(const char *text, const char *name); /* of either kind */
 
-/* The member that has the byte of a struct; false: not known. */
-bool type_member_at(const char *text, const char *name, size_t offset, char member[KERNEL_WORD]);
+/* As kernel_source_members, of text without comments. */
+size_t type_members(const char *text, const char *name, struct kernel_member *members, size_t capacity);
 
 size_t type_element_nbytes(const char *element); /* of "f32"; 1: of none */
 

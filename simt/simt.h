@@ -65,6 +65,7 @@ typedef struct simt_parameter_use {
     bool is_loaded, is_stored, is_updated; /* is_updated: by atomics */
     bool is_float;                         /* an access has a type of floats */
     bool is_index;                         /* an address is calculated from its elements: of a table, say */
+    bool are_offsets;                      /* of each two neighbours the first is an index, the second where indices end */
     uint32_t element_nbytes;               /* the least that one accesses; 0: none does */
 } simt_parameter_use;
 

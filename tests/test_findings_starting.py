@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import struct
 
 import pytest
 
@@ -29,7 +30,7 @@ def test_the_line_to_copy_can_be_run_as_it_is(write):
     said = run("inspect", path).stderr
     assert "many(pair p, const int *rows, bool is_on, float x, const unsigned char *raw, int *out) takes" in said
     line = said.splitlines()[-1].strip()
-    assert line.startswith("warpfold inspect ") and f" --arg bytes:{32 * '0'} --arg 'i32[32]=iota' --arg bool:1 --arg f32:1 " in line
+    assert line.startswith("warpfold inspect ") and f" --arg bytes:{struct.pack('<i4xd', 32, 1).hex()} --arg 'i32[32]=iota' --arg bool:1 --arg f32:1 " in line
     done = run(*shlex.split(line)[1:])
     assert (done.returncode, done.stderr) == (0, "") and "no findings" in done.stdout
 
@@ -345,6 +346,73 @@ def test_indices_of_the_line_to_copy_are_in_range_and_no_order(key, element, wri
     finding, = inspected(*shlex.split(line)[2:], status=3)["findings"]
     lines = finding["from_line"], finding["to_line"]
     assert (finding["kind"], lines) == ("race", (line_of(source, "clear"), line_of(source, "count")))
+
+
+BEGINNINGS = {
+    "rows of elements by offsets": ("""__global__ void spmv(int rows, const int *begin, const int *column, const float *value, const float *x, float *y) {
+    int r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r >= rows) return;
+    float dot = 0;
+    for (int j = begin[r]; j < begin[r + 1]; j++) dot += value[j] * x[column[j]];
+    y[r] = dot;
+}""", "--arg i32:64 --arg 'i32[65]=iota' --arg 'i32[64]=random:1:64' --arg 'f32[64]=random:1' --arg 'f32[64]=random:1' --arg 'f32[64]'"),
+    "two indices a thread, no offsets": ("""__global__ void pairs(const int *key, int *bins) {
+    int i = 2 * blockDim.x * blockIdx.x + 2 * threadIdx.x;
+    atomicAdd(&bins[key[i]], 1);
+    atomicAdd(&bins[key[i + 1]], 1);
+}""", "--arg 'i32[128]=random:1:128' --arg 'i32[128]=zeros'"),
+    "members of a struct": ("""struct Params { int n; float dt; bool is_on; short factors[2]; };
+struct Point { float3 at; float mass; };
+__global__ void move(Point *points, Params p) { int i = threadIdx.x; if (i < p.n && p.is_on) points[i].at.x += p.dt * p.factors[1]; }
+""", f"--arg 'f32[128]=random:1' --arg bytes:{struct.pack('<if?xhh2x', 32, 1, True, 32, 32).hex()}"),
+    "a matrix by rows": ("""__global__ void shift(float *out, const float *in, int rows, int cols) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < rows) for (int c = 0; c < cols; c++) out[row * cols + c] = in[row * cols + c] + 1;
+}""", "--arg 'f32[4096]' --arg 'f32[4096]=random:1' --arg i32:64 --arg i32:64"),
+    "a factor of the elements is no pitch": ("""__global__ void scale(int *out, const int *in, int factor, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = factor * in[i];
+}""", "--arg 'i32[64]' --arg 'i32[64]=iota' --arg i32:64 --arg i32:64"),
+    "numbers that bound nothing": ("""__global__ void exchange(float *values, int j, int k) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x, other = i ^ j;
+    if (other > i && (values[i] > values[other]) == ((i & k) == 0)) { float t = values[i]; values[i] = values[other]; values[other] = t; }
+}""", "--arg 'f32[64]=random:1' --arg i32:1 --arg i32:1"),
+    "two elements a thread, in global and in shared memory": ("""__global__ void pairs(const int *in, int *out, int n) {
+    extern __shared__ int temp[];
+    int t = threadIdx.x;
+    temp[2 * t] = in[2 * t]; temp[2 * t + 1] = in[2 * t + 1];
+    __syncthreads();
+    if (t < n / 2) out[t] = temp[t] + temp[n - 1 - t];
+}""", "--arg 'i32[64]=iota' --arg 'i32[64]' --arg i32:64"),
+    "a halo around a block": ("""template <int R> __global__ void halo(const float *in, float *out, int n) {
+    __shared__ float tile[2 * R + 128];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    tile[threadIdx.x + R] = in[i];
+    if (threadIdx.x < R) { tile[threadIdx.x] = i >= R ? in[i - R] : 0; tile[threadIdx.x + R + blockDim.x] = i + blockDim.x < n ? in[i + blockDim.x] : 0; }
+    __syncthreads();
+    out[i] = tile[threadIdx.x] + tile[threadIdx.x + 2 * R];
+}
+template __global__ void halo<3>(const float *, float *, int);""", "--block 128 "),
+}
+
+
+@pytest.mark.parametrize("name", BEGINNINGS)
+def test_right_kernels_have_no_finding_in_their_first_launch(name, write):
+    source, wanted = BEGINNINGS[name]
+    said = run("inspect", write("right.cu", source)).stderr.splitlines()
+    assert wanted in said[1] and len(said) == 2
+    assert inspected(*shlex.split(said[1])[2:])["findings"] == []
+
+
+def test_pointers_in_memory_are_told_of(write):
+    """Where the kernel follows them: the command gives them none."""
+    grid = "struct Grid { int n; float *cells, *unused; };\n"
+    reads = write("grid.cu", grid + "__global__ void f(Grid g, float *out) { out[threadIdx.x] = g.cells[threadIdx.x]; }\n")
+    assert f"`g` has pointers, and no --arg gives memory to these: `warpfold run {reads}` runs" in run("inspect", reads).stderr.splitlines()[2]
+    rows = write("rows.cu", "__global__ void f(float **rows, float *out) { out[threadIdx.x] = rows[threadIdx.x][0]; }\n")
+    assert "`rows` has pointers" in run("inspect", rows).stderr
+    for body in ("Grid g, int *out) { *out = g.n; }", "Grid *g, int *out) { g[threadIdx.x].n = *out; }"):
+        assert "has pointers" not in run("inspect", write("none.cu", grid + "__global__ void f(" + body + "\n")).stderr
 
 
 def test_numbers_that_are_no_indices_count_up(write):

@@ -6,11 +6,12 @@
 
 enum { POINTER_NBYTES = 8, PARAMETERS_MAX = 64 };
 
-/* By register: a bit for each parameter from which its value was calculated, and from whose elements it was. */
+/* By register: a bit for each parameter from which its value was calculated, and from whose elements it was, or from those
+ * one behind the elements that a thread computes the address of. */
 struct tracing {
     const struct function *function;
     struct origins {
-        uint64_t pointers, elements;
+        uint64_t pointers, elements, next_elements;
     } *registers;
     bool has_changed;
 };
@@ -35,6 +36,7 @@ static struct origins origins_of(const struct tracing *tracing, const struct ope
             const struct origins of = origins_of(tracing, &operand->elements[i]);
             all.pointers |= of.pointers;
             all.elements |= of.elements;
+            all.next_elements |= of.next_elements;
         }
         return all;
     }
@@ -51,6 +53,12 @@ static uint32_t address_place(const struct instruction *instruction) {
     return is_base(instruction, "st") || is_base(instruction, "red") ? 0 : instruction->operand_count;
 }
 
+/* `begin[row + 1]` beside `begin[row]`: the address of the one is the other's, an element further. */
+static bool is_next(const struct instruction *instruction, uint32_t address) {
+    const uint64_t offset = instruction->operands[address].bits;
+    return offset && offset == simt_type_nbytes(simt_last_type(instruction));
+}
+
 /* What an instruction makes its result of.  What an atomic returns is no element that was there before. */
 static struct origins origins_of_result(const struct tracing *tracing, const struct instruction *instruction) {
     struct origins origins = {0};
@@ -60,7 +68,11 @@ static struct origins origins_of_result(const struct tracing *tracing, const str
         const struct origins of = origins_of(tracing, &instruction->operands[i]);
         if (address < instruction->operand_count) origins.pointers |= bit_of(tracing->function, &instruction->operands[i]);
         else origins.pointers |= of.pointers;
-        origins.elements |= address < instruction->operand_count ? of.pointers : of.elements;
+        if (address == instruction->operand_count) {
+            origins.elements |= of.elements;
+            origins.next_elements |= of.next_elements;
+        } else if (is_next(instruction, address)) origins.next_elements |= of.pointers;
+        else origins.elements |= of.pointers;
     }
     return origins;
 }
@@ -73,27 +85,38 @@ static void add_origins(struct tracing *tracing, const struct operand *result, s
     if (result->kind != OPERAND_REGISTER || tracing->function->registers[result->index].type == TYPE_PRED) return;
     struct origins *known = &tracing->registers[result->index];
     if (!is_wide(tracing->function, result->index)) origins.pointers = 0;
-    tracing->has_changed |= (known->pointers | origins.pointers) != known->pointers ||
-                            (known->elements | origins.elements) != known->elements;
+    tracing->has_changed |= origins.pointers & ~known->pointers || origins.elements & ~known->elements ||
+                            origins.next_elements & ~known->next_elements;
     known->pointers |= origins.pointers;
     known->elements |= origins.elements;
+    known->next_elements |= origins.next_elements;
 }
 
 static void trace(struct tracing *tracing, const struct instruction *instruction) {
     if (instruction->operand_count) add_origins(tracing, &instruction->operands[0], origins_of_result(tracing, instruction));
 }
 
-static void note(const struct tracing *tracing, const struct instruction *instruction, uint32_t parameter, simt_parameter_use *use) {
+/* Of a parameter's elements: are those that are loaded first, and those one behind them, indices; are there such behind? */
+struct indices {
+    bool are_first, are_next, has_next;
+};
+
+static void note(const struct tracing *tracing, const struct instruction *instruction, uint32_t parameter, simt_parameter_use *use,
+                 struct indices *indices) {
     const bool is_load = is_base(instruction, "ld") || is_base(instruction, "ldu"), is_store = is_base(instruction, "st");
     const bool is_atomic = is_base(instruction, "atom"), is_reduction = is_base(instruction, "red");
     const uint32_t place = address_place(instruction);
     if (place >= instruction->operand_count) return;
     const struct origins address = origins_of(tracing, &instruction->operands[place]);
-    use->is_index |= address.elements >> parameter & 1;
+    const bool is_first = address.elements >> parameter & 1, is_second = address.next_elements >> parameter & 1;
+    indices->are_first |= is_first;
+    indices->are_next |= is_second;
+    use->is_index |= is_first || is_second;
     if (!(address.pointers >> parameter & 1)) return;
     const enum type type = simt_last_type(instruction);
     const uint32_t nbytes = simt_type_nbytes(type);
     use->is_loaded |= is_load;
+    indices->has_next |= is_load && is_next(instruction, place);
     use->is_stored |= is_store;
     use->is_updated |= is_atomic || is_reduction;
     use->is_float |= type == TYPE_F32 || type == TYPE_F64;
@@ -117,7 +140,10 @@ bool simt_module_parameter_use(const simt_module *module, size_t kernel, size_t 
     *use = (simt_parameter_use){0};
     if (parameter >= PARAMETERS_MAX) return true;
     if (!trace_all(&tracing, module, function)) return false;
-    for (uint32_t pc = function->begin; pc < function->end; pc++) note(&tracing, &module->instructions[pc], (uint32_t)parameter, use);
+    struct indices indices = {0};
+    for (uint32_t pc = function->begin; pc < function->end; pc++)
+        note(&tracing, &module->instructions[pc], (uint32_t)parameter, use, &indices);
+    use->are_offsets = indices.are_first && indices.has_next && !indices.are_next;
     free(tracing.registers);
     return true;
 }
