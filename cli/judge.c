@@ -125,7 +125,7 @@ static int tell(const struct judging *judging, const struct settings *settings,
 
 static int judge(const struct judging *judging, const struct settings *settings) {
     const struct judge_request request = {judging->task, judging->path, judging->ptx,
-                                          (uint64_t)settings->seed, &cleanup_leftovers};
+                                          (uint64_t)settings->seed, (uint32_t)settings->threads, &cleanup_leftovers};
     struct judge_verdict verdict;
     simt_message message = {""};
     simt_error error = judge_run(&request, &verdict, &message);

@@ -252,7 +252,7 @@ static const struct rule rules[] = {
      "inspect: also show sources in or below this folder (default: in or below the folder of KERNEL)"},
     {"device", "auto|cpu|cuda[:N|:all]|simt", COMMAND_READS | COMMAND_LADDER, parse_text, FIELD(device), 0, 0,
      "device to run on (simt: ladder only, the simulator, which needs no GPU)"},
-    {"threads", "N", COMMAND_INPUTS | COMMAND_BENCH | COMMAND_INSPECT | COMMAND_RUN, parse_count, FIELD(threads),
+    {"threads", "N", COMMAND_INPUTS | COMMAND_BENCH | COMMAND_INSPECT | COMMAND_RUN | COMMAND_JUDGE, parse_count, FIELD(threads),
      0, INT32_MAX, "use at most N threads (default 0: one per processor)"},
     {"verbose", NULL, COMMAND_READS, parse_flag, FIELD(verbose), 0, 0,
      "report the device and the threads on standard error"},

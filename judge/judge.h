@@ -8,8 +8,7 @@
  * is exact, from the engine of warpfold.h or computed here, and an error is held against a bound that is a
  * theorem, not a tolerance.
  *
- * Nothing here prints or keeps state.  Errors and messages are those of simt.h; one thread at a time uses a
- * task.
+ * Nothing here prints or keeps state.  Errors and messages are those of simt.h.
  */
 #ifndef JUDGE_H
 #define JUDGE_H
@@ -97,6 +96,7 @@ struct judge_request {
     const char *path;                /* of the source, which is compiled */
     const char *ptx;                 /* the text of a .ptx file of that name instead, or NULL */
     uint64_t seed;                   /* of the data */
+    uint32_t threads;                /* the most that try the kernel at once, each on a simulator; 0: one for each processor */
     const simt_leftovers *leftovers; /* as simt_source has them */
 };
 

@@ -1,0 +1,85 @@
+#include "record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "task.h"
+
+struct record *record_create(void) {
+    return calloc(1, sizeof(struct record));
+}
+
+void record_destroy(struct record *record) {
+    if (record) free(record->reasons);
+    free(record);
+}
+
+void record_add(struct record *record, const struct judge_reason *reason) {
+    if (record->reason_count == record->reason_capacity) {
+        const size_t capacity = 2 * record->reason_capacity + 4;
+        struct judge_reason *larger = realloc(record->reasons, capacity * sizeof *larger);
+        if (!larger) {
+            record->error = fail_memory(&record->message);
+            return;
+        }
+        record->reasons = larger;
+        record->reason_capacity = capacity;
+    }
+    record->reasons[record->reason_count++] = *reason;
+}
+
+void record_error(struct record *record, const struct rounding *rounding) {
+    if (record->has_error && rounding->error_ulp <= record->worst.error_ulp) return;
+    record->has_error = true;
+    record->worst = *rounding;
+}
+
+/* Findings at the same pair of lines; gates of the same count, which is a message's first word. */
+static bool is_alike(const struct judge_reason *a, const struct judge_reason *b) {
+    size_t count = strcspn(a->message, " ");
+    if (strcmp(a->kind, b->kind) || strcmp(a->file, b->file)) return false;
+    if (!strcmp(a->kind, "gate")) return !strncmp(a->message, b->message, count + 1);
+    bool is_same = a->line == b->line && a->other_line == b->other_line;
+    bool is_turned = a->line == b->other_line && a->other_line == b->line;
+    return is_same || is_turned;
+}
+
+/* If a small launch shows a race of lanes in one warp, and a larger one shows it between warps, too, only the latter is
+ * told: its cure, __syncthreads(), cures both. */
+static bool is_stronger(const struct judge_reason *a, const struct judge_reason *b) {
+    return strstr(a->message, "no __syncthreads()") && strstr(b->message, "no __syncwarp()");
+}
+
+static void conclude_reason(struct judge_verdict *verdict, const struct judge_reason *reason) {
+    for (size_t i = 0; i < verdict->reason_count; i++) {
+        if (!is_alike(&verdict->reasons[i], reason)) continue;
+        verdict->reasons[i].launches += verdict->reasons[i].last_launch != verdict->launches;
+        verdict->reasons[i].last_launch = verdict->launches;
+        if (is_stronger(reason, &verdict->reasons[i]))
+            memcpy(verdict->reasons[i].message, reason->message, sizeof reason->message);
+        return;
+    }
+    if (verdict->reason_count == JUDGE_REASONS_MAX) return;
+    struct judge_reason *added = &verdict->reasons[verdict->reason_count++];
+    *added = *reason;
+    added->launches = 1;
+    added->last_launch = verdict->launches;
+}
+
+static void conclude_error(struct judge_verdict *verdict, const struct rounding *worst) {
+    if (verdict->has_error && worst->error_ulp <= verdict->error_ulp) return;
+    verdict->has_error = true;
+    verdict->error_ulp = worst->error_ulp;
+    verdict->bound_ulp = worst->bound_ulp;
+    verdict->roundings = worst->roundings;
+    verdict->is_counted = worst->is_counted;
+}
+
+void record_conclude(const struct record *record, size_t gate_count, struct judge_verdict *verdict) {
+    verdict->launches += record->is_launched;
+    for (size_t r = 0; r < record->reason_count; r++) conclude_reason(verdict, &record->reasons[r]);
+    if (record->has_error) conclude_error(verdict, &record->worst);
+    if (!record->has_gates) return;
+    verdict->gate_count = gate_count;
+    memcpy(verdict->gates, record->gates, gate_count * sizeof *verdict->gates);
+}

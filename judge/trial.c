@@ -1,0 +1,463 @@
+#include "trial.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffers.h"
+#include "chains.h"
+#include "reference.h"
+
+enum { INSTRUCTIONS_LEAST = 1 << 18, INSTRUCTIONS_FOR_EACH = 1 << 12, INSTRUCTIONS_IN_TURNS = 1 << 6 };
+
+static const struct schedule {
+    const char *name;
+    simt_schedule schedule;
+    uint64_t seed;
+} schedules[SCHEDULES] = {{"lockstep", SIMT_LOCKSTEP, 0},
+                          {"split", SIMT_SPLIT, 0},
+                          {"random:1", SIMT_RANDOM, 1},
+                          {"random:2", SIMT_RANDOM, 2}};
+
+struct trial {
+    const struct judging *judging;
+    const struct planned *planned;
+    const struct bench *bench;
+    struct record *record;
+    const struct schedule *schedule;
+    struct scope scope;
+    simt_launch launch;
+    struct buffers buffers;
+    unsigned char *result; /* the output's bytes after the launch */
+    struct expected expected;
+    simt_machine *machine;
+    simt_report *reports[STAGES_MAX]; /* NULL: not launched */
+};
+
+/* ---- reasons ------------------------------------------------------------------------------------------ */
+
+/* The generator of the first input that has several, or of the first one. */
+static const char *data_name(const struct trial *trial) {
+    const struct judge_task *task = trial->judging->task;
+    const struct argument *shown = NULL;
+    for (size_t a = 0; a < task->argument_count; a++)
+        if (has_data(task->arguments[a].role) &&
+            (!shown || shown->content_count < task->arguments[a].content_count))
+            shown = &task->arguments[a];
+    if (!shown) return "no data";
+    return shown->contents[trial->planned->set < shown->content_count ? trial->planned->set : shown->content_count - 1];
+}
+
+static void name_launch(const struct trial *trial, char *text, size_t nbytes) {
+    const int length = snprintf(text, nbytes, "n = %s, %s, %s", trial->scope.size->text, data_name(trial), trial->schedule->name);
+    if (length < 0 || (size_t)length >= nbytes) return;
+    text += length;
+    nbytes -= (size_t)length;
+    if (trial->planned->block) snprintf(text, nbytes, ", blocks of %" PRIu64 " threads", trial->scope.block);
+    if (trial->planned->is_interleaved) snprintf(text, nbytes, ", blocks in turns");
+    if (trial->bench->kept) snprintf(text, nbytes, ", `__device__` variables as earlier launches left them");
+}
+
+static void refuse(struct trial *trial, struct judge_reason *reason) {
+    name_launch(trial, reason->where, sizeof reason->where);
+    record_add(trial->record, reason);
+}
+
+static void refuse_for(struct trial *trial, const char *kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void refuse_for(struct trial *trial, const char *kind, const char *format, ...) {
+    struct judge_reason reason = {0};
+    va_list arguments;
+    snprintf(reason.kind, sizeof reason.kind, "%s", kind);
+    va_start(arguments, format);
+    vsnprintf(reason.message, sizeof reason.message, format, arguments);
+    va_end(arguments);
+    refuse(trial, &reason);
+}
+
+/* ---- findings ---- */
+
+/* "... (index 1000 of `in`, which has 1000 elements)".  Allocations are 4 GiB apart, so what is near is the argument's, be
+ * it before its begin or behind its end. */
+static void name_element(const struct trial *trial, const simt_finding *finding, char *text, size_t nbytes) {
+    const struct judge_task *task = trial->judging->task;
+    const int64_t reach = INT64_C(1) << 31;
+    const size_t length = strlen(text);
+    if (!strstr(finding->message, " global memory")) return;
+    for (size_t a = 0; a < task->argument_count; a++) {
+        const struct buffer *buffer = &trial->buffers.items[a];
+        const int64_t offset = (int64_t)(finding->address - buffer->address);
+        const int64_t size = (int64_t)wf_type_nbytes(task->arguments[a].type);
+        if (task->arguments[a].role == ROLE_SCALAR || offset < -reach || offset >= reach) continue;
+        snprintf(text + length, nbytes - length, " (index %" PRId64 " of `%s`, which has %" PRIu64 " element%s)",
+                 offset / size - (offset % size < 0), task->arguments[a].name, buffer->count, buffer->count == 1 ? "" : "s");
+        return;
+    }
+}
+
+static void refuse_findings(struct trial *trial, const simt_report *report) {
+    for (size_t i = 0; i < simt_report_finding_count(report); i++) {
+        const simt_finding *finding = simt_report_finding(report, i);
+        struct judge_reason reason = {.line = finding->line,
+                                      .other_line = finding->has_other ? finding->other_line : 0};
+        snprintf(reason.kind, sizeof reason.kind, "%s", simt_finding_kind_name(finding->kind));
+        if (finding->kind == SIMT_FINDING_RUNAWAY)
+            snprintf(reason.message, sizeof reason.message,
+                     "no end after %" PRIu64 " warp instructions: an endless loop, or far too much work",
+                     trial->launch.instruction_limit);
+        else
+            snprintf(reason.message, sizeof reason.message, "%s", finding->message);
+        name_element(trial, finding, reason.message, sizeof reason.message);
+        snprintf(reason.file, sizeof reason.file, "%s", finding->file);
+        refuse(trial, &reason);
+        trial->record->is_over |= finding->kind == SIMT_FINDING_RUNAWAY || finding->kind == SIMT_FINDING_UNSUPPORTED;
+    }
+}
+
+/* ---- the result ---- */
+
+static int digits_of(wf_type type) {
+    return type == WF_F32 ? 24 : 53;
+}
+
+static bool is_float(wf_type type) {
+    return type == WF_F32 || type == WF_F64;
+}
+
+static int least_exponent(wf_type type) {
+    return type == WF_F32 ? -149 : -1074;
+}
+
+static long double least_of(wf_type type) {
+    return ldexpl(1, least_exponent(type));
+}
+
+/* The distance of neighbouring floats there. */
+static long double ulp_at(long double value, wf_type type) {
+    const int least = least_exponent(type);
+    int exponent;
+    frexpl(value, &exponent);
+    exponent -= digits_of(type);
+    return ldexpl(1, value == 0 || exponent < least ? least : exponent);
+}
+
+/* gamma(k) of k u < 1; Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM 2002, lemma 3.1.
+ */
+static long double gamma_of(uint64_t k, wf_type type) {
+    long double ku = (long double)k * ldexpl(1, -digits_of(type));
+    return ku < 1 ? ku / (1 - ku) : INFINITY;
+}
+
+/* The chains that lead to element i of the output, or where it is reduced afterwards to any. */
+static uint64_t roundings_at(const struct trial *trial, uint64_t i, bool *is_counted) {
+    const struct judge_task *task = trial->judging->task;
+    const struct expected *expected = &trial->expected;
+    const struct buffer *output = &trial->buffers.items[task->reference.output];
+    size_t element = wf_type_nbytes(task->arguments[task->reference.output].type);
+    bool is_whole = task->reference.partials != WF_OP_NONE;
+    *is_counted = false;
+    if (!expected->is_additive || !trial->bench->chains) return expected->roundings;
+    uint64_t counted = chains_longest(trial->bench->chains, task->reference.output,
+                                      is_whole ? 0 : i * element, is_whole ? output->nbytes : element);
+    *is_counted = counted < expected->roundings;
+    return *is_counted ? counted : expected->roundings;
+}
+
+/* Sums of whole numbers that stay below 2^p are exact in any order.  What is added is the rounding of the
+ * reference. */
+static long double bound_at(const struct trial *trial, uint64_t i, uint64_t roundings, bool is_whole,
+                            wf_type type) {
+    const struct expected *expected = &trial->expected;
+    if (!is_float(type)) return 0;
+    if (is_whole && expected->is_polynomial && expected->scales[i] <= ldexpl(1, digits_of(type))) return 0;
+    if (!roundings) return 0;
+    return gamma_of(roundings, type) * expected->scales[i] + ldexpl(expected->scales[i], -60) +
+           expected->underflows * least_of(type);
+}
+
+/* An element, or what the output is reduced to, with its distances in ulp. */
+struct comparison {
+    uint64_t element, roundings;
+    long double value, exact, error, bound;
+};
+
+/* Of a kernel whose every launch was right as long as blocks ran one after the other. */
+static const char in_turns[] =
+    "; it is right where blocks run one after the other, but another one may come between a read of a word and a write that depends "
+    "on it: make both one atomic operation, such as atomicAdd(), or repeat an atomicCAS() until it succeeds";
+
+/* Whether the output's element is as it was before the launch, of which no value is known. */
+static bool is_left(const struct trial *trial, uint64_t i) {
+    const struct argument *output = &trial->judging->task->arguments[trial->judging->task->reference.output];
+    const size_t nbytes = wf_type_nbytes(output->type);
+    if (trial->judging->task->reference.partials || output->content_count || !trial->result) return false;
+    return is_no_result(trial->result + i * nbytes, nbytes);
+}
+
+static void refuse_value(struct trial *trial, const struct comparison *c) {
+    const struct judge_task *task = trial->judging->task;
+    const int digits = task->arguments[task->reference.output].type == WF_F32 ? 9 : 17; /* tell neighbours apart */
+    const char *output = task->arguments[task->reference.output].name, *why = trial->planned->is_interleaved ? in_turns : "";
+    char place[160];
+    if (task->reference.partials)
+        snprintf(place, sizeof place, "%s(%s)", wf_op_name(task->reference.partials), output);
+    else
+        snprintf(place, sizeof place, "%s[%" PRIu64 "]", output, c->element);
+    if (is_left(trial, c->element))
+        refuse_for(trial, "result", "%s is not written, and must be %.*Lg", place, digits, c->exact);
+    else if (c->bound > 0 && !isfinite(c->value))
+        refuse_for(trial, "result", "%s is %.*Lg, and must be %.*Lg, but for its rounding%s", place, digits, c->value, digits, c->exact, why);
+    else if (c->bound > 0)
+        refuse_for(trial, "result",
+                   "%s is %.*Lg, exactly %.*Lg: off by %.3Lg ulp, where %" PRIu64
+                   " rounded operations in a row explain no more than %.3Lg%s",
+                   place, digits, c->value, digits, c->exact, c->error, c->roundings, c->bound, why);
+    else
+        refuse_for(trial, "result", "%s is %.*Lg, and must be %.*Lg%s", place, digits, c->value, digits, c->exact, why);
+}
+
+/* false: it is wrong, and that has been said. */
+static bool compare(struct trial *trial, uint64_t i, long double value, bool is_whole) {
+    const struct expected *expected = &trial->expected;
+    const wf_type type = trial->judging->task->arguments[trial->judging->task->reference.output].type;
+    struct comparison c = {.element = i, .value = value, .exact = expected->values[i]};
+    bool is_counted;
+    if (!isfinite(c.exact)) {
+        const bool is_right = isnan(c.exact) ? isnan(value) : value == c.exact;
+        if (!is_right) refuse_value(trial, &c);
+        return is_right;
+    }
+    c.roundings = roundings_at(trial, i, &is_counted);
+    long double ulp = ulp_at(c.exact != 0 ? c.exact : expected->scales[i], type);
+    c.error = value == c.exact ? 0 : fabsl(value - c.exact) / ulp; /* 0 of equal infinities, too */
+    c.bound = bound_at(trial, i, c.roundings, is_whole, type) / ulp;
+    if (!(c.error <= c.bound)) {
+        refuse_value(trial, &c);
+        return false;
+    }
+    if (is_float(type))
+        record_error(trial->record, &(struct rounding){(double)c.error, (double)c.bound, c.roundings, is_counted});
+    return true;
+}
+
+static simt_error check_output(struct trial *trial) {
+    const struct judge_task *task = trial->judging->task;
+    const struct buffer *output = &trial->buffers.items[task->reference.output];
+    const bool is_whole = inputs_are_whole(task, &trial->buffers);
+    unsigned char *bytes = trial->result = malloc(output->nbytes + 1);
+    simt_error error = bytes ? SIMT_OK : fail_memory(&trial->record->message);
+    if (!error) error = simt_machine_read(trial->machine, output->address, bytes, output->nbytes);
+    for (uint64_t i = 0; i < trial->expected.count && !error; i++) {
+        long double value;
+        error = output_value(task, bytes, output->count, i, &value, &trial->record->message);
+        if (!error && !compare(trial, i, value, is_whole)) break;
+    }
+    return error;
+}
+
+/* Inputs must be as they were. */
+static simt_error check_inputs(struct trial *trial) {
+    const struct judge_task *task = trial->judging->task;
+    for (size_t a = 0; a < task->argument_count; a++) {
+        const struct argument *argument = &task->arguments[a];
+        const struct buffer *buffer = &trial->buffers.items[a];
+        size_t element = wf_type_nbytes(argument->type);
+        if (argument->role != ROLE_INPUT) continue;
+        unsigned char *bytes = malloc(buffer->nbytes + 1);
+        if (!bytes) return fail_memory(&trial->record->message);
+        simt_error error = simt_machine_read(trial->machine, buffer->address, bytes, buffer->nbytes);
+        size_t at = 0;
+        while (!error && at < buffer->nbytes && bytes[at] == buffer->bytes[at]) at++;
+        if (!error && at < buffer->nbytes)
+            refuse_for(trial, "input", "%s[%zu] is an input, and was changed", argument->name, at / element);
+        free(bytes);
+        if (error) return error;
+    }
+    return SIMT_OK;
+}
+
+/* ---- gates ---- */
+
+/* Of several kernels the one that is furthest from the gate is shown. */
+static void show_count(struct trial *trial, size_t g, size_t stage, double count, double bound) {
+    const struct gate *gate = &trial->judging->task->gates[g];
+    struct judge_gate_count *shown = &trial->record->gates[g];
+    if (stage && (gate->is_least ? count >= shown->count : count <= shown->count)) return;
+    *shown = (struct judge_gate_count){gate->name, count, bound, gate->is_least};
+}
+
+static simt_error check_gates_of(struct trial *trial, size_t stage) {
+    const struct judge_task *task = trial->judging->task;
+    const char *kernel = task->stages[stage].kernel;
+    const bool is_named = task->stage_count > 1;
+    for (size_t g = 0; g < task->gate_count; g++) {
+        const struct gate *gate = &task->gates[g];
+        long double bound;
+        double count = simt_report_counter_value(trial->reports[stage], gate->name, NAN);
+        if (!task_number(task, gate->bound, &trial->scope, &bound, &trial->record->message))
+            return SIMT_ERROR_ARGUMENT;
+        if (isnan(count)) {
+            snprintf(trial->record->message.text, sizeof trial->record->message.text,
+                     "%s:%d: the simulator has no count '%s'; `warpfold inspect --json` shows those that it has",
+                     task->name, task_line(task, gate->name), gate->name);
+            return SIMT_ERROR_ARGUMENT;
+        }
+        show_count(trial, g, stage, count, (double)bound);
+        if (gate->is_least ? count >= bound : count <= bound) continue;
+        refuse_for(trial, "gate", "%s%s%s is %.6g, and the task wants %s %.6Lg%s%s", gate->name,
+                   is_named ? " of " : "", is_named ? kernel : "", count, gate->is_least ? "at least" : "at most", bound, gate->advice ? ": " : "",
+                   gate->advice ? gate->advice : "");
+    }
+    return SIMT_OK;
+}
+
+/* Once for each size of the task: what other data and schedules cost is another matter. */
+static simt_error check_gates(struct trial *trial) {
+    const struct judge_task *task = trial->judging->task;
+    bool is_of_task = trial->planned->size_number < task->size_count;
+    if (!is_of_task || trial->planned->block || trial->planned->set || trial->schedule->schedule != SIMT_LOCKSTEP) return SIMT_OK;
+    trial->record->has_gates = true;
+    simt_error error = SIMT_OK;
+    for (size_t s = 0; s < task->stage_count && !error; s++) error = check_gates_of(trial, s);
+    return error;
+}
+
+/* ---- a launch ---- */
+
+static simt_error place(struct trial *trial, const void **values) {
+    const struct judging *judging = trial->judging;
+    if (trial->bench->chains && !chains_begin(trial->bench->chains, judging->task->argument_count))
+        return fail_memory(&trial->record->message);
+    for (size_t a = 0; a < judging->task->argument_count; a++) {
+        struct buffer *buffer = &trial->buffers.items[a];
+        bool is_scalar = judging->task->arguments[a].role == ROLE_SCALAR;
+        values[a] = is_scalar ? (const void *)buffer->bytes : &buffer->address;
+        if (is_scalar) continue;
+        simt_error error =
+            simt_machine_allocate(trial->machine, buffer->nbytes ? buffer->nbytes : 1, &buffer->address);
+        if (!error && buffer->bytes)
+            error = simt_machine_write(trial->machine, buffer->address, buffer->bytes, buffer->nbytes);
+        if (error) return fail_memory(&trial->record->message);
+        if (trial->bench->chains && !chains_add(trial->bench->chains, a, buffer->address, buffer->nbytes))
+            return fail_memory(&trial->record->message);
+    }
+    return SIMT_OK;
+}
+
+static bool set_launch(struct trial *trial, size_t s) {
+    const struct judging *judging = trial->judging;
+    const struct stage *stage = &judging->task->stages[s];
+    simt_launch *launch = &trial->launch;
+    struct extents extents;
+    int64_t shared = 0;
+    *launch = (simt_launch){.module = judging->candidate.module,
+                            .kernel = judging->candidate.kernels[s],
+                            .schedule = trial->schedule->schedule,
+                            .seed = trial->schedule->seed + (trial->planned->is_interleaved ? SCHEDULES * trial->planned->set : 0),
+                            .threads = 1,
+                            .observers = trial->planned->is_interleaved ? judging->chains_alone : judging->observers,
+                            .interleaves = trial->planned->is_interleaved,
+                            .context = trial->bench->chains,
+                            .is_cancelled = trial->bench->is_unwanted,
+                            .cancel_context = trial->bench->context};
+    if (!task_extents(judging->task, stage, trial->planned->block, &trial->scope, &extents, &trial->record->message)) return false;
+    memcpy(launch->block, extents.block, sizeof extents.block);
+    memcpy(launch->grid, extents.grid, sizeof extents.grid);
+    if (stage->shared &&
+        !task_whole(judging->task, stage->shared, &trial->scope, &shared, &trial->record->message))
+        return false;
+    launch->shared_nbytes = (size_t)shared;
+    launch->instruction_limit =
+        INSTRUCTIONS_LEAST +
+        (trial->planned->is_interleaved ? INSTRUCTIONS_IN_TURNS : INSTRUCTIONS_FOR_EACH) * ((uint64_t)trial->scope.size->n + trial->scope.grid * ((trial->scope.block + 31) / 32));
+    return true;
+}
+
+/* Later launches of a size have other data: nobody knows a result before. */
+static struct data data_of(const struct trial *trial) {
+    const size_t schedule = trial->planned->schedule;
+    uint64_t number = (trial->planned->size_number * DATA_MAX + trial->planned->set) * SCHEDULES + schedule;
+    return (struct data){trial->planned->set, trial->judging->seed * 1000003 + number * 7919,
+                         schedule % 2 == 1};
+}
+
+/* SIMT_ERROR_STOPPED: what the kernel did has been told, and memory is no result. */
+static simt_error run_stage(struct trial *trial, size_t s, const void *const *values) {
+    const struct stage *stage = &trial->judging->task->stages[s];
+    const void *own[ARGUMENTS_MAX];
+    for (size_t i = 0; i < stage->argument_count; i++) own[i] = values[stage->arguments[i]];
+    if (s && !set_launch(trial, s)) return SIMT_ERROR_ARGUMENT;
+    trial->launch.arguments = own;
+    simt_error error =
+        simt_machine_launch(trial->machine, &trial->launch, &trial->reports[s], &trial->record->message);
+    const bool has_findings = !error || (error == SIMT_ERROR_STOPPED && trial->reports[s]);
+    if (has_findings && !trial->planned->is_interleaved) refuse_findings(trial, trial->reports[s]);
+    return error;
+}
+
+static simt_error run_stages(struct trial *trial, const void *const *values) {
+    const struct judge_task *task = trial->judging->task;
+    simt_error error = SIMT_OK;
+    size_t s = 0;
+    trial->record->is_launched = true; /* those of a task of several kernels count as one */
+    while (s < task->stage_count && !error) error = run_stage(trial, s++, values);
+    if (error == SIMT_ERROR_STOPPED && trial->reports[s - 1]) {
+        trial->record->is_over |= trial->planned->is_interleaved;
+        return SIMT_OK;
+    }
+    if (!error) error = check_output(trial);
+    if (!error) error = check_inputs(trial);
+    return error ? error : check_gates(trial);
+}
+
+static simt_error launch(struct trial *trial) {
+    const struct judging *judging = trial->judging;
+    const void *values[ARGUMENTS_MAX];
+    const struct data data = data_of(trial);
+    if (!set_launch(trial, 0)) return SIMT_ERROR_ARGUMENT;
+    if (trial->planned->is_interleaved && trial->scope.grid < 2) return SIMT_OK;
+    simt_error error = buffers_make(&trial->buffers, judging->task, &trial->scope, &data, &trial->record->message);
+    if (!error)
+        error =
+            expected_make(&trial->expected, judging->task, &trial->scope, &trial->buffers, &trial->record->message);
+    trial->machine = trial->bench->kept;
+    if (!error && !trial->machine && simt_machine_create(NULL, &trial->machine)) error = fail_memory(&trial->record->message);
+    if (!error) error = place(trial, values);
+    return error ? error : run_stages(trial, values);
+}
+
+/* What is left in them is no data of the next launch: a pointer into them that the kernel kept is a finding there. */
+static void free_buffers(struct trial *trial) {
+    for (size_t a = 0; a < ARGUMENTS_MAX; a++)
+        if (trial->buffers.items[a].address) simt_machine_free(trial->bench->kept, trial->buffers.items[a].address);
+}
+
+static void trial_clear(struct trial *trial) {
+    for (size_t s = 0; s < STAGES_MAX; s++) simt_report_destroy(trial->reports[s]);
+    if (trial->bench->kept)
+        free_buffers(trial);
+    else
+        simt_machine_destroy(trial->machine);
+    free(trial->result);
+    expected_clear(&trial->expected);
+    buffers_clear(&trial->buffers);
+}
+void trial_run(const struct judging *judging, const struct planned *planned, const struct bench *bench, struct record *record) {
+    struct trial trial = {.judging = judging, .planned = planned, .bench = bench, .record = record,
+                          .schedule = &schedules[planned->schedule], .scope = {planned->size, 0, 0}};
+    const simt_error error = launch(&trial);
+    if (error) record->error = error;
+    trial_clear(&trial);
+}
+
+void judging_list_observers(struct judging *judging) {
+    const struct judge_task *task = judging->task;
+    size_t count = 0;
+    judging->counts_chains = is_float(task->arguments[task->reference.output].type) && !task->roundings;
+    if (judging->counts_chains) judging->observers[count++] = judging->chains_alone[0] = &judge_observe_chains;
+    for (size_t i = 0; simt_observers[i] && count < OBSERVERS_MAX - 1; i++)
+        judging->observers[count++] = simt_observers[i];
+}
