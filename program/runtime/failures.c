@@ -51,3 +51,27 @@ void failures_ask(void) {
     if (unasked) unasked->asked++;
     unasked = NULL;
 }
+
+/* ---- errors by name --------------------------------------------------------------------------------- */
+
+#define TEXT __attribute__((visibility("default"))) const char *
+
+TEXT cudaGetErrorName(cudaError_t error) {
+    switch (error) {
+#define NAME(name, number, text)                                                                                   \
+    case name: return #name;
+        CUDA_ERRORS(NAME)
+#undef NAME
+    }
+    return "unrecognized error code";
+}
+
+TEXT cudaGetErrorString(cudaError_t error) {
+    switch (error) {
+#define STRING(name, number, text)                                                                                 \
+    case name: return text;
+        CUDA_ERRORS(STRING)
+#undef STRING
+    }
+    return "unrecognized error code";
+}

@@ -327,7 +327,7 @@ static cudaError_t launch(const struct request *request) {
     order_begin(stream_order(request->stream), false, kernel->name);
     error = execute(request, kernel);
     stream_advance(request->stream, order_end());
-    if (!error) host_note_launch(kernel->name, request->stream);
+    if (!error) stream_note_launch(kernel->name, request->stream);
     return error;
 }
 
