@@ -89,6 +89,7 @@ cudaError_t runtime_error_of(simt_error error);
 const char *cudaGetErrorName(cudaError_t error);
 const char *cudaGetErrorString(cudaError_t error);
 void failures_because(const char *format, ...) __attribute__((format(printf, 1, 2))); /* why the call that goes on will fail */
+void failures_refuse_launch(void); /* that call, or a kernel in it, has asked for a launch that does not run */
 void failures_note(const char *call, cudaError_t error); /* when it has ended */
 void failures_ask(void);                                 /* the program is told of the last one */
 
