@@ -13,7 +13,7 @@
 /* The environment variable with the number of the open file that holds it. */
 #define RECORD_VARIABLE "WARPFOLD_RECORD"
 
-enum { RECORD_VERSION = 9, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_ADVICE = 256, RECORD_FAILURES = 32, RECORD_NAME = 512,
+enum { RECORD_VERSION = 10, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_ADVICE = 256, RECORD_FAILURES = 32, RECORD_NAME = 512,
        RECORD_FILES = 256, RECORD_LINES = 1 << 15 };
 
 struct record_settings {
@@ -80,6 +80,7 @@ struct record_advice {
 /* A call of the runtime that failed. */
 struct record_failure {
     uint64_t count, asked; /* how often; and after how many of these cudaGetLastError() told the program */
+    uint64_t launches;     /* in how many of these a launch was refused */
     char call[RECORD_NAME], error[RECORD_NAME], text[RECORD_NAME]; /* "cudaMemcpy", "cudaErrorInvalidValue", "invalid argument" */
     char reason[RECORD_NAME]; /* in words, or "" */
 };
@@ -115,7 +116,7 @@ struct record {
     uint32_t has_begun; /* the stand-in is there */
     uint32_t has_ended; /* the program has, in order */
     struct record_running running;
-    uint64_t launches, refused_launches;
+    uint64_t launches, refused_launches; /* the latter: all, those of failures among them */
     uint64_t leaks, leaked_nbytes; /* device memory that was not freed */
     uint64_t kernels_lost, findings_lost; /* those that had no room here */
     uint64_t lines_lost;

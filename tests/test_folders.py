@@ -46,11 +46,17 @@ def test_no_folder_knows_those_above_it(folder, above):
 
 
 @pytest.mark.parametrize("folder, target", [("cli", "warpfold"), *((name, name) for name in (
-    "bench", "explain", "judge", "ladder", "report", "simt")), *((f"src/{name}", "objects") for name in (
-        "core", "cpu", "cuda", "io"))])
+    "bench", "explain", "judge", "ladder", "program", "report", "simt")), *((f"src/{name}", "objects") for name in (
+        "core", "cpu", "cuda", "io")), ("program/runtime", "runtime")])
 def test_no_circle_of_calls(folder, target):
     """No file calls another that, directly or not, calls it."""
     list(graphlib.TopologicalSorter(calls_between(folder, target)).static_order())
+
+
+def test_no_circle_of_calls_in_the_python_package():
+    if not (BUILD / "python/CMakeFiles/python_core.dir").is_dir():
+        pytest.skip("the Python package is not built here")
+    list(graphlib.TopologicalSorter(calls_between("python/src", "python_core", "python")).static_order())
 
 
 def test_no_part_of_the_library_calls_those_above_it():

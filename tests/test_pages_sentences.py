@@ -579,8 +579,8 @@ REPORT = {  # what the page of run is drawn from, with numbers that are made up
 }
 
 
-FAILED = [{"call": "cudaMemcpy", "error": "cudaErrorInvalidValue", "text": "invalid argument", "reason": "it is too long", "count": 12345},
-          {"call": "cudaFree", "error": "cudaErrorUnknown", "text": "unknown error", "reason": "", "count": 1}]
+FAILED = [{"call": "cudaMemcpy", "error": "cudaErrorInvalidValue", "text": "invalid argument", "reason": "it is too long", "count": 12345, "refused_launches": 0},
+          {"call": "cudaFree", "error": "cudaErrorUnknown", "text": "unknown error", "reason": "", "count": 1, "refused_launches": 0}]
 
 
 @pytest.fixture(scope="module")
@@ -595,7 +595,9 @@ def blank(tmp_path_factory):
 
 
 @needs_nvcc
-@pytest.mark.parametrize("changes", [{}, {"refused_launches": 1, "signal": 11, "leaks": 0, "failed_calls": FAILED}, {"refused_launches": 3, "leaks": 1, "leaked_bytes": 256}])
+@pytest.mark.parametrize("changes", [{}, {"refused_launches": 1, "signal": 11, "leaks": 0, "failed_calls": FAILED}, {"refused_launches": 3, "leaks": 1, "leaked_bytes": 256},
+                                     {"refused_launches": 5, "failed_calls": [{**FAILED[1], "count": 4, "refused_launches": 4}]},
+                                     {"refused_launches": 1, "failed_calls": [{**FAILED[1], "refused_launches": 1}]}])
 def test_what_is_told_of_a_program(changes, blank, show):
     path, data = altered(blank, lambda data: data.update({**REPORT, **changes}))
     page = show(path)
@@ -603,10 +605,11 @@ def test_what_is_told_of_a_program(changes, blank, show):
     end = f"ended by signal {data['signal']}" if data["signal"] else f"status {data['status']}"
     launches = sum(kernel["launches"] for kernel in data["kernels"])
     assert summary[0] == f"{data['program']} on a simulated {data['gpu']} · {end} · 2 kernels, {plural(launches, 'launch', 'launches')}"
-    refused = data["refused_launches"]
     failed = data["failed_calls"]
-    assert summary[1:] == [*([f"{plural(refused, 'launch', 'launches')} did not run."] if refused else []),
-                           *(["Calls that failed, of which cudaGetLastError() has not told the program:"] if failed else [])]
+    listed = sum(call["refused_launches"] for call in failed)
+    refused, other = data["refused_launches"] - listed, "other " if listed else ""
+    assert summary[1:] == [*(["Calls that failed, of which cudaGetLastError() has not told the program:"] if failed else []),
+                           *([f"{plural(refused, f'{other}launch', f'{other}launches')} did not run."] if refused else [])]
     assert texts(page.locator("[aria-labelledby=panel-summary] li")) == [
         f"{call['call']} failed: {call['error']} ({call['text']})" + (f": {call['reason']}" if call["reason"] else "") +
         (f", {numeral(call['count'])} times" if call["count"] > 1 else "") for call in failed]

@@ -416,7 +416,9 @@ int main() {
     assert done.returncode == 0 and report["refused_launches"] == 3
     assert [kernel["launches"] for kernel in report["kernels"]] == [1]
     run("run", "--out", tmp_path / "text", source, env=compiling)
-    assert "\n3 launches did not run.\n" in (tmp_path / "text").read_text()
+    text = (tmp_path / "text").read_text() # of the last one cudaGetLastError() tells
+    assert [call["refused_launches"] for call in report["failed_calls"]] == [1, 1]
+    assert text.count("cudaLaunchKernel failed") == 2 and "\n1 other launch did not run.\n" in text
 
 
 def refused(said, *words, **options):

@@ -103,7 +103,7 @@ static cudaError_t run_copy(const struct operation *operation) {
 static cudaError_t copy_in(cudaStream_t stream, const struct copying *copying) {
     if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
     cudaError_t error = operation_do(&copying->operation, stream);
-    if (!error && !stream_is_captured(stream)) host_note_copy(copying->to, copying->from, copying->nbytes, stream);
+    if (!error && !stream_is_captured(stream)) stream_note_copy(copying->to, copying->from, copying->nbytes, stream);
     return error;
 }
 

@@ -13,10 +13,6 @@ static cudaError_t set_number(int *result, int number) {
     return cudaSuccess;
 }
 
-cudaError_t device_check(int device) {
-    return device >= 0 && device < runtime.device_count ? cudaSuccess : cudaErrorInvalidDevice;
-}
-
 /* ---- the current one ----------------------------------------------------------------------------- */
 
 static cudaError_t set_device(int device) {

@@ -126,9 +126,9 @@ static cudaError_t tell_kernel(cudaGraphNode_t node, struct kernel_node *kernel)
     struct cudaKernelNodeParams params;
     cudaError_t error = cudaGraphKernelNodeGetParams(node, &params);
     if (error) return error;
-    runtime_enter();
+    host_enter();
     kernel->function = kernel_find(params.func, &error);
-    runtime_leave();
+    host_leave();
     kernel->grid = params.gridDim;
     kernel->block = params.blockDim;
     kernel->shared_nbytes = params.sharedMemBytes;

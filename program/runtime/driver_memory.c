@@ -378,14 +378,14 @@ static cudaError_t tell_planes(cudaGraphNode_t node, struct planes *planes) {
     struct cudaMemcpy3DParms params;
     cudaError_t error = planes ? cudaGraphMemcpyNodeGetParams(node, &params) : cudaErrorInvalidValue;
     if (error) return error;
-    runtime_enter();
+    host_enter();
     params = array_resolve(&params);
     *planes = (struct planes){.from = end_told(&params.srcPos, &params.srcPtr),
                               .to = end_told(&params.dstPos, &params.dstPtr),
                               .width = params.extent.width,
                               .height = params.extent.height,
                               .depth = params.extent.depth};
-    runtime_leave();
+    host_leave();
     return cudaSuccess;
 }
 

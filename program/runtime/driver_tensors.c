@@ -25,9 +25,9 @@ static cudaError_t encode(void *bytes, simt_tensor_map *map, const uint64_t *siz
         if (d) map->stride_bytes[d] = strides[d - 1];
     }
     if (!simt_tensor_map_encode(map, bytes, &message)) return cudaSuccess;
-    runtime_enter();
+    host_enter();
     runtime_say("cuTensorMapEncode%s: %s", map->is_im2col ? "Im2col" : "Tiled", message.text);
-    runtime_leave();
+    host_leave();
     return cudaErrorInvalidValue;
 }
 
@@ -69,9 +69,9 @@ DRIVER cuTensorMapEncodeIm2col(void *bytes, int element, unsigned rank, void *ad
     const uint32_t box[SIMT_TENSOR_RANK_MAX] = {channels, pixels, element_strides[1], rank > 3 ? element_strides[2] : 1,
                                                 rank > 4 ? element_strides[3] : 1};
     if (rank < 3 || !set_corners(&map, lower, upper)) {
-        runtime_enter();
+        host_enter();
         runtime_say("cuTensorMapEncodeIm2col: there are 3 to 5 dimensions, and corners of 16, 8 or 5 bits");
-        runtime_leave();
+        host_leave();
         return cudaErrorInvalidValue;
     }
     return DRIVE_BARE(encode(bytes, &map, sizes, strides, box));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 static _Thread_local char reason[RECORD_NAME];       /* of the call that goes on */
+static _Thread_local bool refuses_launch;            /* that call */
 static _Thread_local struct record_failure *unasked; /* of which cudaGetLastError() would tell */
 
 void failures_because(const char *format, ...) {
@@ -13,6 +14,11 @@ void failures_because(const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(reason, sizeof reason, format, arguments);
     va_end(arguments);
+}
+
+void failures_refuse_launch(void) {
+    runtime.record->refused_launches++;
+    refuses_launch = true;
 }
 
 /* Errors that are answers. */
@@ -42,12 +48,37 @@ void failures_note(const char *call, cudaError_t error) {
     const bool is_of_program = runtime.record && !runtime_thread.is_in_driver && error != device_current()->sticky;
     if (error && is_of_program && !is_answer(error)) {
         unasked = find_entry(call + strspn(call, "_"), error); /* __cudaLaunchKernel */
-        if (unasked) unasked->count++;
+        if (unasked) unasked->count++, unasked->launches += refuses_launch;
     }
     reason[0] = '\0';
+    refuses_launch = false;
 }
 
 void failures_ask(void) {
     if (unasked) unasked->asked++;
     unasked = NULL;
+}
+
+/* ---- errors by name --------------------------------------------------------------------------------- */
+
+#define TEXT __attribute__((visibility("default"))) const char *
+
+TEXT cudaGetErrorName(cudaError_t error) {
+    switch (error) {
+#define NAME(name, number, text)                                                                                   \
+    case name: return #name;
+        CUDA_ERRORS(NAME)
+#undef NAME
+    }
+    return "unrecognized error code";
+}
+
+TEXT cudaGetErrorString(cudaError_t error) {
+    switch (error) {
+#define STRING(name, number, text)                                                                                 \
+    case name: return text;
+        CUDA_ERRORS(STRING)
+#undef STRING
+    }
+    return "unrecognized error code";
 }

@@ -19,7 +19,7 @@ static cudaError_t run_allocation(const struct operation *operation) {
     return error;
 }
 
-static cudaError_t make(void **pointer, size_t nbytes, int device, struct operation **made) {
+cudaError_t allocation_make_on(int device, void **pointer, size_t nbytes, struct operation **made) {
     cudaError_t error = memory_reserve(pointer, nbytes);
     const struct allocating allocating = {
         {NODE_ALLOCATE, sizeof allocating, run_allocation}, error ? 0 : (uintptr_t)*pointer, nbytes, device};
@@ -29,7 +29,7 @@ static cudaError_t make(void **pointer, size_t nbytes, int device, struct operat
 cudaError_t allocation_make(struct cudaMemAllocNodeParams *params, struct operation **made) {
     if (!params || params->poolProps.location.type != cudaMemLocationTypeDevice) return cudaErrorInvalidValue;
     if (device_check(params->poolProps.location.id)) return cudaErrorInvalidDevice;
-    return make(&params->dptr, params->bytesize, params->poolProps.location.id, made);
+    return allocation_make_on(params->poolProps.location.id, &params->dptr, params->bytesize, made);
 }
 
 void allocation_let_go(const struct operation *operation) {
@@ -51,25 +51,8 @@ cudaError_t free_make(void *pointer, struct operation **made) {
     return pointer ? operation_keep(&freeing.operation, made) : cudaErrorInvalidValue;
 }
 
-/* ---- in captured streams ------------------------------------------------------------------------- */
-
-cudaError_t graph_allocate_in(cudaStream_t stream, void **pointer, size_t nbytes) {
-    struct operation *made;
-    cudaError_t error = make(pointer, nbytes, runtime_thread.device, &made);
-    return error ? error : graph_capture(made, stream);
-}
-
-cudaError_t graph_free_in(cudaStream_t stream, void *pointer) {
-    struct operation *made;
-    cudaError_t error = free_make(pointer, &made);
-    return error ? error : graph_capture(made, stream);
-}
-
-/* ---- questions ----------------------------------------------------------------------------------- */
-
-static cudaError_t get_allocation(cudaGraphNode_t node, struct cudaMemAllocNodeParams *params) {
-    const struct allocating *allocating = (const struct allocating *)graph_operation(node, NODE_ALLOCATE);
-    if (!allocating || !params) return cudaErrorInvalidValue;
+cudaError_t allocation_tell(const struct operation *operation, struct cudaMemAllocNodeParams *params) {
+    const struct allocating *allocating = (const struct allocating *)operation;
     *params = (struct cudaMemAllocNodeParams){
         .poolProps = {.allocType = 1, .location = {cudaMemLocationTypeDevice, allocating->device}},
         .bytesize = allocating->nbytes,
@@ -77,15 +60,7 @@ static cudaError_t get_allocation(cudaGraphNode_t node, struct cudaMemAllocNodeP
     return cudaSuccess;
 }
 
-API cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node, struct cudaMemAllocNodeParams *params) {
-    return CALL(get_allocation(node, params));
-}
-
-static cudaError_t get_free(cudaGraphNode_t node, void **pointer) {
-    const struct freeing *freeing = (const struct freeing *)graph_operation(node, NODE_FREE);
-    if (!freeing || !pointer) return cudaErrorInvalidValue;
-    *pointer = freeing->pointer;
+cudaError_t free_tell(const struct operation *operation, void **pointer) {
+    *pointer = ((const struct freeing *)operation)->pointer;
     return cudaSuccess;
 }
-
-API cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *pointer) { return CALL(get_free(node, pointer)); }

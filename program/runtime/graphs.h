@@ -14,12 +14,44 @@ cudaError_t front_join(struct front *front, const struct front *other); /* adds 
 void front_clear(struct front *front);
 struct front *stream_front(cudaStream_t stream); /* of one that is captured */
 
+struct CUgraphNode_st {
+    struct CUgraphNode_st *next;
+    cudaGraph_t graph;
+    struct operation *operation;
+    cudaGraph_t child; /* of a graph within the graph, which is the node's own; NULL: it is none */
+    cudaGraph_t *bodies; /* of a conditional node; NULL: it is none */
+    size_t body_count;
+    cudaGraphNode_t *dependencies;
+    size_t dependency_count;
+    cudaGraphNode_t original; /* of a clone; it may be gone */
+    cudaGraphNode_t twin;     /* while its graph is cloned */
+    bool is_ordered; /* while the graph is instantiated: */
+    size_t step;     /* its number there */
+};
+
+struct CUgraph_st {
+    cudaGraphNode_t first, *end;
+    size_t count;
+    bool is_clone;
+    bool is_made_by_capture;
+    bool is_invalid; /* its capture: it is refused all else, and ends without a graph */
+};
+
 /* Edges of other kinds, of kernels that begin before others have ended, are not there. */
 bool graph_edges_are_plain(const void *edges, size_t count);
 
 /* A copy of the operation: *kept, to be freed, or NULL. */
 cudaError_t operation_keep(const struct operation *operation, struct operation **kept);
+/* Takes the operation: it is at the place, if that has one of the same kind (NULL: there is none), or gone. */
+cudaError_t operation_replace(struct operation **place, struct operation *operation);
+/* *set: what it comes after; then it, too. */
+cudaError_t operation_run(const struct operation *operation, order_set *set, bool is_of_graph);
 
+cudaError_t graph_create(cudaGraph_t *graph);
+cudaError_t graph_destroy(cudaGraph_t graph);
+cudaGraphNode_t graph_append(cudaGraph_t graph, struct operation *operation); /* takes the operation; NULL: no memory */
+bool node_depends_on(cudaGraphNode_t node, cudaGraphNode_t other);
+cudaError_t node_depend(cudaGraphNode_t node, cudaGraphNode_t other); /* on one of the same graph, on which it does not yet */
 cudaError_t graph_capture(struct operation *operation, cudaStream_t stream); /* a node of the graph that captures it */
 
 struct graph_place {
@@ -38,7 +70,7 @@ cudaError_t graph_set(cudaGraphNode_t node, cudaError_t error, struct operation 
 cudaError_t graph_set_step(cudaGraphExec_t exec, cudaGraphNode_t node, cudaError_t error,
                            struct operation *const *made);
 
-/* launch.c, copies.c, streams.c, graphs.c: operations as the parameters of nodes have them */
+/* launch.c, copies.c, callbacks.c, streams.c, operations.c: operations as the parameters of nodes have them */
 cudaError_t launch_make(const struct cudaKernelNodeParams *params, struct operation **made);
 cudaError_t copy_make(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind, struct operation **made);
 cudaError_t planes_make(const struct cudaMemcpy3DParms *params, struct operation **made);
@@ -46,6 +78,7 @@ cudaError_t fill_make(const struct cudaMemsetParams *params, struct operation **
 cudaError_t host_make(const struct cudaHostNodeParams *params, struct operation **made);
 cudaError_t event_make(enum operation_kind kind, cudaEvent_t event, struct operation **made);
 cudaError_t empty_make(struct operation **made);
+cudaError_t whole_make(struct operation **made); /* of a graph within a graph */
 /* The other way round.  What a launch's arguments are told by is the operation's own. */
 cudaError_t launch_tell(const struct operation *operation, struct cudaKernelNodeParams *params);
 cudaError_t planes_tell(const struct operation *operation, struct cudaMemcpy3DParms *params);
@@ -55,8 +88,11 @@ cudaError_t launch_set_attribute(struct operation *operation, int id, const unio
 cudaError_t launch_get_attribute(const struct operation *operation, int id, union cudaLaunchAttributeValue *value);
 cudaError_t launch_copy_attributes(struct operation *to, const struct operation *from);
 cudaError_t condition_make(const struct cudaConditionalNodeParams *params, struct operation **made);
+cudaError_t allocation_make_on(int device, void **pointer, size_t nbytes, struct operation **made);
 cudaError_t allocation_make(struct cudaMemAllocNodeParams *params, struct operation **made);
 cudaError_t free_make(void *pointer, struct operation **made);
+cudaError_t allocation_tell(const struct operation *operation, struct cudaMemAllocNodeParams *params);
+cudaError_t free_tell(const struct operation *operation, void **pointer);
 void allocation_let_go(const struct operation *operation); /* frees what it has allocated, if that is still there */
 cudaEvent_t event_of(const struct operation *operation); /* that it was made of */
 /* Of a launched graph, in whose stream an event is recorded, and which comes after what it waits for. */
@@ -67,8 +103,6 @@ int condition_choose(const struct operation *operation);
 unsigned condition_bodies(const struct operation *operation);
 bool condition_repeats(const struct operation *operation); /* until there is none */
 void condition_begin(const struct operation *operation); /* the graph is launched */
-cudaError_t graph_allocate_in(cudaStream_t stream, void **pointer, size_t nbytes); /* a node of the graph that captures it */
-cudaError_t graph_free_in(cudaStream_t stream, void *pointer);
 cudaError_t graph_add_condition(const struct graph_place *place, struct cudaConditionalNodeParams *params);
 cudaError_t variable_find_part(const void *symbol, size_t offset, size_t nbytes, uint64_t *address);
 

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE /* dladdr */
 #endif
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ struct pending {
     char what[RECORD_NAME];
 };
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pending pending[PENDING];
 static size_t pending_count;
 static uint64_t last_number;
@@ -46,12 +48,23 @@ static void protect(const struct pending *range, int protection) {
     mprotect((void *)range->first_page, range->end_page - range->first_page, protection);
 }
 
-void host_close(void) {
+static void close_pages(void) {
     for (size_t i = 0; i < pending_count; i++) protect(&pending[i], pending[i].is_source ? PROT_READ : PROT_NONE);
 }
 
-void host_open(void) {
+static void open_pages(void) {
     for (size_t i = 0; i < pending_count; i++) protect(&pending[i], PROT_READ | PROT_WRITE);
+}
+
+void host_enter(void) {
+    pthread_mutex_lock(&lock);
+    open_pages();
+    runtime_use(runtime_thread.device);
+}
+
+void host_leave(void) {
+    close_pages();
+    pthread_mutex_unlock(&lock);
 }
 
 /* ---- uses ---------------------------------------------------------------------------------------- */
@@ -88,7 +101,7 @@ static void find(const struct pending *range, uintptr_t address, uintptr_t code)
     snprintf(finding.message, sizeof finding.message,
              "the host %s 0x%llx while %.200s: wait for the stream first (cudaStreamSynchronize, say)",
              range->is_source ? "writes to" : "uses", (unsigned long long)address, range->what);
-    watch_note_host(&finding);
+    finding_note(&finding, NULL, 0);
 }
 
 static size_t touched_count(const struct buffer *buffer) { return buffer->nbytes / WORD / 32 + 1; }
@@ -117,9 +130,9 @@ static bool meet(uintptr_t address, uintptr_t code) {
 }
 
 static void handle(int number, siginfo_t *info, void *context) {
-    runtime_enter(); /* opens the pages */
+    host_enter(); /* opens the pages */
     bool is_ours = meet((uintptr_t)info->si_addr, code_address(context));
-    runtime_leave();
+    host_leave();
     if (is_ours) return;
     sigaction(number, &previous, NULL); /* it comes again, to whom it is meant for */
 }
@@ -151,31 +164,29 @@ static void set_pages(struct pending *range, const struct buffer *buffer) {
 static bool add(struct pending *range, const struct buffer *buffer) {
     if (pending_count == PENDING || !is_watching()) return false;
     set_pages(range, buffer);
-    range->device = stream_device(range->stream);
     range->number = ++last_number;
     if (range->first_page >= range->end_page) return false;
     pending[pending_count++] = *range;
     return true;
 }
 
-static void add_copy_side(const void *pointer, size_t nbytes, bool is_source, cudaStream_t stream) {
+static void add_copy_side(const void *pointer, size_t nbytes, bool is_source, cudaStream_t stream, int device) {
     const struct buffer *buffer = buffer_find((uintptr_t)pointer);
     if (!buffer || buffer->kind < BUFFER_MANAGED) return;
     struct pending range = {
-        .begin = (uintptr_t)pointer, .end = (uintptr_t)pointer + nbytes, .stream = stream, .is_source = is_source};
+        .begin = (uintptr_t)pointer, .end = (uintptr_t)pointer + nbytes, .stream = stream, .device = device,
+        .is_source = is_source};
     snprintf(range.what, sizeof range.what, "an asynchronous copy may still %s it", is_source ? "read" : "write");
     add(&range, buffer);
 }
 
-void host_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stream) {
+bool host_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stream, int device) {
     const struct buffer *source = buffer_find((uintptr_t)from), *target = buffer_find((uintptr_t)to);
-    if (!nbytes) return;
-    if (!source || !target) { /* pageable memory: the call waits for the copy */
-        host_wait_stream(stream);
-        return;
-    }
-    add_copy_side(to, nbytes, false, stream);
-    add_copy_side(from, nbytes, true, stream);
+    if (!nbytes) return true;
+    if (!source || !target) return false;
+    add_copy_side(to, nbytes, false, stream, device);
+    add_copy_side(from, nbytes, true, stream, device);
+    return true;
 }
 
 /* ---- what kernels write -------------------------------------------------------------------------- */
@@ -211,7 +222,7 @@ void host_destroy_touched(uint32_t *touched) {
     free(touched);
 }
 
-void host_note_launch(const char *kernel, cudaStream_t stream) {
+void host_note_launch(const char *kernel, cudaStream_t stream, int device) {
     const struct buffer *buffer;
     char name[256];
     for (size_t at = 0; (buffer = buffer_next(&at));) {
@@ -223,6 +234,7 @@ void host_note_launch(const char *kernel, cudaStream_t stream) {
         struct pending range = {.begin = buffer->address + first * 32 * WORD,
                                 .end = buffer->address + (end_nbytes < buffer->nbytes ? end_nbytes : buffer->nbytes),
                                 .stream = stream,
+                                .device = device,
                                 .is_kernel = true};
         readable_name(kernel, name, sizeof name);
         snprintf(range.what, sizeof range.what, "the kernel %.150s may still write it", name);
@@ -254,11 +266,6 @@ static bool is_covered(const struct pending *range, cudaStream_t stream, int dev
 void host_wait_until(cudaStream_t stream, int device, uint64_t number) {
     for (size_t i = pending_count; i-- > 0;)
         if (is_covered(&pending[i], stream, device, number)) forget(i);
-}
-
-void host_wait_stream(cudaStream_t stream) {
-    host_wait_until(stream, stream_device(stream), UINT64_MAX);
-    order_wait(stream_order(stream));
 }
 
 uint64_t host_number(void) { return last_number; }

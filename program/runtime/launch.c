@@ -104,8 +104,10 @@ static cudaError_t error_of_report(const simt_report *report) {
 /* The launch itself has succeeded when its kernel fails: calls after it tell, and all of them. */
 static cudaError_t conclude(simt_error error, const simt_report *report, const simt_message *message) {
     if (!error) return cudaSuccess;
-    runtime.record->refused_launches += error != SIMT_ERROR_STOPPED;
-    if (error != SIMT_ERROR_STOPPED) runtime_say("a launch was refused: %s", message->text);
+    if (error != SIMT_ERROR_STOPPED) {
+        failures_refuse_launch();
+        runtime_say("a launch was refused: %s", message->text);
+    }
     if (error == SIMT_ERROR_MEMORY) return cudaErrorMemoryAllocation;
     if (error == SIMT_ERROR_ARGUMENT) return cudaErrorInvalidConfiguration;
     device_current()->sticky = error == SIMT_ERROR_STOPPED ? error_of_report(report) : cudaErrorLaunchFailure;
@@ -163,7 +165,7 @@ static bool take_child(void *context, const simt_child *asked) {
     if (!child) return false;
     *child = (struct child){.to = asked->to, .from = asked->from, .nbytes = asked->nbytes};
     if (!asked->is_copy && make_launch(tree->kernel, asked, &child->launch)) {
-        runtime.record->refused_launches++;
+        failures_refuse_launch();
         free(child);
         return false;
     }
@@ -321,13 +323,15 @@ static cudaError_t launch(const struct request *request) {
     cudaError_t error;
     const struct CUkern_st *kernel = kernel_find(request->function, &error);
     if (!error) error = check_request(request, kernel);
-    if (error) runtime.record->refused_launches++; /* programs that do not look go on with wrong results */
-    if (error) return error;
+    if (error) {
+        failures_refuse_launch(); /* programs that do not look go on with wrong results */
+        return error;
+    }
     if (stream_is_captured(request->stream)) return capture(request, kernel);
     order_begin(stream_order(request->stream), false, kernel->name);
     error = execute(request, kernel);
     stream_advance(request->stream, order_end());
-    if (!error) host_note_launch(kernel->name, request->stream);
+    if (!error) stream_note_launch(kernel->name, request->stream);
     return error;
 }
 

@@ -1,70 +1,21 @@
-/* Memory of every kind, and which buffer an address lies in. */
-#include "graphs.h"
+/* Memory of every kind. */
 #include "pools.h"
-#include "virtual.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* Sorted by address. */
-static struct buffer *buffers;
-static size_t buffer_count, buffer_capacity;
-
 /* ---- buffers ------------------------------------------------------------------------------------- */
-
-/* The number of buffers that begin at the address or before. */
-static size_t count_up_to(uint64_t address) {
-    size_t low = 0, high = buffer_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (buffers[middle].address <= address) low = middle + 1;
-        else high = middle;
-    }
-    return low;
-}
-
-static struct buffer *find(uint64_t address) {
-    size_t count = count_up_to(address);
-    struct buffer *buffer = count ? &buffers[count - 1] : NULL;
-    return buffer && address - buffer->address < buffer->nbytes ? buffer : NULL;
-}
-
-const struct buffer *buffer_find(uint64_t address) { return find(address); }
-
-const struct buffer *buffer_next(size_t *at) { return *at < buffer_count ? &buffers[(*at)++] : NULL; }
-
-cudaError_t buffer_add(const struct buffer *buffer) {
-    if (buffer_count == buffer_capacity) {
-        size_t capacity = 2 * buffer_capacity + 64;
-        struct buffer *grown = realloc(buffers, capacity * sizeof *grown);
-        if (!grown) return cudaErrorMemoryAllocation;
-        buffers = grown;
-        buffer_capacity = capacity;
-    }
-    size_t place = count_up_to(buffer->address);
-    memmove(buffers + place + 1, buffers + place, (buffer_count - place) * sizeof *buffers);
-    buffers[place] = *buffer;
-    buffer_count++;
-    return cudaSuccess;
-}
-
-static void remove_buffer(struct buffer *buffer) {
-    size_t place = (size_t)(buffer - buffers);
-    memmove(buffers + place, buffers + place + 1, (buffer_count - place - 1) * sizeof *buffers);
-    buffer_count--;
-}
 
 static bool is_counted(const struct buffer *buffer) {
     return buffer->kind == BUFFER_DEVICE || buffer->kind == BUFFER_MANAGED;
 }
 
-static void release(struct buffer *buffer) {
+static void release(const struct buffer *buffer) {
     if (is_counted(buffer)) runtime.devices[buffer->device].used_nbytes -= buffer->nbytes;
     if (buffer->pool) pool_take_back(buffer->pool, buffer->nbytes);
     if (buffer->is_of_graph) runtime.devices[buffer->device].graph_used -= buffer->nbytes;
     simt_machine_free(runtime.machine, buffer->device_address);
     host_destroy_touched(buffer->touched);
-    remove_buffer(buffer);
+    buffer_remove(buffer);
 }
 
 /* ---- allocating ---------------------------------------------------------------------------------- */
@@ -83,8 +34,9 @@ static simt_error make(struct buffer *buffer) {
 
 static bool fits(size_t nbytes) { return nbytes <= runtime.memory_nbytes - device_current()->used_nbytes; }
 
-static cudaError_t allocate(void **pointer, size_t nbytes, enum buffer_kind kind) {
-    struct buffer buffer = {.nbytes = nbytes, .kind = kind, .device = runtime_thread.device};
+static cudaError_t allocate(void **pointer, size_t nbytes, enum buffer_kind kind,
+                            cudaMemPool_t pool) {
+    struct buffer buffer = {.nbytes = nbytes, .kind = kind, .device = runtime_thread.device, .pool = pool};
     if (!pointer) return cudaErrorInvalidValue;
     *pointer = NULL;
     if (!nbytes) return cudaSuccess;
@@ -140,36 +92,29 @@ cudaError_t memory_reserve_pages(uint64_t *address, size_t nbytes) {
 }
 
 cudaError_t memory_unreserve(uint64_t address, size_t nbytes) {
-    struct buffer *buffer = find(address);
+    const struct buffer *buffer = buffer_find(address);
     if (!buffer || buffer->kind != BUFFER_RESERVED || buffer->address != address || buffer->nbytes != nbytes)
         return cudaErrorInvalidValue;
     release(buffer);
     return cudaSuccess;
 }
 
-API cudaMalloc(void **pointer, size_t nbytes) { return CALL(allocate(pointer, nbytes, BUFFER_DEVICE)); }
+API cudaMalloc(void **pointer, size_t nbytes) { return CALL(allocate(pointer, nbytes, BUFFER_DEVICE, NULL)); }
 
 cudaError_t memory_allocate_in(cudaMemPool_t pool, void **pointer, size_t nbytes) {
-    cudaError_t error = allocate(pointer, nbytes, BUFFER_DEVICE);
-    if (!error && *pointer) find((uintptr_t)*pointer)->pool = pool;
-    return error;
-}
-
-void memory_leave_pool(cudaMemPool_t pool) {
-    for (size_t i = 0; i < buffer_count; i++)
-        if (buffers[i].pool == pool) buffers[i].pool = NULL;
+    return allocate(pointer, nbytes, BUFFER_DEVICE, pool);
 }
 
 API cudaMallocManaged(void **pointer, size_t nbytes, unsigned flags) {
     (void)flags;
-    return CALL(nbytes ? allocate(pointer, nbytes, BUFFER_MANAGED) : cudaErrorInvalidValue);
+    return CALL(nbytes ? allocate(pointer, nbytes, BUFFER_MANAGED, NULL) : cudaErrorInvalidValue);
 }
 
-API cudaMallocHost(void **pointer, size_t nbytes) { return CALL(allocate(pointer, nbytes, BUFFER_PINNED)); }
+API cudaMallocHost(void **pointer, size_t nbytes) { return CALL(allocate(pointer, nbytes, BUFFER_PINNED, NULL)); }
 
 API cudaHostAlloc(void **pointer, size_t nbytes, unsigned flags) {
     (void)flags;
-    return CALL(allocate(pointer, nbytes, BUFFER_PINNED));
+    return CALL(allocate(pointer, nbytes, BUFFER_PINNED, NULL));
 }
 
 /* Rows begin where a GPU would let them begin. */
@@ -178,7 +123,7 @@ cudaError_t memory_allocate_rows(void **pointer, size_t *pitch, size_t width, si
     if (width > SIZE_MAX / 2 - PITCH) return cudaErrorMemoryAllocation;
     *pitch = (width + PITCH - 1) / PITCH * PITCH;
     if (rows && *pitch > SIZE_MAX / rows) return cudaErrorMemoryAllocation;
-    return allocate(pointer, *pitch * rows, BUFFER_DEVICE);
+    return allocate(pointer, *pitch * rows, BUFFER_DEVICE, NULL);
 }
 
 API cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height) {
@@ -199,7 +144,7 @@ API cudaMalloc3D(struct cudaPitchedPtr *result, struct cudaExtent extent) {
 
 static cudaError_t free_buffer(void *pointer, bool is_pinned) {
     if (!pointer) return cudaSuccess;
-    struct buffer *buffer = find((uintptr_t)pointer);
+    const struct buffer *buffer = buffer_find((uintptr_t)pointer);
     bool is_of_kind = buffer && (is_pinned ? buffer->kind == BUFFER_PINNED : is_counted(buffer));
     if (!is_of_kind || buffer->address != (uintptr_t)pointer) return cudaErrorInvalidValue;
     release(buffer);
@@ -210,33 +155,27 @@ cudaError_t memory_free(void *pointer) { return free_buffer(pointer, false); }
 
 API cudaFree(void *pointer) { return CALL_WAIT(free_buffer(pointer, false)); }
 
-static cudaError_t free_in(cudaStream_t stream, void *pointer) {
-    if (stream_is_captured(stream)) return graph_free_in(stream, pointer);
-    host_wait_all();
-    return free_buffer(pointer, false);
-}
-
-API cudaFreeAsync(void *pointer, cudaStream_t stream) { return CALL(free_in(stream, pointer)); }
-ALSO(cudaFreeAsync, _ptsz)
-
 API cudaFreeHost(void *pointer) { return CALL_WAIT(free_buffer(pointer, true)); }
 
 /* What is the current device's; variables stay. */
 void memory_clear(void) {
     host_wait_all();
-    for (size_t i = buffer_count; i-- > 0;)
-        if (buffers[i].device == runtime_thread.device && buffers[i].kind != BUFFER_VARIABLE &&
-            buffers[i].kind != BUFFER_RESERVED && buffers[i].kind != BUFFER_MANAGED)
-            release(&buffers[i]);
+    const struct buffer *buffer;
+    for (size_t at = 0; (buffer = buffer_next(&at));) {
+        const bool stays = buffer->kind == BUFFER_VARIABLE || buffer->kind == BUFFER_RESERVED || buffer->kind == BUFFER_MANAGED;
+        if (stays || buffer->device != runtime_thread.device) continue;
+        release(buffer);
+        at--; /* where the next one is now */
+    }
 }
 
 void memory_count_leaks(void) {
-    for (size_t i = 0; i < buffer_count; i++) {
-        if (buffers[i].kind != BUFFER_DEVICE) continue;
+    const struct buffer *buffer;
+    for (size_t at = 0; (buffer = buffer_next(&at));) {
+        if (buffer->kind != BUFFER_DEVICE) continue;
         runtime.record->leaks++;
-        runtime.record->leaked_nbytes += buffers[i].nbytes;
+        runtime.record->leaked_nbytes += buffer->nbytes;
     }
-    virtual_count_leaks();
 }
 
 /* ---- memory of the host's ------------------------------------------------------------------------ */
@@ -247,13 +186,13 @@ static cudaError_t register_host(void *pointer, size_t nbytes) {
                             .kind = BUFFER_REGISTERED,
                             .device = runtime_thread.device};
     if (!pointer || !nbytes) return cudaErrorInvalidValue;
-    if (find(buffer.address) || find(buffer.address + nbytes - 1)) return cudaErrorHostMemoryAlreadyRegistered;
+    if (buffer_find(buffer.address) || buffer_find(buffer.address + nbytes - 1)) return cudaErrorHostMemoryAlreadyRegistered;
     if (simt_machine_adopt(runtime.machine, pointer, nbytes, &buffer.device_address)) return cudaErrorMemoryAllocation;
     return buffer_add(&buffer);
 }
 
 static cudaError_t unregister_host(void *pointer) {
-    struct buffer *buffer = find((uintptr_t)pointer);
+    const struct buffer *buffer = buffer_find((uintptr_t)pointer);
     if (!buffer || buffer->kind != BUFFER_REGISTERED) return cudaErrorHostMemoryNotRegistered;
     release(buffer);
     return cudaSuccess;
@@ -266,51 +205,7 @@ API cudaHostRegister(void *pointer, size_t nbytes, unsigned flags) {
 
 API cudaHostUnregister(void *pointer) { return CALL_WAIT(unregister_host(pointer)); }
 
-static cudaError_t get_device_pointer(void **device, void *host) {
-    const struct buffer *buffer = find((uintptr_t)host);
-    if (!buffer || buffer->kind < BUFFER_MANAGED) return cudaErrorInvalidValue;
-    *device = (void *)(uintptr_t)(buffer->device_address + ((uintptr_t)host - buffer->address));
-    return cudaSuccess;
-}
-
-API cudaHostGetDevicePointer(void **device, void *host, unsigned flags) {
-    (void)flags;
-    return CALL(get_device_pointer(device, host));
-}
-
-static cudaError_t get_flags(unsigned *flags, void *host) {
-    enum { PORTABLE = 1, MAPPED = 2 };
-    const struct buffer *buffer = find((uintptr_t)host);
-    if (!buffer || buffer->kind < BUFFER_PINNED) return cudaErrorInvalidValue;
-    *flags = PORTABLE | MAPPED;
-    return cudaSuccess;
-}
-
-API cudaHostGetFlags(unsigned *flags, void *host) { return CALL(get_flags(flags, host)); }
-
 /* ---- questions and hints ------------------------------------------------------------------------- */
-
-static cudaError_t get_attributes(struct cudaPointerAttributes *attributes, const void *pointer) {
-    struct buffer found;
-    const struct buffer *buffer = buffer_look((uintptr_t)pointer, &found) ? &found : NULL;
-    void *given = (void *)(uintptr_t)pointer;
-    *attributes = (struct cudaPointerAttributes){.device = buffer ? buffer->device : -2};
-    if (!buffer) {
-        attributes->hostPointer = given;
-        return cudaSuccess;
-    }
-    bool is_device = buffer->kind <= BUFFER_VARIABLE;
-    attributes->type = is_device                        ? cudaMemoryTypeDevice
-                       : buffer->kind == BUFFER_MANAGED ? cudaMemoryTypeManaged
-                                                        : cudaMemoryTypeHost;
-    attributes->devicePointer = (void *)(uintptr_t)(buffer->device_address + ((uintptr_t)pointer - buffer->address));
-    attributes->hostPointer = is_device ? NULL : given;
-    return cudaSuccess;
-}
-
-API cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *pointer) {
-    return CALL(get_attributes(attributes, pointer));
-}
 
 static cudaError_t get_info(size_t *available, size_t *total) {
     *total = runtime.memory_nbytes;
@@ -322,7 +217,7 @@ API cudaMemGetInfo(size_t *available, size_t *total) { return CALL(get_info(avai
 
 /* Hints about where managed memory is best change nothing: it is in one place. */
 static cudaError_t check_managed(const void *pointer, size_t nbytes) {
-    const struct buffer *buffer = find((uintptr_t)pointer);
+    const struct buffer *buffer = buffer_find((uintptr_t)pointer);
     bool is_within = buffer && nbytes <= buffer->nbytes - ((uintptr_t)pointer - buffer->address);
     return is_within && buffer->kind == BUFFER_MANAGED ? cudaSuccess : cudaErrorInvalidValue;
 }

@@ -137,11 +137,11 @@ REGISTER void **__cudaRegisterFatBinary(void *wrapper) {
     struct module *module = calloc(1, sizeof *module);
     if (!module) return NULL;
     module->wrapper = wrapper;
-    runtime_enter();
+    host_enter();
     if (runtime.record) runtime.record->has_begun = 1;
     module->next = modules;
     modules = module;
-    runtime_leave();
+    host_leave();
     return (void **)(void *)module;
 }
 
@@ -219,10 +219,10 @@ REGISTER void __cudaRegisterFunction(void **handle, const void *host, char *devi
     (void)device, (void)thread_limit, (void)tid, (void)bid, (void)block, (void)grid, (void)warp_size;
     struct CUkern_st *kernel = handle ? create_kernel((struct module *)(void *)handle, host, name) : NULL;
     if (!kernel) return;
-    runtime_enter();
+    host_enter();
     kernel->next = kernels;
     kernels = kernel;
-    runtime_leave();
+    host_leave();
 }
 
 static cudaError_t kernel_read(struct CUkern_st *kernel) {
@@ -296,10 +296,10 @@ static void register_variable(void **handle, const void *host, const char *name,
         return;
     }
     *variable = (struct variable){NULL, (struct module *)(void *)handle, host, name, managed};
-    runtime_enter();
+    host_enter();
     variable->next = variables;
     variables = variable;
-    runtime_leave();
+    host_leave();
 }
 
 REGISTER void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int is_extern, size_t nbytes,
@@ -349,7 +349,7 @@ REGISTER char __cudaInitModule(void **handle) {
         is_whole = !variable_place(variable, &address, &nbytes);
         if (is_whole) *variable->managed = (void *)(uintptr_t)address;
     }
-    runtime_leave();
+    host_leave();
     return (char)is_whole;
 }
 

@@ -92,6 +92,8 @@ TELL(cudaGraphKernelNodeGetParams, NODE_LAUNCH, launch_tell, struct cudaKernelNo
 TELL(cudaGraphMemcpyNodeGetParams, NODE_COPY, planes_tell, struct cudaMemcpy3DParms)
 TELL(cudaGraphMemsetNodeGetParams, NODE_FILL, fill_tell, struct cudaMemsetParams)
 TELL(cudaGraphHostNodeGetParams, NODE_HOST, host_tell, struct cudaHostNodeParams)
+TELL(cudaGraphMemAllocNodeGetParams, NODE_ALLOCATE, allocation_tell, struct cudaMemAllocNodeParams)
+TELL(cudaGraphMemFreeNodeGetParams, NODE_FREE, free_tell, void)
 
 static cudaError_t set_attribute(cudaGraphNode_t node, int id, const union cudaLaunchAttributeValue *value) {
     struct operation *operation = graph_operation(node, NODE_LAUNCH);

@@ -11,7 +11,7 @@
 #include "report/kernel_name.h"
 #include "simt/simt_observer.h"
 
-enum { OPERATIONS = 64 };
+enum { OPERATIONS = 64, HOLDERS = 2 };
 static const size_t nbytes_max = (size_t)256 << 20; /* of all that is noted */
 
 struct remembered {
@@ -31,8 +31,12 @@ static struct touched *also[ORDER_PLACES];
 static struct order_party begun; /* the kernel */
 static uint64_t last_number;
 static bool is_watching;
+static order_strike *holders[HOLDERS];
+static size_t holder_count;
 
 static order_set bit_of(const struct remembered *operation) { return (order_set)1 << (operation - operations); }
+
+void order_hold(order_strike *strike) { holders[holder_count++] = strike; }
 
 void order_watch(void) { is_watching = !runtime.record->settings.skips_races; }
 
@@ -44,8 +48,7 @@ static void forget(struct remembered *operation) {
     touched_clear(&operation->touched);
     live &= ~bit;
     for (size_t i = 0; i < OPERATIONS; i++) operations[i].before &= ~bit;
-    streams_strike(bit);
-    graphs_strike(bit);
+    for (size_t i = 0; i < holder_count; i++) holders[i](bit);
 }
 
 void order_wait(order_set set) {
@@ -143,7 +146,7 @@ void order_tell(const struct order_party *first, const struct order_party *secon
     snprintf(finding.message, sizeof finding.message,
              "%.100s %s 0x%llx, which %.100s may still %s: %s", names[1], done[meeting->second],
              (unsigned long long)meeting->address, names[0], doing[meeting->first], why);
-    watch_note_host(&finding);
+    finding_note(&finding, NULL, 0);
 }
 
 static void tell(const struct remembered *first, const struct remembered *second, const struct touched_meeting *meeting) {

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graphs.h"
-
 enum { FLAGS = 3 /* of reuse */, ACCESS_READ_WRITE = 3, ALLOCATION_PINNED = 1 };
 
 struct CUmemPool_st {
@@ -39,14 +37,14 @@ static cudaMemPool_t default_of(int device) {
     return pool->has_begun ? pool : begin(pool, device);
 }
 
-static cudaMemPool_t current_of(int device) { return current[device] ? current[device] : default_of(device); }
+cudaMemPool_t pool_current(int device) { return current[device] ? current[device] : default_of(device); }
 
 /* ---- the pools of each device -------------------------------------------------------------------- */
 
 static cudaError_t get_pool(cudaMemPool_t *pool, int device, bool is_default) {
     cudaError_t error = device_check(device);
     if (error || !pool) return error ? error : cudaErrorInvalidValue;
-    *pool = is_default ? default_of(device) : current_of(device);
+    *pool = is_default ? default_of(device) : pool_current(device);
     return cudaSuccess;
 }
 
@@ -80,7 +78,7 @@ static cudaError_t destroy(cudaMemPool_t pool) {
     if (!*place) return cudaErrorInvalidValue;
     *place = pool->next;
     if (current[pool->device] == pool) current[pool->device] = NULL;
-    memory_leave_pool(pool);
+    buffers_leave_pool(pool);
     free(pool);
     return cudaSuccess;
 }
@@ -91,7 +89,7 @@ API cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *proper
 
 API cudaMemPoolDestroy(cudaMemPool_t pool) { return CALL(destroy(pool)); }
 
-/* ---- allocating ---------------------------------------------------------------------------------- */
+/* ---- what is allocated ---------------------------------------------------------------------------------- */
 
 static void raise(uint64_t *high, uint64_t value) { *high = value > *high ? value : *high; }
 
@@ -105,38 +103,22 @@ void pool_take_back(cudaMemPool_t pool, size_t nbytes) {
     trim(pool, pool->threshold);
 }
 
-static cudaError_t allocate_plain(cudaMemPool_t pool, void **pointer, size_t nbytes) {
-    if (pool->nbytes_max && (nbytes > pool->nbytes_max || pool->used > pool->nbytes_max - nbytes))
-        return cudaErrorMemoryAllocation;
-    cudaError_t error = memory_allocate_in(pool, pointer, nbytes);
-    if (error || !*pointer) return error;
+bool pool_has_room(cudaMemPool_t pool, size_t nbytes) {
+    return !pool->nbytes_max || (nbytes <= pool->nbytes_max && pool->used <= pool->nbytes_max - nbytes);
+}
+
+cudaError_t pool_give(cudaMemPool_t pool, const void *pointer, size_t nbytes) {
     pool->used += nbytes;
     raise(&pool->used_high, pool->used);
     raise(&pool->kept, pool->used);
     raise(&pool->kept_high, pool->kept);
-    return runtime_error_of(simt_machine_share(runtime.machine, (uintptr_t)*pointer, pool->others));
+    return runtime_error_of(simt_machine_share(runtime.machine, (uintptr_t)pointer, pool->others));
 }
 
-/* In a captured stream memory is the graph's. */
-static cudaError_t allocate_from(cudaMemPool_t pool, void **pointer, size_t nbytes, cudaStream_t stream) {
-    const int device = runtime_thread.device;
-    if (!find(pool) || !pointer) return cudaErrorInvalidValue;
-    runtime_use(pool->device);
-    cudaError_t error = stream_is_captured(stream) ? graph_allocate_in(stream, pointer, nbytes)
-                                                   : allocate_plain(pool, pointer, nbytes);
-    runtime_use(device);
-    return error;
+cudaError_t pool_find(cudaMemPool_t pool, int *device) {
+    if (find(pool)) *device = pool->device;
+    return find(pool) ? cudaSuccess : cudaErrorInvalidValue;
 }
-
-API cudaMallocAsync(void **pointer, size_t nbytes, cudaStream_t stream) {
-    return CALL(allocate_from(current_of(runtime_thread.device), pointer, nbytes, stream));
-}
-ALSO(cudaMallocAsync, _ptsz)
-
-API cudaMallocFromPoolAsync(void **pointer, size_t nbytes, cudaMemPool_t pool, cudaStream_t stream) {
-    return CALL(allocate_from(pool, pointer, nbytes, stream));
-}
-ALSO(cudaMallocFromPoolAsync, _ptsz)
 
 static cudaError_t trim_to(cudaMemPool_t pool, size_t nbytes) {
     if (!find(pool)) return cudaErrorInvalidValue;

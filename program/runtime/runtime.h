@@ -26,7 +26,7 @@
 
 /* The same for what a graph cannot keep: a captured stream must not ask for it. */
 #define CALL_NOW(stream, expression)                                                                               \
-    CALL(stream_is_captured(stream) ? graph_refuse_capture(stream) : (expression))
+    CALL(stream_is_captured(stream) ? stream_refuse_capture(stream) : (expression))
 
 /* The names that programs use which were compiled with a default stream for each thread. */
 #define ALSO(name, suffix)                                                                                         \
@@ -72,25 +72,24 @@ extern _Thread_local struct thread runtime_thread;
 static inline struct device *device_current(void) { return &runtime.devices[runtime_thread.device]; }
 
 /* runtime.c */
+cudaError_t runtime_absent(const char *name); /* a call that is not supported: named once */
 bool runtime_begin(void); /* takes the lock; false: the device's `sticky` says why nothing can be done */
 cudaError_t runtime_end(const char *call, cudaError_t error); /* notes an error, for cudaGetLastError too, and lets the lock go */
-void runtime_leave(void); /* lets others in while the program's own code runs, */
-void runtime_enter(void); /* and takes the lock again */
+
+/* state.c */
 void runtime_say(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a line on standard error */
 void runtime_use(int device); /* the calling thread's is another from now on */
 cudaError_t device_check(int device); /* whether there is one of that number */
 /* Simulated time: a nanosecond for each warp instruction or 32 bytes copied, and a microsecond for the call. */
 void runtime_pass(uint64_t units);
-/* What is not supported is named once: a whole call, and what a call is asked for, with the lock held. */
-cudaError_t runtime_absent(const char *name);
-cudaError_t runtime_lacks(const char *what);
+cudaError_t runtime_lacks(const char *what); /* what a call is asked for is not supported: named once, with the lock held */
 cudaError_t runtime_error_of(simt_error error);
 
+/* failures.c: with the lock held */
 const char *cudaGetErrorName(cudaError_t error);
 const char *cudaGetErrorString(cudaError_t error);
-
-/* failures.c: with the lock held */
 void failures_because(const char *format, ...) __attribute__((format(printf, 1, 2))); /* why the call that goes on will fail */
+void failures_refuse_launch(void); /* that call, or a kernel in it, has asked for a launch that does not run */
 void failures_note(const char *call, cudaError_t error); /* when it has ended */
 void failures_ask(void);                                 /* the program is told of the last one */
 
@@ -117,7 +116,7 @@ struct module *module_load(const void *image, simt_message *message, cudaError_t
 const simt_module *module_parsed(const struct module *module);
 struct CUkern_st *module_kernel(struct module *module, const char *name, cudaError_t *error);
 
-/* memory.c */
+/* buffers.c */
 enum buffer_kind { BUFFER_DEVICE, BUFFER_RESERVED /* virtual.c */, BUFFER_VARIABLE, BUFFER_MANAGED, BUFFER_PINNED, BUFFER_REGISTERED };
 
 struct buffer {
@@ -131,14 +130,17 @@ struct buffer {
     uint32_t *touched; /* of managed memory: a bit for each 4 bytes that a kernel may be writing; NULL: not known */
 };
 
-/* The module's variable, which is a buffer from then on. */
-cudaError_t module_variable(struct module *module, const char *name, enum buffer_kind kind, uint64_t *address,
-                            size_t *nbytes);
-
 /* The buffer that the address lies in; NULL: none. */
 const struct buffer *buffer_find(uint64_t address);
 cudaError_t buffer_add(const struct buffer *buffer);
+void buffer_remove(const struct buffer *buffer);
 const struct buffer *buffer_next(size_t *at); /* of all, from *at = 0 on; NULL: there are no more */
+
+/* modules.c: the module's variable, which is a buffer from then on */
+cudaError_t module_variable(struct module *module, const char *name, enum buffer_kind kind, uint64_t *address,
+                            size_t *nbytes);
+
+/* memory.c */
 cudaError_t memory_allocate_rows(void **pointer, size_t *pitch, size_t width, size_t rows); /* bytes */
 cudaError_t memory_free(void *pointer);
 cudaError_t memory_reserve(void **pointer, size_t nbytes); /* an address for memory that a graph allocates */
@@ -188,6 +190,9 @@ void order_touch(const void *pointer, size_t nbytes, enum touched_how how);
 /* The host has waited for the operations, or those of the device: whatever it asks for now comes after them. */
 void order_wait(order_set set);
 void order_wait_device(int device);
+/* Whoever keeps sets is told which operations were forgotten, whose bits are others' from then on. */
+typedef void order_strike(order_set set);
+void order_hold(order_strike *strike);
 /* From now on there may be operations that others do not wait for: what they touch is noted. */
 void order_watch(void);
 extern const struct simt_observer order_observer; /* notes what kernels touch */
@@ -211,16 +216,19 @@ int stream_device(cudaStream_t stream); /* the default streams are the current d
 /* The graph that captures what is asked for in the stream; NULL: none does, it is done at once. */
 cudaGraph_t *stream_capture(cudaStream_t stream);
 bool stream_is_captured(cudaStream_t stream);
-int graph_capture_status(cudaStream_t stream); /* cudaStreamCaptureStatus */
-cudaError_t graph_refuse_capture(cudaStream_t stream); /* of what no graph can have: the capture is invalid from then on */
+int stream_capture_status(cudaStream_t stream); /* cudaStreamCaptureStatus */
+cudaError_t stream_refuse_capture(cudaStream_t stream); /* of what no graph can have: the capture is invalid from then on */
 void stream_end_capture(cudaGraph_t graph); /* in all streams that it captures */
 /* What the stream's next operation comes after, and that it has got another. */
 order_set stream_order(cudaStream_t stream);
 void stream_advance(cudaStream_t stream, order_set set);
-void streams_strike(order_set set); /* these are other operations from now on */
-void graphs_strike(order_set set);  /* graphs.c: the same */
+order_strike streams_strike, execs_strike /* graph_execs.c */;
+/* What the host has to wait for from now on, and its waiting for all that was noted so. */
+void stream_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stream);
+void stream_note_launch(const char *kernel, cudaStream_t stream);
+void stream_wait(cudaStream_t stream);
 
-/* graphs.c: what is to be done when a graph is launched */
+/* captures.c: what is to be done when a graph is launched */
 enum operation_kind { /* a cudaGraphNodeType */
     NODE_LAUNCH,
     NODE_COPY,
@@ -244,12 +252,15 @@ struct operation {
 /* Does the operation, or keeps a copy of it in the graph that captures the stream. */
 cudaError_t operation_do(const struct operation *operation, cudaStream_t stream);
 
+/* findings.c: launch: NULL where the host's code has done it */
+void finding_note(const simt_finding *finding, const simt_launch *launch, uint64_t number);
+void record_text(char text[RECORD_NAME], const char *from); /* NULL: "" */
+
 /* watch.c: what is observed of a launch, and noted of it */
 const struct simt_observer *const *watch_observers(const char *kernel, uint64_t *number);
 void watch_begin(const char *kernel); /* for those who show what goes on */
 void watch_end(void);
 void watch_note(const simt_launch *launch, const simt_report *report, bool is_watched, uint64_t number);
-void watch_note_host(const simt_finding *finding);
 void lines_note(const simt_report *report); /* the costs of its lines */
 
 /* host.c: memory that the program must not use before it has waited for a stream; with the lock held */
@@ -257,13 +268,12 @@ extern const struct simt_observer code_observer; /* notes which lines have code 
 extern const struct simt_observer host_observer;
 uint32_t *host_create_touched(size_t nbytes); /* for a buffer of that size; NULL: no memory */
 void host_destroy_touched(uint32_t *touched); /* NULL: nothing */
-void host_open(void);  /* while the lock is held, all pages are open */
-void host_close(void);
-void host_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stream);
-void host_note_launch(const char *kernel, cudaStream_t stream);
+void host_enter(void); /* takes the lock: while it is held, all pages are open */
+void host_leave(void); /* lets others in while the program's own code runs */
+bool host_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stream, int device); /* false: it is pageable memory */
+void host_note_launch(const char *kernel, cudaStream_t stream, int device);
 void host_wait_all(void);
 void host_wait_device(int device);
-void host_wait_stream(cudaStream_t stream);
 uint64_t host_number(void); /* of what was noted last */
 /* For what was noted until then in the stream, which is the device's. */
 void host_wait_until(cudaStream_t stream, int device, uint64_t number);

@@ -1,8 +1,9 @@
-/* Streams, events, and the host's functions in streams.  What is asked for has been done when the call returns, so that
+/* Streams and events.  What is asked for has been done when the call returns, so that
  * there is nothing to wait for; time is the simulator's (runtime_pass). */
 #include "graphs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Attributes that are hints. */
 struct hints {
@@ -56,6 +57,22 @@ int stream_device(cudaStream_t stream) {
     return known ? known->device : runtime_thread.device;
 }
 
+/* ---- captures ------------------------------------------------------------------------------------ */
+
+cudaError_t front_join(struct front *front, const struct front *other) {
+    if (!other->count) return cudaSuccess;
+    cudaGraphNode_t *grown = realloc(front->nodes, (front->count + other->count) * sizeof *grown);
+    if (!grown) return cudaErrorMemoryAllocation;
+    memcpy(grown + front->count, other->nodes, other->count * sizeof *grown);
+    *front = (struct front){grown, front->count + other->count};
+    return cudaSuccess;
+}
+
+void front_clear(struct front *front) {
+    free(front->nodes);
+    *front = (struct front){0};
+}
+
 /* The default streams are not captured. */
 cudaGraph_t *stream_capture(cudaStream_t stream) {
     struct CUstream_st *known = find_stream(stream);
@@ -63,6 +80,29 @@ cudaGraph_t *stream_capture(cudaStream_t stream) {
 }
 
 struct front *stream_front(cudaStream_t stream) { return &find_stream(stream)->front; }
+
+bool stream_is_captured(cudaStream_t stream) {
+    const cudaGraph_t *capture = stream_capture(stream);
+    return capture && *capture;
+}
+
+cudaError_t stream_refuse_capture(cudaStream_t stream) {
+    (*stream_capture(stream))->is_invalid = true;
+    return cudaErrorStreamCaptureUnsupported;
+}
+
+int stream_capture_status(cudaStream_t stream) {
+    enum { NONE, ACTIVE, INVALIDATED };
+    if (!stream_is_captured(stream)) return NONE;
+    return (*stream_capture(stream))->is_invalid ? INVALIDATED : ACTIVE;
+}
+
+void stream_end_capture(cudaGraph_t graph) {
+    for (struct CUstream_st *stream = streams; stream; stream = stream->next)
+        if (stream->capture == graph) stream->capture = NULL, front_clear(&stream->front);
+    for (struct CUevent_st *event = events; event; event = event->next)
+        if (event->capture == graph) event->capture = NULL, front_clear(&event->front);
+}
 
 /* ---- order --------------------------------------------------------------------------------------- */
 
@@ -87,6 +127,22 @@ void streams_strike(order_set set) {
     for (struct CUstream_st *stream = streams; stream; stream = stream->next) stream->known &= ~set;
     for (struct CUevent_st *event = events; event; event = event->next) event->known &= ~set;
     for (size_t device = 0; device < SIMT_DEVICES; device++) default_known[device] &= ~set;
+}
+
+/* ---- what the host must wait for ----------------------------------------------------------------- */
+
+void stream_wait(cudaStream_t stream) {
+    host_wait_until(stream, stream_device(stream), UINT64_MAX);
+    order_wait(stream_order(stream));
+}
+
+/* Of pageable memory the call waits for the copy. */
+void stream_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stream) {
+    if (!host_note_copy(to, from, nbytes, stream, stream_device(stream))) stream_wait(stream);
+}
+
+void stream_note_launch(const char *kernel, cudaStream_t stream) {
+    host_note_launch(kernel, stream, stream_device(stream));
 }
 
 /* ---- creating ------------------------------------------------------------------------------------ */
@@ -129,14 +185,9 @@ static cudaError_t check_stream(cudaStream_t stream) {
     return stream_is_known(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
-bool stream_is_captured(cudaStream_t stream) {
-    const cudaGraph_t *capture = stream_capture(stream);
-    return capture && *capture;
-}
-
 static cudaError_t wait_for(cudaStream_t stream) {
-    if (stream_is_captured(stream)) return graph_refuse_capture(stream);
-    host_wait_stream(stream);
+    if (stream_is_captured(stream)) return stream_refuse_capture(stream);
+    stream_wait(stream);
     return check_stream(stream);
 }
 
@@ -235,7 +286,7 @@ API cudaStreamGetDevice(cudaStream_t stream, int *device) {
 ALSO(cudaStreamGetDevice, _ptsz)
 
 API cudaStreamIsCapturing(cudaStream_t stream, int *status) {
-    return CALL(stream_is_known(stream) ? set_number(status, graph_capture_status(stream))
+    return CALL(stream_is_known(stream) ? set_number(status, stream_capture_status(stream))
                                         : cudaErrorInvalidResourceHandle);
 }
 ALSO(cudaStreamIsCapturing, _ptsz)
@@ -243,61 +294,6 @@ ALSO(cudaStreamIsCapturing, _ptsz)
 API cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
     enum { GREATEST = -5 };
     return CALL((least ? set_number(least, 0) : cudaSuccess, greatest ? set_number(greatest, GREATEST) : cudaSuccess));
-}
-
-/* ---- the host's functions ------------------------------------------------------------------------ */
-
-typedef void host_function(void *data);
-typedef void host_callback(cudaStream_t stream, cudaError_t status, void *data);
-
-struct host_call {
-    struct operation operation;
-    host_function *function;
-    host_callback *callback;
-    cudaStream_t stream;
-    void *data;
-};
-
-/* The program's own code may call the runtime again. */
-static cudaError_t call_host(const struct operation *operation) {
-    const struct host_call call = *(const struct host_call *)operation;
-    host_wait_all(); /* its turn has come */
-    runtime_leave();
-    if (call.function) call.function(call.data);
-    if (call.callback) call.callback(call.stream, cudaSuccess, call.data);
-    runtime_enter();
-    return cudaSuccess;
-}
-
-#define HOST_CALL {NODE_HOST, sizeof(struct host_call), call_host}
-
-static cudaError_t launch_host(const struct host_call *call) {
-    cudaError_t error = check_stream(call->stream);
-    return error ? error : operation_do(&call->operation, call->stream);
-}
-
-API cudaLaunchHostFunc(cudaStream_t stream, host_function *function, void *data) {
-    return CALL(launch_host(&(struct host_call){HOST_CALL, function, NULL, stream, data}));
-}
-ALSO(cudaLaunchHostFunc, _ptsz)
-
-API cudaStreamAddCallback(cudaStream_t stream, host_callback *callback, void *data, unsigned flags) {
-    (void)flags;
-    return CALL(launch_host(&(struct host_call){HOST_CALL, NULL, callback, stream, data}));
-}
-ALSO(cudaStreamAddCallback, _ptsz)
-
-cudaError_t host_make(const struct cudaHostNodeParams *params, struct operation **made) {
-    if (!params || !params->fn) return cudaErrorInvalidValue;
-    const struct host_call call = {HOST_CALL, params->fn, NULL, NULL, params->userData};
-    return operation_keep(&call.operation, made);
-}
-
-cudaError_t host_tell(const struct operation *operation, struct cudaHostNodeParams *params) {
-    const struct host_call *call = (const struct host_call *)operation;
-    if (!call->function) return runtime_lacks("cudaGraphHostNodeGetParams of a callback of a stream");
-    *params = (struct cudaHostNodeParams){call->function, call->data};
-    return cudaSuccess;
 }
 
 /* ---- events -------------------------------------------------------------------------------------- */
@@ -398,7 +394,7 @@ cudaError_t event_make(enum operation_kind kind, cudaEvent_t event, struct opera
 }
 
 cudaError_t event_record_node(const struct operation *operation, cudaStream_t stream, order_set known) {
-    host_note_launch("of a graph", stream); /* what its steps up to here may still touch */
+    stream_note_launch("of a graph", stream); /* what its steps up to here may still touch */
     return record_event(event_of(operation), stream, known);
 }
 
@@ -422,13 +418,4 @@ static cudaError_t get_elapsed(float *milliseconds, cudaEvent_t from, cudaEvent_
 
 API cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to) {
     return CALL(get_elapsed(milliseconds, from, to));
-}
-
-/* ---- captures ------------------------------------------------------------------------------------ */
-
-void stream_end_capture(cudaGraph_t graph) {
-    for (struct CUstream_st *stream = streams; stream; stream = stream->next)
-        if (stream->capture == graph) stream->capture = NULL, front_clear(&stream->front);
-    for (struct CUevent_st *event = events; event; event = event->next)
-        if (event->capture == graph) event->capture = NULL, front_clear(&event->front);
 }

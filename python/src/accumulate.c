@@ -116,7 +116,7 @@ static int read_what(PyObject *name, struct reading *reading) {
     bool is_text = name && PyUnicode_Check(name);
     if (is_text && !PyUnicode_CompareWithASCIIString(name, "count")) reading->what = READ_COUNT;
     else if (is_text && !PyUnicode_CompareWithASCIIString(name, "nans")) reading->what = READ_NANS;
-    else if (name) return accumulator_read_op(name, &reading->op);
+    else if (name) return read_op(name, &reading->op);
     return 0;
 }
 

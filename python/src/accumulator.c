@@ -55,17 +55,6 @@ static int read_shape(PyObject *given, int32_t *ndim, int64_t *shape) {
     return PyErr_Occurred() ? -1 : 0;
 }
 
-int accumulator_read_op(PyObject *name, wf_op *op) {
-    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-    if (!text && PyErr_Occurred()) return -1;
-    *op = text && !strcmp(text, "count_nonzero") ? WF_NONZERO : text && !strcmp(text, "vecdot") ? WF_DOT
-                                                                                               : wf_op_parse(text);
-    if (*op) return 0;
-    PyErr_Format(PyExc_ValueError, "unknown op %R: use sum, mean, var, std, min, max, argmin, argmax, prod, any, all, "
-                                   "count_nonzero, norm1, norm2, norminf, vecdot, and, or, xor or stats", name);
-    return -1;
-}
-
 /* The arguments of a type's call as those of a function: types have no faster form in the limited API. */
 static int read_call(const struct signature *signature, PyObject *positional, PyObject *named, PyObject **values) {
     PyObject *arguments[ARGUMENTS], *names = PyTuple_New(named ? PyDict_Size(named) : 0), *name, *value;
@@ -101,7 +90,7 @@ static PyObject *new(PyTypeObject *type, PyObject *positional, PyObject *named) 
     int32_t ndim;
     int64_t shape[WF_NDIM_MAX];
     if (read_call(&signature, positional, named, values)) return NULL;
-    bool is_read = !accumulator_read_op(values[ARG_OP], &reduction.op) &&
+    bool is_read = !read_op(values[ARG_OP], &reduction.op) &&
                    !(values[ARG_DTYPE] && read_type(PyType_GetModuleState(type), values[ARG_DTYPE], &element)) &&
                    !read_shape(values[ARG_SHAPE], &ndim, shape) &&
                    !read_ddof(values[ARG_DDOF], values[ARG_CORRECTION], &reduction.ddof) &&

@@ -12,9 +12,6 @@ struct accumulator {
     pthread_mutex_t lock;
 };
 
-/* The op of that name, NumPy's or the library's. */
-int accumulator_read_op(PyObject *name, wf_op *op);
-
 /* The groups of an array whose results have the accumulator's shape: by key where there are ids (else NULL), otherwise along
  * axes, by default the first ones. */
 int accumulator_read_groups(const wf_accumulator *accumulator, int32_t ndim, struct array *ids, PyObject *axis, wf_groups *groups);

@@ -193,3 +193,29 @@ int read_device(PyObject *device, const char **name) {
     *name = PyUnicode_AsUTF8AndSize(device, NULL);
     return *name ? 0 : -1;
 }
+
+int read_op(PyObject *name, wf_op *op) {
+    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    if (!text && PyErr_Occurred()) return -1;
+    *op = text && !strcmp(text, "count_nonzero") ? WF_NONZERO : text && !strcmp(text, "vecdot") ? WF_DOT
+                                                                                               : wf_op_parse(text);
+    if (*op) return 0;
+    PyErr_Format(PyExc_ValueError, "unknown op %R: use sum, mean, var, std, min, max, argmin, argmax, prod, any, all, "
+                                   "count_nonzero, norm1, norm2, norminf, vecdot, and, or, xor or stats", name);
+    return -1;
+}
+
+int read_fill(PyObject *fill, PyObject *skip, wf_reduction *reduction, wf_value *value) {
+    int skips = skip ? PyObject_IsTrue(skip) : 0;
+    if (skips < 0) return -1;
+    if (skips) reduction->flags = WF_SKIP_BAD_KEYS;
+    if (!fill) return 0;
+    if (PyFloat_Check(fill)) {
+        *value = (wf_value){.type = WF_F64, .v = {.f64 = PyFloat_AsDouble(fill)}};
+    } else {
+        *value = (wf_value){.type = WF_I64};
+        if (read_int64(fill, "fill", &value->v.i)) return -1;
+    }
+    reduction->fill = value;
+    return 0;
+}

@@ -1,7 +1,20 @@
-/* Copies of strided arrays. */
+/* Layouts of arrays, and copies of strided ones. */
 #include "core.h"
 
 #include <string.h>
+
+int64_t array_count(const wf_array *view) {
+    int64_t count = 1;
+    for (int32_t d = 0; d < view->ndim; d++) count *= view->shape[d]; /* fits: the array is in memory, or empty */
+    return count;
+}
+
+void contiguous_strides(int32_t ndim, const int64_t *shape, int64_t nbytes, int64_t *stride_bytes) {
+    for (int32_t d = ndim - 1; d >= 0; d--) {
+        stride_bytes[d] = nbytes;
+        nbytes *= shape[d];
+    }
+}
 
 static void reverse(char *to, const char *from, size_t nbytes) {
     for (size_t i = 0; i < nbytes; i++) to[i] = from[nbytes - 1 - i];

@@ -1,16 +1,16 @@
 /* The extension module: what its files share.
  *
  *   arguments.c     the arguments of a call, positional and by name
- *   arrays.c        takes the caller's arrays in: buffers, numbers, lists;  numpy.c: NumPy's;  tensors.c: DLPack, CUDA
- *                   array interface
+ *   arrays.c        takes the caller's arrays in: numbers, lists;  buffers.c: buffers;  numpy.c: NumPy's;  tensors.c:
+ *                   DLPack, CUDA array interface
  *   copies.c        copies of strided arrays, where one cannot be avoided;  alike.c: a pair's, where types differ
  *   handles.c       handles of the library, each lent to one call at a time
- *   reduce.c        a reduction from the arguments to the result
+ *   job.c           a reduction that has been read from its arguments;  reduce.c: the functions, to the result
  *   axes.c          reductions along axes, of masked elements;  labels.c: by segments and keys
  *   quantile.c      quantiles, along axes
  *   initial.c       the same, beginning with a value of the caller's
  *   place.c         where an array of results goes
- *   results.c       results in the caller's kind; errors as exceptions
+ *   results.c       results in the caller's kind; errors as exceptions;  scalars.c: one value
  *   accumulator.c   the type Accumulator;  accumulate.c: adding to one, and its results
  *   words.c         accumulators as integers that collectives add up;  rolling.c: reductions of windows
  *   module.c        the lists of functions
@@ -49,7 +49,7 @@ struct state {
     atomic_bool has_fields;           /* NumPy's arrays are what numpy.c takes them for */
 };
 
-struct state *state_of(PyObject *module);
+static inline struct state *state_of(PyObject *module) { return PyModule_GetState(module); }
 int add_accumulator(PyObject *module);
 
 /* ---- arrays */
@@ -135,6 +135,9 @@ extern const char CPU[]; /* "cpu" */
 /* Lends a handle of the device that no other call uses. */
 wf_handle *handle_lend(const char *device, int32_t threads);
 void handle_return(wf_handle *handle, const char *device);
+/* After a call that gave the handle the array's stream: what was the stream's owner before may go, unless the call failed
+ * and the handle may still have that one's. */
+void keep_stream(struct state *state, const wf_handle *handle, const struct array *array, wf_error error);
 /* Called once, when the module is first loaded. */
 int handles_begin(void);
 
@@ -169,6 +172,8 @@ int read_ddof(PyObject *ddof, PyObject *correction, int64_t *result);
 int read_threads(PyObject *threads, int32_t *result);
 int read_device(PyObject *device, const char **name);
 int read_int64(PyObject *number, const char *name, int64_t *result);
+/* The op of that name, NumPy's or the library's. */
+int read_op(PyObject *name, wf_op *op);
 /* Puts the fill into value, to which the reduction then points. */
 int read_fill(PyObject *fill, PyObject *skip, wf_reduction *reduction, wf_value *value);
 
@@ -212,9 +217,6 @@ int job_read_op(PyObject *name, wf_op *op, bool *counts_elements);
 /* Has a job that has begun count the elements, which it does not read. */
 int job_count_elements(struct job *job);
 const wf_array *job_b(const struct job *job);
-/* After a call that gave the handle the array's stream: what was the stream's owner before may go, unless the call failed
- * and the handle may still have that one's. */
-void keep_stream(struct state *state, const wf_handle *handle, const struct array *array, wf_error error);
 /* Runs with the interpreter released where that is worth it. */
 wf_error job_run(struct job *job, wf_handle *handle, const wf_groups *groups, const wf_output *output,
                  wf_value *value);

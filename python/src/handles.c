@@ -64,3 +64,18 @@ int handles_begin(void) {
     if (atomic_exchange(&has_begun, true)) return 0;
     return pthread_atfork(NULL, NULL, forget_handles);
 }
+
+void keep_stream(struct state *state, const wf_handle *handle, const struct array *array, wf_error error) {
+    if (!array->stream_owner) return;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *key = PyLong_FromVoidPtr((void *)handle);
+    PyObject *last = key ? PyDict_GetItemWithError(state->streams, key) : NULL;
+    PyObject *kept = error && last ? Py_BuildValue("(OO)", last, array->stream_owner)
+                                   : Py_BuildValue("O", array->stream_owner);
+    if (key && kept) PyDict_SetItem(state->streams, key, kept);
+    Py_XDECREF(kept);
+    Py_XDECREF(key);
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+}

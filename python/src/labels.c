@@ -36,21 +36,6 @@ static int end_segments(struct array *labels, int64_t end) {
     return 0;
 }
 
-int read_fill(PyObject *fill, PyObject *skip, wf_reduction *reduction, wf_value *value) {
-    int skips = skip ? PyObject_IsTrue(skip) : 0;
-    if (skips < 0) return -1;
-    if (skips) reduction->flags = WF_SKIP_BAD_KEYS;
-    if (!fill) return 0;
-    if (PyFloat_Check(fill)) {
-        *value = (wf_value){.type = WF_F64, .v = {.f64 = PyFloat_AsDouble(fill)}};
-    } else {
-        *value = (wf_value){.type = WF_I64};
-        if (read_int64(fill, "fill", &value->v.i)) return -1;
-    }
-    reduction->fill = value;
-    return 0;
-}
-
 static int read_groups(struct job *job, PyObject *const *values, struct array *labels, wf_groups *groups) {
     int32_t axis = 0;
     int64_t count = labels->view.ndim == 1 ? labels->shape[0] : 0;

@@ -1,10 +1,6 @@
 /* The functions of the module warpfold._core. */
 #include "core.h"
 
-struct state *state_of(PyObject *module) {
-    return PyModule_GetState(module);
-}
-
 /* ---- the functions that reduce: their names, signatures, ops, policies and first lines of help */
 
 #define COMMON (BIT(ARG_A) | BIT(ARG_NAN) | BIT(ARG_THREADS) | BIT(ARG_DEVICE))

@@ -122,7 +122,7 @@ PyObject *reduce_windows(PyObject *module, PyObject *const *arguments, Py_ssize_
     int64_t window;
     struct job job;
     if (arguments_read(&signature, arguments, count, names, values)) return NULL;
-    if (accumulator_read_op(values[ARG_OP], &function.op) || read_int64(values[ARG_COUNT], "window", &window)) return NULL;
+    if (read_op(values[ARG_OP], &function.op) || read_int64(values[ARG_COUNT], "window", &window)) return NULL;
     if (window < 1) return PyErr_SetString(PyExc_ValueError, "a window has at least one element"), NULL;
     if (job_begin(state_of(module), &job, &function, values)) return NULL;
     result = roll(&job, window);

@@ -164,14 +164,20 @@ function listFailures(data) {
         " has not told the program:"), element("ul", null, data.failed_calls.map(say))] : [];
 }
 
+/** Of launches that did not run, those that are not told of as calls that failed. */
+function sayRefused(data) {
+    const told = data.failed_calls.reduce((sum, failure) => sum + failure.refused_launches, 0);
+    const refused = data.refused_launches - told;
+    return refused > 0 ? element("p", null, `${plural(refused, told ? "other launch" : "launch", told ? "other launches" : "launches")} did not run.`) : null;
+}
+
 function makeSummary(data) {
     const launches = data.kernels.reduce((sum, kernel) => sum + kernel.launches, 0);
     const end = data.signal ? `ended by signal ${data.signal}` : `status ${data.status}`;
     return panel("Summary",
         element("p", null, element("code", null, data.program), ` on a simulated ${data.gpu} · ${end} · `,
                 `${plural(data.kernels.length, "kernel")}, ${plural(launches, "launch", "launches")}`),
-        data.refused_launches ? element("p", null,
-            `${plural(data.refused_launches, "launch", "launches")} did not run.`) : null, ...listFailures(data));
+        ...listFailures(data), sayRefused(data));
 }
 
 function showPage(data, main) {

@@ -79,8 +79,9 @@ static void name_end(const struct launch *launch, const struct request *request,
     char name[64], index[128] = "";
     struct placed array;
     snprintf(text, nbytes, "%s", request->space == SIMT_LOCAL ? ": an index beyond an array of the thread's own" : "");
-    if (request->space != SIMT_SHARED || !simt_has_dynamic_shared(launch->image->module)) return;
-    if (simt_extern_array(launch, &array)) {
+    const uint32_t count = request->space == SIMT_SHARED ? simt_dynamic_arrays(launch->image, &array) : 0;
+    if (!count) return;
+    if (count == 1) {
         const int64_t offset = (int64_t)(request->addresses[lane] - array.address);
         simt_plain_name(array.variable->name, name, sizeof name);
         snprintf(index, sizeof index, " (index %" PRId64 " of `%s`, %" PRIu64 " elements of %" PRId64 " bytes)",

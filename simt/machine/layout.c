@@ -34,16 +34,19 @@ bool simt_shared_array(const struct launch *launch, const struct variable *array
     return false;
 }
 
-bool simt_extern_array(const struct launch *launch, struct placed *found) {
-    const struct image *image = launch->image;
+static bool is_dynamic(const struct variable *variable) {
+    return variable->space == SIMT_SHARED && variable->nbytes == 0;
+}
+
+uint32_t simt_dynamic_arrays(const struct image *image, struct placed *found) {
     uint32_t count = 0;
     for (size_t i = 0; i < image->placed_capacity; i++) {
         const struct variable *variable = image->placed[i].variable;
-        if (!variable || variable->space != SIMT_SHARED || variable->nbytes) continue;
+        if (!variable || !is_dynamic(variable)) continue;
         *found = image->placed[i];
         count++;
     }
-    return count == 1;
+    return count;
 }
 
 static bool is_global(const struct variable *variable) {
@@ -81,16 +84,6 @@ static bool placed_create(struct image *image) {
     while (image->placed_capacity < 2 * count) image->placed_capacity *= 2;
     image->placed = calloc(image->placed_capacity, sizeof *image->placed);
     return image->placed != NULL;
-}
-
-static bool is_dynamic(const struct variable *variable) {
-    return variable->space == SIMT_SHARED && variable->nbytes == 0;
-}
-
-bool simt_has_dynamic_shared(const struct simt_module *module) {
-    bool has_any = false;
-    for (uint32_t v = 0; v < module->variable_count; v++) has_any |= is_dynamic(module->variables[v]);
-    return has_any;
 }
 
 static void place_next(struct image *image, const struct variable *variable, uint64_t *end) {

@@ -550,11 +550,10 @@ void simt_image_destroy(struct image *image);
  * device if it can be, whose global variables it shares.  false: no memory. */
 bool simt_lay_out(struct image *image, const struct image *sibling, struct memory *memory);
 uint64_t simt_variable_address(const struct image *image, const struct variable *variable);
-bool simt_has_dynamic_shared(const struct simt_module *module); /* an array whose size is the launch's to give */
+/* How many arrays of dynamic shared memory there are, whose size is the launch's to give; if any, *found is one. */
+uint32_t simt_dynamic_arrays(const struct image *image, struct placed *found);
 /* The variable of shared memory that has the address: `array`, unless that is NULL.  false: there is none. */
 bool simt_shared_array(const struct launch *launch, const struct variable *array, uint64_t address, struct placed *found);
-/* The kernel's array of dynamic shared memory; false: it has none, or several. */
-bool simt_extern_array(const struct launch *launch, struct placed *found);
 /* The module's variable of global or constant memory that has the address, or whose begin or end is the nearest. */
 bool simt_global_variable(const struct launch *launch, uint64_t address, struct placed *found);
 const struct layout *simt_layout(const struct image *image, const struct function *function);

@@ -175,12 +175,12 @@ static bool take_places(struct wf_labels *labels, const struct wf_grouped *group
     size_t size = (size_t)count + 1, nbytes = wf_type_nbytes(grouped->a->type);
     if (indexed) {
         labels->positions.are_wide = length > INT32_MAX;
-        labels->pages[1] = wf_pages_take_again(&kept[1], size * (labels->positions.are_wide ? sizeof(int64_t) : sizeof(int32_t)));
+        labels->pages[1] = wf_pages_take(&kept[1], size * (labels->positions.are_wide ? sizeof(int64_t) : sizeof(int32_t)));
         labels->positions.index = labels->pages[1].at;
         return labels->positions.index;
     }
     for (int o = 0; o < (grouped->b ? 2 : 1); o++) {
-        labels->pages[1 + o] = wf_pages_take_again(&kept[1 + o], size * nbytes);
+        labels->pages[1 + o] = wf_pages_take(&kept[1 + o], size * nbytes);
         labels->elements[o] = labels->pages[1 + o].at;
     }
     return labels->elements[0] && (!grouped->b || labels->elements[1]);
@@ -206,7 +206,7 @@ wf_error wf_labels_resolve(wf_handle *handle, struct wf_labels *labels, const st
     const wf_groups *groups = grouped->groups;
     *labels = (struct wf_labels){.offsets = NULL};
     if (groups->count < INT64_MAX - 2 && (uint64_t)groups->count < SIZE_MAX / sizeof(int64_t) - 2)
-        labels->pages[0] = wf_pages_take_again(&kept[0], ((size_t)groups->count + 2) * sizeof(int64_t));
+        labels->pages[0] = wf_pages_take(&kept[0], ((size_t)groups->count + 2) * sizeof(int64_t));
     labels->offsets = labels->pages[0].at;
     if (!labels->offsets)
         return wf_fail(handle, WF_ERROR_MEMORY, "no memory for the offsets of %lld groups", (long long)groups->count);

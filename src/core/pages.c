@@ -27,14 +27,10 @@ static struct wf_pages map(size_t nbytes) {
 
 struct wf_pages wf_pages_take(struct wf_pages *kept, size_t nbytes) {
     struct wf_pages pages = *kept;
-    bool serve = nbytes >= KEPT_NBYTES_MIN && pages.nbytes >= nbytes;
-    if (!serve) return nbytes < LARGE_NBYTES ? allocate(nbytes) : map(nbytes);
+    if (nbytes < KEPT_NBYTES_MIN) nbytes = KEPT_NBYTES_MIN;
+    if (pages.nbytes < nbytes) return nbytes < LARGE_NBYTES ? allocate(nbytes) : map(nbytes);
     *kept = (struct wf_pages){0};
     return pages;
-}
-
-struct wf_pages wf_pages_take_again(struct wf_pages *kept, size_t nbytes) {
-    return wf_pages_take(kept, nbytes < KEPT_NBYTES_MIN ? KEPT_NBYTES_MIN : nbytes);
 }
 
 /* Where the system cannot move pages, their bytes are copied. */

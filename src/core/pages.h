@@ -11,11 +11,9 @@ struct wf_pages {
     bool are_mapped, are_used; /* are_used: what they contain is not all zeros */
 };
 
-/* At least nbytes: from *kept if they suffice, which is empty then, or new ones; at is NULL without memory. */
+/* At least nbytes, be they few: from *kept if they suffice, which is empty then, or new ones; at is NULL without memory.  So
+ * calls that need no more than one before allocate nothing. */
 struct wf_pages wf_pages_take(struct wf_pages *kept, size_t nbytes);
-
-/* The same of what every call needs, be it little: calls that need no more than one before allocate nothing. */
-struct wf_pages wf_pages_take_again(struct wf_pages *kept, size_t nbytes);
 
 /* At least nbytes that begin with what pages have, which are gone; or at is NULL without memory, and pages stay. */
 struct wf_pages wf_pages_grow(struct wf_pages pages, size_t nbytes);

@@ -128,26 +128,35 @@ static wf_error fail_memory(wf_handle *handle, int64_t count) {
     return wf_fail(handle, WF_ERROR_MEMORY, "no memory for an accumulator of %lld results", (long long)count);
 }
 
-/* Zeroed words for all results; NULL without memory.  There is at least one, since it may have no results. */
+/* There is at least one word, since it may have no results. */
+static size_t words_nbytes(int64_t count, size_t result_words) {
+    size_t words, nbytes;
+    if (__builtin_mul_overflow((uint64_t)count, result_words, &words)) return 0;
+    return __builtin_mul_overflow(words + 1, sizeof(uint64_t), &nbytes) ? 0 : nbytes;
+}
+
+/* Zeroed words for all results; NULL without memory. */
 static uint64_t *make_words(int64_t count, size_t result_words) {
-    size_t words;
-    if (__builtin_mul_overflow((uint64_t)count, result_words, &words)) return NULL;
-    return calloc(words + 1, sizeof(uint64_t));
+    const size_t nbytes = words_nbytes(count, result_words);
+    return nbytes ? calloc(1, nbytes) : NULL;
+}
+
+size_t wf_shaped_init(struct wf_shaped *shaped, const struct wf_accumulator *settings, int32_t ndim, const int64_t *shape,
+                      int64_t count) {
+    *shaped = (struct wf_shaped){.ndim = ndim, .count = count};
+    wf_accumulator_init_like(&shaped->common, settings, settings->first_index, &shaped->tree);
+    shaped->common.shaped = shaped;
+    shaped->common.xor_alone = settings->op == WF_XOR;
+    memcpy(shaped->shape, shape, (size_t)ndim * sizeof *shape);
+    shaped->result_words = words_of(&shaped->common, 0);
+    return words_nbytes(count, shaped->result_words);
 }
 
 struct wf_shaped *wf_shaped_make(wf_handle *handle, const struct wf_accumulator *settings, int32_t ndim,
                                  const int64_t *shape, int64_t count) {
     struct wf_shaped *made = calloc(1, sizeof *made);
-    if (made) {
-        wf_accumulator_init_like(&made->common, settings, settings->first_index, &made->tree);
-        made->common.shaped = made;
-        made->common.xor_alone = settings->op == WF_XOR;
-        made->ndim = ndim;
-        memcpy(made->shape, shape, (size_t)ndim * sizeof *shape);
-        made->count = count;
-        made->result_words = words_of(&made->common, 0);
-        made->words = make_words(count, made->result_words);
-    }
+    const size_t nbytes = made ? wf_shaped_init(made, settings, ndim, shape, count) : 0;
+    if (nbytes) made->words = calloc(1, nbytes);
     if (made && made->words) return made;
     fail_memory(handle, count);
     free(made);

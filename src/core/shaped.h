@@ -24,7 +24,11 @@ struct wf_shaped {
 /* The number of results of a shape; -1: a length is negative, or there are more than 2^63 - 1. */
 int64_t wf_shape_count(int32_t ndim, const int64_t *shape);
 
-/* An accumulator of no elements.  NULL without memory, of which a message says so. */
+/* An accumulator of no elements but for its words, which are to be zeros: how many bytes they take; 0: more than there can be. */
+size_t wf_shaped_init(struct wf_shaped *shaped, const struct wf_accumulator *settings, int32_t ndim, const int64_t *shape,
+                      int64_t count);
+
+/* The same in memory of its own.  NULL without memory, of which a message says so. */
 struct wf_shaped *wf_shaped_make(wf_handle *handle, const struct wf_accumulator *settings, int32_t ndim,
                                  const int64_t *shape, int64_t count);
 void wf_shaped_destroy(struct wf_shaped *shaped);

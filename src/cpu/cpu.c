@@ -4,6 +4,7 @@
 #include "core/handle.h"
 #include "core/small_sum.h"
 #include "common/getenv.h"
+#include "cpu/keyed.h"
 #include "cpu/workers.h"
 
 #include <sched.h>
@@ -22,6 +23,7 @@ static void cpu_close(wf_handle *handle) {
     struct cpu *cpu = handle->device_state;
     if (!cpu) return;
     wf_threads_destroy(cpu->threads);
+    wf_cpu_forget_keyed(cpu);
     wf_cpu_destroy_workers(cpu);
     free(cpu->groups_job);
     for (int i = 0; i < WF_LABELS_PAGES; i++) wf_pages_free(cpu->labels_kept[i]);

@@ -59,10 +59,26 @@ static bool reduce(struct keyed *job) {
 }
 
 static void release(struct keyed *job, int tables) {
-    for (int t = 0; job->table && t < tables; t++) wf_key_table_destroy(job->table[t]);
-    free(job->table);
-    free(job->lost);
-    free(job->marks);
+    for (int t = 0; t < tables; t++) wf_key_table_end(job->table[t]);
+    if (job->lost) wf_pages_leave(job->lost_kept, job->lost_pages);
+    if (job->marks) wf_pages_leave(job->marks_kept, job->marks_pages);
+}
+
+/* Places for the tables of as many threads; false without memory. */
+static bool ensure_tables(struct cpu *cpu, int count) {
+    if (count <= cpu->table_count) return true;
+    struct keyed_table **larger = realloc(cpu->table, (size_t)count * sizeof *larger);
+    if (!larger) return false;
+    cpu->table = larger;
+    while (cpu->table_count < count) larger[cpu->table_count++] = NULL;
+    return true;
+}
+
+void wf_cpu_forget_keyed(struct cpu *cpu) {
+    for (int t = 0; t < cpu->table_count; t++) wf_key_table_destroy(cpu->table[t]);
+    free(cpu->table);
+    wf_pages_free(cpu->lost_kept);
+    wf_pages_free(cpu->marks_kept);
 }
 
 bool wf_cpu_try_keyed(wf_handle *handle, const struct wf_grouped *grouped) {
@@ -70,7 +86,8 @@ bool wf_cpu_try_keyed(wf_handle *handle, const struct wf_grouped *grouped) {
     struct cpu *cpu = handle->device_state;
     const bool is_vector = layout->by == WF_GROUP_KEYS && layout->ndim == 1 && layout->operands == 1;
     if (!is_vector || !layout->reduced_count || !layout->count) return false; /* soon: small groups come here, too */
-    struct keyed job = {.grouped = grouped, .cpu = cpu, .count = layout->reduced_count, .groups = layout->count};
+    struct keyed job = {.grouped = grouped, .cpu = cpu, .count = layout->reduced_count, .groups = layout->count,
+                        .lost_kept = &cpu->lost_kept, .marks_kept = &cpu->marks_kept};
     if (job.count >> ADDITIONS_LOG2_MAX || job.groups >> ADDITIONS_LOG2_MAX) return false;
     job.split = cpu->tier->split[grouped->empty->type];
     wf_view_make(&job.view, grouped->a, NULL, true);
@@ -82,6 +99,8 @@ bool wf_cpu_try_keyed(wf_handle *handle, const struct wf_grouped *grouped) {
     job.writers = finishing < wf_cpu_threads(handle) ? (int)finishing : wf_cpu_threads(handle);
     job.writers = wf_cpu_ensure_workers(cpu, job.writers);
     if (job.threads > wf_cpu_ensure_workers(cpu, job.threads)) job.threads = cpu->worker_count;
+    if (!ensure_tables(cpu, job.threads)) return false;
+    job.table = cpu->table;
     int tables = job.threads;
     bool done = reduce(&job);
     release(&job, tables);

@@ -9,4 +9,8 @@
  * that are not to be skipped, NaNs that are errors, too little memory. */
 bool wf_cpu_try_keyed(wf_handle *handle, const struct wf_grouped *grouped);
 
+/* Frees what the handle has kept for the next one. */
+struct cpu;
+void wf_cpu_forget_keyed(struct cpu *cpu);
+
 #endif

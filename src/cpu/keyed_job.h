@@ -60,8 +60,9 @@ struct keyed {
     size_t lost_max; /* of a thread */
     bool are_owned;  /* each group by one thread, which alone adds to it; otherwise all threads add to all groups */
     int threads, writers; /* that add, each to its table; that finish groups */
-    struct keyed_table **table;
+    struct keyed_table **table; /* the handle's */
     struct keyed_lost *lost; /* of all threads, by group and position */
+    struct wf_pages lost_pages, marks_pages, *lost_kept, *marks_kept; /* where these are, and go at the end */
     size_t lost_count;
     bool adder_rounds; /* sums that are small: see round_by_adding */
     bool divides;      /* means, of such sums */
@@ -77,8 +78,10 @@ bool wf_keyed_plan(struct keyed *job);
 
 /* ---- a table ---- */
 
-/* Makes a thread's table of the groups begin <= g < end; NULL without memory. */
-struct keyed_table *wf_key_table_make(const struct keyed *job, int thread, int64_t begin, int64_t end);
+/* Makes a thread's table one of the groups begin <= g < end; false without memory. */
+bool wf_key_table_begin(const struct keyed *job, int thread, int64_t begin, int64_t end);
+/* Leaves the words' memory to others.  NULL, or one that has none: nothing. */
+void wf_key_table_end(struct keyed_table *table);
 void wf_key_table_destroy(struct keyed_table *table);
 
 /* Makes the words those of no elements. */

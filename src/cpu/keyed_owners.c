@@ -48,11 +48,9 @@ static void share_groups(struct keyed *job, int64_t *begin) {
 bool wf_keyed_make_tables(struct keyed *job) {
     int64_t begin[KEYED_OWNERS_MAX + 1];
     int made = 0;
-    job->table = calloc((size_t)job->threads, sizeof(struct keyed_table *));
     if (job->are_owned) share_groups(job, begin);
-    while (job->table && made < job->threads &&
-           (job->table[made] = job->are_owned ? wf_key_table_make(job, made, begin[made], begin[made + 1])
-                                              : wf_key_table_make(job, made, 0, job->groups)))
+    while (made < job->threads && (job->are_owned ? wf_key_table_begin(job, made, begin[made], begin[made + 1])
+                                                  : wf_key_table_begin(job, made, 0, job->groups)))
         made++;
     bool enough = made == job->threads || !job->are_owned;
     job->threads = made;

@@ -222,7 +222,9 @@ static bool mark_groups(struct keyed *job) {
     for (int t = 0; t < job->threads; t++) has_minus_zero |= job->table[t]->has_minus_zero;
     if (!has_minus_zero || !(job->parts & WF_PART_SUM) || !has_zero_sum(job)) return true;
     struct keyed_table *table = job->table[0];
-    job->marks = calloc((size_t)job->groups, 1);
+    job->marks_pages = wf_pages_take(job->marks_kept, (size_t)job->groups);
+    job->marks = job->marks_pages.at;
+    if (job->marks_pages.are_used) memset(job->marks, 0, (size_t)job->groups);
     for (int64_t i = 0; job->marks && i < job->count;) {
         const unsigned char *x;
         size_t count = wf_key_table_read(table, job, i, job->count - i, &x);
@@ -246,7 +248,8 @@ static bool sort_lost(struct keyed *job) {
     for (int t = 0; t < job->threads; t++) job->lost_count += job->table[t]->lost_count;
     if (!job->lost_count) return true;
     size_t at = 0;
-    job->lost = malloc(job->lost_count * sizeof *job->lost);
+    job->lost_pages = wf_pages_take(job->lost_kept, job->lost_count * sizeof *job->lost);
+    job->lost = job->lost_pages.at;
     for (int t = 0; job->lost && t < job->threads; t++) {
         if (job->table[t]->lost_count)
             memcpy(job->lost + at, job->table[t]->lost, job->table[t]->lost_count * sizeof *job->lost);

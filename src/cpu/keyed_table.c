@@ -17,20 +17,40 @@ void wf_key_table_clear(struct keyed_table *table, const struct keyed *job) {
     for (size_t i = 0; of_extrema && i < count; i++) table->word[i] = INT64_MAX;
 }
 
-void wf_key_table_destroy(struct keyed_table *table) {
-    if (!table) return;
-    wf_pages_leave(table->kept, table->pages);
+static void forget_lost(struct keyed_table *table) {
     free(table->lost);
+    table->lost = NULL;
+    table->lost_capacity = 0;
+}
+
+void wf_key_table_end(struct keyed_table *table) {
+    enum { LOST_KEPT = 1 << 16 };
+    if (!table || !table->pages.at) return;
+    wf_pages_leave(table->kept, table->pages);
+    table->pages = (struct wf_pages){0};
+    if (table->lost_capacity > LOST_KEPT) forget_lost(table);
+}
+
+void wf_key_table_destroy(struct keyed_table *table) {
+    if (table) forget_lost(table);
     free(table);
 }
 
-struct keyed_table *wf_key_table_make(const struct keyed *job, int thread, int64_t begin, int64_t end) {
-    struct keyed_table *table = NULL;
-    if (posix_memalign((void **)&table, 64, sizeof *table)) return NULL;
+/* The thread's, of the last reduction or a new one. */
+static struct keyed_table *take_table(struct keyed_table **place) {
+    if (*place || posix_memalign((void **)place, 64, sizeof **place)) return *place;
+    (*place)->pages = (struct wf_pages){0};
+    (*place)->lost = NULL;
+    (*place)->lost_capacity = 0;
+    return *place;
+}
+
+bool wf_key_table_begin(const struct keyed *job, int thread, int64_t begin, int64_t end) {
+    struct keyed_table *table = take_table(&job->table[thread]);
+    if (!table) return false;
     table->first_group = begin;
     table->groups = end - begin;
-    table->lost = NULL;
-    table->lost_count = table->lost_capacity = 0;
+    table->lost_count = 0;
     table->has_minus_zero = table->units.any_lost = table->units.any_minus_zero = false;
     table->until_carry = job->carry_interval;
     memset(table->key_copy, 0, sizeof table->key_copy);
@@ -39,9 +59,7 @@ struct keyed_table *wf_key_table_make(const struct keyed *job, int thread, int64
     table->kept = &job->cpu->worker[thread]->kept;
     table->pages = wf_pages_take(table->kept, words_of(table, job) * sizeof *table->word);
     table->word = table->pages.at;
-    if (table->word) return table;
-    wf_key_table_destroy(table);
-    return NULL;
+    return table->word;
 }
 
 /* Makes keys of no group the last slot; false if they must not be skipped. */

@@ -31,6 +31,9 @@ struct cpu {
     int worker_count;
     struct job *groups_job; /* of the last reduction by groups, whose memory the next one has; NULL: there was none */
     struct wf_pages labels_kept[WF_LABELS_PAGES];
+    struct keyed_table **table; /* of each thread's last reduction by key, whose memory the next one has; NULL: none */
+    int table_count;
+    struct wf_pages lost_kept, marks_kept; /* of the last reduction by key */
 };
 
 /* Adds count contiguous elements (pairs, where y is not NULL) on the caller's thread, with no memory but some 8 KiB of

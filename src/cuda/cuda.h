@@ -35,6 +35,7 @@ struct wf_cuda {
     wf_cuda_pointer captured[64]; /* such memory that became too small: each is at least twice as large as the one before */
     int captured_count;
     struct wf_pages kept;     /* host memory for copies: see cuda/transfer.h */
+    struct wf_pages added_kept; /* for what is added to an accumulator with a shape */
     wf_cuda_pointer published; /* words of small arrays' blocks, 0 between launches */
     wf_cuda_pointer working;  /* struct wf_partial after these words, the identity between launches */
     wf_cuda_pointer ticket;   /* after `working` */

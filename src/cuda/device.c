@@ -169,6 +169,7 @@ static void release(struct wf_cuda *cuda) {
     for (int i = 0; i < cuda->captured_count; i++) driver->MemFree(cuda->captured[i]);
     if (cuda->host_partials) driver->MemFreeHost(cuda->host_partials);
     wf_pages_free(cuda->kept);
+    wf_pages_free(cuda->added_kept);
 }
 
 /* The caller's stream may be gone by now, so all of the GPU's work is waited for. */

@@ -77,11 +77,16 @@ static void join(struct wf_shaped *into, const struct wf_shaped *added) {
 
 static wf_error add_on_gpu(wf_handle *handle, const struct wf_grouped *grouped) {
     struct wf_shaped *into = grouped->into;
-    struct wf_shaped *added = wf_shaped_make(handle, grouped->empty, into->ndim, into->shape, into->count);
-    if (!added) return WF_ERROR_MEMORY;
-    wf_error error = gather(handle, grouped, added);
-    if (!error) join(into, added);
-    wf_shaped_destroy(added);
+    struct wf_cuda *cuda = handle->device_state;
+    struct wf_shaped added;
+    const size_t nbytes = wf_shaped_init(&added, grouped->empty, into->ndim, into->shape, into->count);
+    const struct wf_pages pages = nbytes ? wf_pages_take(&cuda->added_kept, nbytes) : (struct wf_pages){0};
+    if (!pages.at) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for an accumulator of %lld results", (long long)into->count);
+    if (pages.are_used) memset(pages.at, 0, nbytes);
+    added.words = pages.at;
+    wf_error error = gather(handle, grouped, &added);
+    if (!error) join(into, &added);
+    wf_pages_leave(&cuda->added_kept, pages);
     if (error == WF_ERROR_RANGE) return wf_cuda_reduce_groups_on_host(handle, grouped); /* which says what is wrong */
     return error;
 }

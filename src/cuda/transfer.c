@@ -25,7 +25,7 @@ wf_error wf_cuda_send(wf_handle *handle, wf_cuda_pointer to, const void *from, s
 
 struct wf_pages wf_cuda_take_host(wf_handle *handle, size_t nbytes) {
     struct wf_cuda *cuda = handle->device_state;
-    struct wf_pages pages = wf_pages_take_again(&cuda->kept, nbytes);
+    struct wf_pages pages = wf_pages_take(&cuda->kept, nbytes);
     if (!pages.at) wf_fail(handle, WF_ERROR_MEMORY, "no memory for %zu bytes of the GPU's", nbytes);
     return pages;
 }

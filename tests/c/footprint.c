@@ -82,6 +82,7 @@ struct call {
     const wf_array *a, *b; /* by groups */
     const wf_groups *groups;
     const wf_output *output;
+    wf_accumulator *accumulator; /* to which they are added */
 };
 
 static void paint(unsigned char *stack) {
@@ -262,6 +263,23 @@ static void check_groups(wf_handle *handle, const struct layout *layout, struct 
     check_turns(&call, layout->what, false, 32);
 }
 
+/* Adding rows to an accumulator with a shape. */
+static void call_add(const struct call *call) {
+    const wf_groups rows = wf_groups_axes(2);
+    if (wf_accumulator_add(call->handle, call->accumulator, call->a, NULL, &rows)) fail(wf_handle_message(call->handle), call, 0);
+}
+
+static void check_adding(wf_handle *handle, const struct memory *there) {
+    static const int64_t shape[] = {ROWS, COLUMNS}, results = ROWS;
+    const wf_array a = wf_array_nd(there->values, WF_I32, 2, shape, NULL);
+    const wf_reduction sum = wf_reduction_of(WF_SUM);
+    struct call call = {call_add, .count = ELEMENTS, .op = WF_SUM, .type = WF_I32, .handle = handle, .a = &a};
+    if (wf_accumulator_create(handle, &sum, WF_I32, 1, &results, &call.accumulator)) exit(1);
+    call_add(&call);
+    check_turns(&call, "rows, added to an accumulator", false, 32);
+    wf_accumulator_destroy(call.accumulator);
+}
+
 static const struct layout layouts[] = {
     {"rows", WF_GROUP_AXES, false, false, false, true, 1},
     {"rows of pairs, to results with gaps", WF_GROUP_AXES, true, false, false, true, 2},
@@ -286,8 +304,42 @@ static void check_layouts(wf_handle *handle) {
     if (wf_driver_open(NULL, 0)->MemAlloc(&there, sizeof here) || wf_cuda_send(handle, there, &here, sizeof here)) exit(1);
     for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++)
         check_groups(handle, &layouts[i], &here, (struct memory *)(uintptr_t)there);
+    check_adding(handle, (struct memory *)(uintptr_t)there);
     wf_driver_open(NULL, 0)->MemFree(there);
     wf_gpu_leave(&cuda->gpu);
+}
+
+/* ---- by key, on a CPU ---- */
+
+enum { KEYED = 40000, KEYED_GROUPS_MAX = 5000 };
+
+struct keyed {
+    int64_t labels[KEYED], results[KEYED_GROUPS_MAX];
+};
+
+static void check_keyed(wf_handle *handle, const double *x, int64_t count, int64_t groups, struct keyed *memory) {
+    static const wf_op ops[] = {WF_SUM, WF_MEAN, WF_MIN, WF_ARGMAX, WF_NONZERO};
+    const wf_array a = wf_array_vector(x, WF_F64, count), labels = wf_array_vector(memory->labels, WF_I64, count);
+    const wf_groups by = wf_groups_keys(0, groups, &labels);
+    for (int64_t i = 0; i < count; i++) memory->labels[i] = i * 7919 % groups;
+    for (size_t op = 0; op < sizeof ops / sizeof ops[0]; op++) {
+        const wf_output output = {memory->results, wf_op_result_type(ops[op], WF_F64), 1, &groups, NULL, NULL};
+        const struct call call = {call_groups, .count = count, .op = ops[op], .type = WF_F64, .handle = handle, .a = &a,
+                                  .groups = &by, .output = &output};
+        call_groups(&call);
+        check_turns(&call, "allocates in its second call by key", false, 32);
+    }
+}
+
+static void check_keys(const double *x, int threads) {
+    static const int64_t counts[] = {500, KEYED}, groups[] = {3, 200, KEYED_GROUPS_MAX};
+    static struct keyed memory;
+    wf_handle *handle;
+    if (wf_handle_create("cpu", &handle) || wf_handle_set_threads(handle, threads)) return;
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++)
+            if (groups[g] <= counts[i]) check_keyed(handle, x, counts[i], groups[g], &memory);
+    wf_handle_destroy(handle);
 }
 
 /* ---- data: of one range, of so many that the widest windows and none suffice, with infinities, with a few
@@ -308,6 +360,7 @@ static double random_element(int flavour, int i) {
     if (flavour == 2) return element * far[next_random() % 5];
     if (flavour == 3 && i % 997 == 5) return i % 2 ? 1.0 / 0.0 : 0.0 / 0.0;
     if (flavour == 4 && i % 997 == 5) return i % 2 ? 1e200 : 1e-200;
+    if (flavour == 4 && i % 3 == 0) return -0.0;
     return element;
 }
 
@@ -333,6 +386,7 @@ static void check_tiers(const double *x, const double *y, bool is_large) {
         if (wf_handle_create("cpu", &handle)) continue;
         wf_handle_destroy(handle);
         check_cpu(x, y, is_large);
+        for (int threads = 1; threads <= 4; threads *= 4) check_keys(x, threads);
     }
 }
 

@@ -8,10 +8,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = Path(os.environ.get("WARPFOLD_BUILD", ROOT / "build"))
 
 
-def calls_between(folder, target=None):
+def calls_between(folder, target=None, project=""):
     """{object file: {object file it needs: by which symbols}}, each a path below the folder of sources, of which the
-    target (if its name is not the folder's) is made."""
-    below = BUILD / "CMakeFiles" / f"{target or folder}.dir" / folder
+    target (if its name is not the folder's) is made; project: the folder of the target's CMakeLists.txt."""
+    below = BUILD / project / "CMakeFiles" / f"{target or folder}.dir" / Path(folder).relative_to(project)
     sources = {path.relative_to(ROOT / folder) for path in (ROOT / folder).rglob("*.c")}
     objects = [path for path in sorted(below.rglob("*.o")) if path.relative_to(below).with_suffix("") in sources]
     assert objects, f"{folder}: nothing of it is built"

@@ -1,0 +1,54 @@
+/* Which buffer an address lies in. */
+#include "runtime.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Sorted by address. */
+static struct buffer *buffers;
+static size_t buffer_count, buffer_capacity;
+
+/* The number of buffers that begin at the address or before. */
+static size_t count_up_to(uint64_t address) {
+    size_t low = 0, high = buffer_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (buffers[middle].address <= address) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+const struct buffer *buffer_find(uint64_t address) {
+    size_t count = count_up_to(address);
+    const struct buffer *buffer = count ? &buffers[count - 1] : NULL;
+    return buffer && address - buffer->address < buffer->nbytes ? buffer : NULL;
+}
+
+const struct buffer *buffer_next(size_t *at) { return *at < buffer_count ? &buffers[(*at)++] : NULL; }
+
+cudaError_t buffer_add(const struct buffer *buffer) {
+    if (buffer_count == buffer_capacity) {
+        size_t capacity = 2 * buffer_capacity + 64;
+        struct buffer *grown = realloc(buffers, capacity * sizeof *grown);
+        if (!grown) return cudaErrorMemoryAllocation;
+        buffers = grown;
+        buffer_capacity = capacity;
+    }
+    size_t place = count_up_to(buffer->address);
+    memmove(buffers + place + 1, buffers + place, (buffer_count - place) * sizeof *buffers);
+    buffers[place] = *buffer;
+    buffer_count++;
+    return cudaSuccess;
+}
+
+void buffer_remove(const struct buffer *buffer) {
+    size_t place = (size_t)(buffer - buffers);
+    memmove(buffers + place, buffers + place + 1, (buffer_count - place - 1) * sizeof *buffers);
+    buffer_count--;
+}
+
+void buffers_leave_pool(cudaMemPool_t pool) {
+    for (size_t i = 0; i < buffer_count; i++)
+        if (buffers[i].pool == pool) buffers[i].pool = NULL;
+}
