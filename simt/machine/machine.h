@@ -302,6 +302,7 @@ struct frame {
     uint64_t local_base;       /* of its locals in each lane's local memory */
     unsigned char *registers;
     unsigned char *parameters; /* lane after lane, layout->parameters_nbytes each */
+    struct watched_register *watched; /* those that wgmma uses (warpgroup.c); NULL until needed */
 };
 
 enum path_state {
@@ -610,7 +611,8 @@ void simt_collectives_check(struct warp *warp);
 void simt_cluster_barrier_check(struct block *block); /* execute_cluster.c */
 void simt_barriers_check(struct block *block);
 
-void simt_warpgroup_clear(struct warp *warp); /* warpgroup.c */
+void simt_warpgroup_forget(struct frame *frame); /* warpgroup.c: it is left */
+void simt_warpgroup_clear(struct warp *warp);
 
 /* execute_mbarrier.c: threads that wait for an mbarrier get another turn; those in vain, if nothing else can continue.
  * false: they have had their turns, or there are none. */
