@@ -88,6 +88,7 @@ struct texture_code {
     uint8_t rank;
     bool has_layer, is_float, is_integer; /* is_float: its results; is_integer: its coordinates */
     bool is_cube, has_cubes; /* three coordinates are a direction; a layer of cubes follows */
+    bool has_level;          /* a level of detail is given */
     enum simt_boundary boundary;          /* of a surface */
     bool is_formatted;                    /* sust.p and sured.p: values and coordinates are those of texels */
     scalar_function *of_signed;           /* sured.p: the operation, for texels that have a sign */
