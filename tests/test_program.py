@@ -193,6 +193,14 @@ def test_host_code_that_does_not_wait(ran):
     assert report["status"] == 0 and ran("early", "--races", "off", status=0)
 
 
+def test_host_code_that_does_not_wait_for_atomics(ran):
+    """Those of the device; those of the system may be meant for it."""
+    report = ran("early_atomics", status=3)[2]
+    (found,) = report["findings"]
+    assert (found["kind"], found["kernel"], report["status"]) == ("race", "host code", 0)
+    assert re.fullmatch("the host uses 0x[0-9a-f]+0 while the kernel count_atomically may still write it: .*", found["message"])
+
+
 def test_each_thread_has_its_device_and_each_device_its_variables(ran):
     """The counter begins at 10 on each, and 5 in managed memory is added."""
     _, output, report, _ = ran("threads", "--gpus", "3", status=0)

@@ -506,6 +506,23 @@ static int mode_early() {
     return status + (early.pinned[0] != 0x01010101);
 }
 
+__global__ void count_atomically(int *counts) {
+    atomicAdd(&counts[0], 1);
+    atomicAdd_system(&counts[1], 1);
+}
+
+static int mode_early_atomics() {
+    early early;
+    volatile int *counts = early.managed;
+    counts[0] = counts[1] = 0;
+    count_atomically<<<1, 32, 0, early.stream>>>(early.managed);
+    const int of_system = counts[1]; /* what the host may ask for */
+    count_atomically<<<1, 32, 0, early.stream>>>(early.managed);
+    const int of_device = counts[0];
+    CHECK(cudaStreamSynchronize(early.stream));
+    return of_system != 32 || of_device != 64 || counts[0] != 64;
+}
+
 static int mode_waited() {
     early early;
     int status = 0, first;
@@ -568,7 +585,7 @@ int main(int argc, char **argv) {
         MODE(add),      MODE(reduce),  MODE(race),   MODE(bounds),     MODE(freed),  MODE(unwritten), MODE(leak), MODE(equal),
         MODE(symbols),  MODE(managed), MODE(copies), MODE(streams),    MODE(device), MODE(memory),    MODE(grid),
         MODE(printf),   MODE(assert),  MODE(status), MODE(registered), MODE(crash),  MODE(forever),   MODE(many),
-        MODE(counting), MODE(early),   MODE(waited),
+        MODE(counting), MODE(early),   MODE(waited), MODE(early_atomics),
         MODE(dynamic),  MODE(columns), MODE(absent),  MODE(graph),    MODE(configurations),
         MODE(threads),  MODE(peers),   MODE(pools),   MODE(foreign), MODE(other_waited), MODE(nodes), MODE(captured_rows),
         MODE(cloned),
