@@ -175,6 +175,12 @@ def test_read_of_unwritten_memory_does_not_stop_the_program(ran):
     assert report["status"] == 0
 
 
+def test_what_is_filled_but_for_one_word(ran):
+    """The first, then the last: each is told once, before it is filled, too."""
+    (found,) = ran("filled_but_one", status=3)[2]["findings"]
+    assert (found["kind"], found["count"]) == ("uninitialised", 2)
+
+
 def test_leak(ran):
     report = ran("leak", status=3)[2]
     assert (report["leaks"], report["leaked_bytes"], report["findings"]) == (2, 1024, [])
