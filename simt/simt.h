@@ -217,6 +217,10 @@ typedef struct simt_texture {
     bool is_normalised_read; /* integers are read as floats from 0 or -1 to 1 */
     bool is_surface;         /* for suld and sust, whose x coordinate is in bytes; no modes */
     float border[4];
+    /* Of a mipmap, whose levels' encoded forms follow each other, the first at the handle; the sampler is the first one's. */
+    uint8_t level_count;     /* 0 or 1: it is none */
+    bool is_level_linear;    /* two levels are interpolated; otherwise the nearest */
+    float level_bias, level_least, level_most; /* the level that is asked for, plus the bias, is clamped to the others */
 } simt_texture;
 
 /* SIMT_ERROR_ARGUMENT: it breaks a rule of CUDA. */

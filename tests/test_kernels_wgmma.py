@@ -12,7 +12,7 @@ import pytest
 
 from cli_helpers import run
 from inspect_helpers import inspected, read_npy
-from kernel_helpers import KERNELS, SCHEDULES, Case, check, given, has_nvrtc, inspect, result
+from kernel_helpers import KERNELS, SCHEDULES, Case, check, given, has_nvrtc, inspect, result, zeros
 from test_kernels_matrix import BITS, DECODE, ENCODE, chip_sum, small, write_words
 
 SOURCE = "wgmma.cu"
@@ -307,8 +307,7 @@ def product(fault, tiles=4):
                  "f32:1"])
 
 
-def pipeline(fault, tiles=5):
-    a, b = small(64, 16 * tiles, 5, -3, 3), small(16, 16 * tiles, 6, -3, 3)
+def staged(a, b, tiles):
     stages = []
     for tile in range(tiles):
         for rows in (a, b):
@@ -317,13 +316,25 @@ def pipeline(fault, tiles=5):
                 for k in range(16):
                     image[o // 8 * 128 + k // 8 * 64 + o % 8 * 8 + k % 8] = row[16 * tile + k]
             stages += image
+    return stages
+
+
+def calls(fault):
+    a, b = small(64, 16, 5, -3, 3), small(16, 16, 6, -3, 3)
+    after = [3.0 * x + 1 for row in exact(a, b, [[0] * 16] * 64) for x in row]
+    return Case(SOURCE, f"calls<{fault}>", "1", "128", [given("f16", staged(a, b, 1)), zeros("f32", 1024, after)])
+
+
+def pipeline(fault, tiles=5):
+    a, b = small(64, 16 * tiles, 5, -3, 3), small(16, 16 * tiles, 6, -3, 3)
+    stages = staged(a, b, tiles)
     return Case(SOURCE, f"pipeline<{fault}>", "1", "160",
                 [given("f16", stages), result("f32", [float(x) for row in exact(a, b, [[0] * 16] * 64) for x in row]),
                  f"i32:{tiles}"])
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("make", [product, pipeline], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", [product, pipeline, calls], ids=lambda make: make.__name__)
 def test_right(make, schedule, tmp_path):
     check(make("right"), schedule, tmp_path)
 
@@ -356,6 +367,8 @@ WRONG = [
                             "its registers got before")]),
     (product, "no_fence_again", [("race", "multiply", "wgmma may miss what register REGISTER got at <scale>: wgmma.fence must "
                                   "stand between the two")]),
+    (calls, "no_fence_again", [("race", "multiply", "wgmma may miss what register REGISTER got at <load>: wgmma.fence must "
+                                "stand between the two")]),
     (product, "no_proxy_fence", [read(1536, "store", 0, "stage a", NO_PROXY_FENCE),
                                  read(2048, "store", 0, "stage b", NO_PROXY_FENCE)]),
     (product, "no_commit", [*REUSED, ("race", "result", IN_USE.format("read"))]),

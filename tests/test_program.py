@@ -175,6 +175,12 @@ def test_read_of_unwritten_memory_does_not_stop_the_program(ran):
     assert report["status"] == 0
 
 
+def test_what_is_filled_but_for_one_word(ran):
+    """The first, then the last: each is told once, before it is filled, too."""
+    (found,) = ran("filled_but_one", status=3)[2]["findings"]
+    assert (found["kind"], found["count"]) == ("uninitialised", 2)
+
+
 def test_leak(ran):
     report = ran("leak", status=3)[2]
     assert (report["leaks"], report["leaked_bytes"], report["findings"]) == (2, 1024, [])
@@ -191,6 +197,14 @@ def test_host_code_that_does_not_wait(ran):
         ("writes to", "an asynchronous copy may still read it"), ("uses", "an asynchronous copy may still write it"))]
     assert all(re.fullmatch(r".*/modes\+0x[0-9a-f]+", finding["file"]) for finding in report["findings"])
     assert report["status"] == 0 and ran("early", "--races", "off", status=0)
+
+
+def test_host_code_that_does_not_wait_for_atomics(ran):
+    """Those of the device; those of the system may be meant for it."""
+    report = ran("early_atomics", status=3)[2]
+    (found,) = report["findings"]
+    assert (found["kind"], found["kernel"], report["status"]) == ("race", "host code", 0)
+    assert re.fullmatch("the host uses 0x[0-9a-f]+0 while the kernel count_atomically may still write it: .*", found["message"])
 
 
 def test_each_thread_has_its_device_and_each_device_its_variables(ran):

@@ -149,6 +149,39 @@ def test_cube_maps_have_the_bits_of_an_h200(tmp_path):
     assert "a cube map that is filtered across its edges is not supported" in done.stderr
 
 
+def mipmap_fetch(level, i, is_linear):
+    width, height = max(8 >> level, 1), max(4 >> level, 1)
+    point = [Fraction(i * 37 % 64, 64) * width, Fraction(i * 23 % 32, 32) * height]
+    texel = lambda x, y: (37 * level + 11 * y + 5 * x) % 64 - 20
+    return fetched(point, (width, height), CLAMP, is_linear, texel)
+
+
+def mipmap_value(level, i, is_linear, is_level_linear):
+    """Between two levels, by 8 bits of the fraction."""
+    if not is_level_linear:
+        return mipmap_fetch(math.floor(level + Fraction(1, 2)), i, is_linear)
+    part = math.floor(level * 256 + Fraction(1, 2))
+    lower, upper = part // 256, Fraction(part % 256, 256)
+    high = mipmap_fetch(lower + 1, i, is_linear) if upper else 0
+    return (1 - upper) * mipmap_fetch(lower, i, is_linear) + upper * high
+
+
+def test_mipmaps(program):
+    """By the runtime's documentation: the level that is asked for, and a bias, within two limits and the levels that there are."""
+    done = run("run", program, "mipmaps", env=environment())
+    assert done.returncode == 0 and "no findings" in done.stderr, done
+    refused, *levels, plain = done.stdout.splitlines()
+    assert refused == "cudaErrorInvalidValue cudaErrorInvalidValue" and len(levels) == 8
+    for kind, line in enumerate(levels):
+        bias, least, most = (Fraction(1, 4), Fraction(3, 4), Fraction(7, 4)) if kind & 4 else (0, 0, 3)
+        for i, word in zip(POINTS, line.split()[1:], strict=True):
+            level = min(max(Fraction(i * 5, 64) - 1 + bias, least), most)
+            assert int(word, 16) == bits(mipmap_value(level, i, kind & 1, kind & 2)), (kind, i)
+    assert [int(word, 16) for word in plain.split()[2:]] == [
+        bits(fetched([Fraction(i % 8), Fraction(i // 8, 2)], (8, 4), CLAMP, True, lambda x, y: (11 * y + 5 * x) % 64 - 20))
+        for i in POINTS]
+
+
 def test_what_is_absent_is_named(program):
     done = run("run", program, "absent", env=environment())
     assert (done.returncode, done.stdout) == (0, 3 * "cudaErrorNotSupported\n"), done
@@ -177,5 +210,5 @@ def test_textures_of_the_driver(tmp_path):
     program = compiled(tmp_path, "driver_textures", SOURCES / "driver_textures.cu", *options)
     done = run("run", program, env=environment())
     assert (done.returncode, done.stdout) == (0, "") and "no findings" in done.stderr, done
-    for name in ("a CUDA array of such channels", "a CUDA array for gathering or another flag", "cuMipmappedArrayCreate"):
+    for name in ("a CUDA array of such channels", "a CUDA array for gathering or another flag"):
         assert f"{name} is not supported by the simulator" in done.stderr

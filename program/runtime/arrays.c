@@ -68,7 +68,71 @@ static cudaError_t free_array(struct cudaArray *array) {
     return error;
 }
 
-API cudaFreeArray(struct cudaArray *array) { return CALL_WAIT(free_array(array)); }
+API cudaFreeArray(struct cudaArray *array) {
+    return CALL_WAIT(array && array->is_level ? cudaErrorInvalidValue : free_array(array));
+}
+
+/* ---- mipmapped arrays */
+
+static cudaError_t free_mipmap(struct cudaMipmappedArray *mipmap) {
+    cudaError_t error = cudaSuccess;
+    for (unsigned l = 0; mipmap && l < mipmap->level_count; l++) {
+        cudaError_t failed = free_array(mipmap->levels[l]);
+        if (failed) error = failed;
+    }
+    free(mipmap);
+    return error;
+}
+
+/* Half of each size, but of the number of layers; rounded down, at least 1.  Sizes of 0 are no dimensions. */
+static struct cudaExtent next_level(struct cudaExtent extent, unsigned flags) {
+    const bool has_layers = flags & (ARRAY_LAYERED | ARRAY_CUBE);
+    size_t *const sizes[] = {&extent.width, &extent.height, &extent.depth};
+    for (size_t d = 0; d < (has_layers ? 2 : 3); d++)
+        if (*sizes[d] > 1) *sizes[d] /= 2;
+    return extent;
+}
+
+static bool is_smallest(struct cudaExtent extent, unsigned flags) {
+    const struct cudaExtent next = next_level(extent, flags);
+    return next.width == extent.width && next.height == extent.height && next.depth == extent.depth;
+}
+
+/* More levels than there are sizes are not made. */
+static cudaError_t allocate_mipmap(struct cudaMipmappedArray **result, const struct cudaChannelFormatDesc *format,
+                                   struct cudaExtent extent, unsigned levels, unsigned flags) {
+    struct cudaMipmappedArray *mipmap = result ? calloc(1, sizeof *mipmap) : NULL;
+    cudaError_t error = mipmap ? cudaSuccess : result ? cudaErrorMemoryAllocation : cudaErrorInvalidValue;
+    bool is_last = false;
+    while (!error && !is_last) {
+        error = allocate(&mipmap->levels[mipmap->level_count], format, extent, flags);
+        if (error) break;
+        mipmap->levels[mipmap->level_count++]->is_level = true;
+        is_last = mipmap->level_count >= levels || mipmap->level_count == MIPMAP_LEVELS_MAX || is_smallest(extent, flags);
+        extent = next_level(extent, flags);
+    }
+    if (error) free_mipmap(mipmap);
+    else *result = mipmap;
+    return error;
+}
+
+API cudaMallocMipmappedArray(struct cudaMipmappedArray **mipmap, const struct cudaChannelFormatDesc *format,
+                             struct cudaExtent extent, unsigned levels, unsigned flags) {
+    return CALL(allocate_mipmap(mipmap, format, extent, levels, flags));
+}
+
+static cudaError_t get_level(struct cudaArray **array, const struct cudaMipmappedArray *mipmap, unsigned level) {
+    if (!mipmap) return cudaErrorInvalidResourceHandle;
+    if (!array || level >= mipmap->level_count) return cudaErrorInvalidValue;
+    *array = mipmap->levels[level];
+    return cudaSuccess;
+}
+
+API cudaGetMipmappedArrayLevel(struct cudaArray **array, const struct cudaMipmappedArray *mipmap, unsigned level) {
+    return CALL(get_level(array, mipmap, level));
+}
+
+API cudaFreeMipmappedArray(struct cudaMipmappedArray *mipmap) { return CALL_WAIT(free_mipmap(mipmap)); }
 
 static cudaError_t get_info(struct cudaChannelFormatDesc *format, struct cudaExtent *extent, unsigned *flags,
                             const struct cudaArray *array) {

@@ -5,6 +5,7 @@
 #include "runtime.h"
 
 enum { ARRAY_LAYERED = 1, ARRAY_SURFACE = 2, ARRAY_CUBE = 4 };
+enum { MIPMAP_LEVELS_MAX = 32 };
 
 struct cudaArray {
     void *memory;
@@ -12,6 +13,13 @@ struct cudaArray {
     struct cudaExtent extent; /* texels; 0: no such dimension */
     struct cudaChannelFormatDesc format;
     unsigned flags;
+    bool is_level; /* of a mipmapped array, which frees it */
+};
+
+/* Each half as large as the one before; layers and faces stay. */
+struct cudaMipmappedArray {
+    unsigned level_count;
+    struct cudaArray *levels[MIPMAP_LEVELS_MAX];
 };
 
 /* What a texture can consist of.  false: of another kind of channels. */
@@ -26,6 +34,10 @@ struct cudaPitchedPtr array_memory(const struct cudaArray *array);
 API cudaMalloc3DArray(struct cudaArray **array, const struct cudaChannelFormatDesc *format, struct cudaExtent extent,
                       unsigned flags);
 API cudaFreeArray(struct cudaArray *array);
+API cudaMallocMipmappedArray(struct cudaMipmappedArray **mipmap, const struct cudaChannelFormatDesc *format,
+                             struct cudaExtent extent, unsigned levels, unsigned flags);
+API cudaGetMipmappedArrayLevel(struct cudaArray **array, const struct cudaMipmappedArray *mipmap, unsigned level);
+API cudaFreeMipmappedArray(struct cudaMipmappedArray *mipmap);
 API cudaMemcpyToArray(struct cudaArray *to, size_t x, size_t y, const void *from, size_t nbytes,
                       enum cudaMemcpyKind kind);
 API cudaMemcpyToArrayAsync(struct cudaArray *to, size_t x, size_t y, const void *from, size_t nbytes,

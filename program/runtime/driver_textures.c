@@ -103,6 +103,24 @@ DRIVER cuArrayDestroy(struct cudaArray *array) {
     return DRIVE(array ? cudaFreeArray(array) : cudaErrorInvalidResourceHandle);
 }
 
+static cudaError_t create_mipmap(struct cudaMipmappedArray **mipmap, const struct description *of, unsigned levels) {
+    if (!of) return cudaErrorInvalidValue;
+    const struct cudaChannelFormatDesc format = format_of(of->format, of->channels);
+    return cudaMallocMipmappedArray(mipmap, &format, (struct cudaExtent){of->width, of->height, of->depth}, levels, of->flags);
+}
+
+DRIVER cuMipmappedArrayCreate(struct cudaMipmappedArray **mipmap, const struct description *description, unsigned levels) {
+    return DRIVE(create_mipmap(mipmap, description, levels));
+}
+
+DRIVER cuMipmappedArrayGetLevel(struct cudaArray **array, const struct cudaMipmappedArray *mipmap, unsigned level) {
+    return DRIVE(cudaGetMipmappedArrayLevel(array, mipmap, level));
+}
+
+DRIVER cuMipmappedArrayDestroy(struct cudaMipmappedArray *mipmap) {
+    return DRIVE(mipmap ? cudaFreeMipmappedArray(mipmap) : cudaErrorInvalidResourceHandle);
+}
+
 /* ---- copies of bytes of a row -------------------------------------------------------------------- */
 
 DRIVER cuMemcpyHtoA_v2(struct cudaArray *to, size_t x, const void *from, size_t nbytes) {
@@ -224,6 +242,7 @@ static bool reads_normalised(const struct resource *resource, unsigned flags) {
     if (resource->type == RESOURCE_LINEAR) bits = resource->linear.format.x;
     else if (resource->type == RESOURCE_PITCHED) bits = resource->pitched.format.x;
     else if (resource->type == RESOURCE_ARRAY && resource->array) bits = resource->array->format.x;
+    else if (resource->type == RESOURCE_MIPMAPPED && resource->mipmap) bits = resource->mipmap->levels[0]->format.x;
     return !(flags & READ_INTEGERS) && bits < 32;
 }
 

@@ -191,12 +191,17 @@ bool host_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stre
 
 /* ---- what kernels write -------------------------------------------------------------------------- */
 
-/* Plain stores to managed memory.  Others may be meant for a host that looks for them.  Nothing is allocated while a
- * kernel runs. */
+/* Volatile stores and atomics of the whole system may be meant for a host that looks for them; atomics of another scope, as
+ * atomicAdd has, are none for the host. */
+static bool is_for_host(const simt_event *event, const simt_access *access) {
+    if (access->kind == SIMT_STORE) return access->order != SIMT_WEAK;
+    return strstr(event->block->launch->places[event->pc].opcode, ".sys") != NULL;
+}
+
+/* What is written to managed memory.  Nothing is allocated while a kernel runs. */
 static void note_store(void *block, const simt_event *event, const simt_access *access) {
-    (void)block, (void)event;
-    if (!touched_buffers) return;
-    if (access->space != SIMT_GLOBAL || access->kind != SIMT_STORE || access->order != SIMT_WEAK) return;
+    (void)block;
+    if (!touched_buffers || access->space != SIMT_GLOBAL || access->kind == SIMT_LOAD || is_for_host(event, access)) return;
     const struct buffer *buffer = NULL;
     for (uint32_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
         uint64_t address = access->addresses[__builtin_ctz(lanes)];

@@ -40,7 +40,6 @@ cudaError_t runtime_error_of(simt_error error) {
 static const char *way_out(const char *name) {
     if (strstr(name, "TexRef") || strstr(name, "SurfRef"))
         return ": textures and surfaces are objects (cuTexObjectCreate)";
-    if (strstr(name, "Mipmap")) return ": a texture has one level: make one for each (cudaMallocArray)";
     if (strstr(name, "Ipc") || strstr(name, "Shareable")) return ": there is one process";
     return "";
 }

@@ -28,17 +28,29 @@ static void set_array(simt_texture *texture, const struct cudaArray *array) {
     if (has_planes) texture->sizes[texture->rank++] = (uint32_t)extent.depth;
 }
 
+/* NULL: it consists of no array. */
+static const struct cudaArray *array_of(const struct resource *resource, uint32_t level) {
+    if (resource->type == RESOURCE_MIPMAPPED) return resource->mipmap ? resource->mipmap->levels[level] : NULL;
+    return resource->type == RESOURCE_ARRAY ? resource->array : NULL;
+}
+
+static uint32_t level_count(const struct resource *resource) {
+    return resource->type == RESOURCE_MIPMAPPED ? resource->mipmap->level_count : 1;
+}
+
 static const struct cudaChannelFormatDesc *format_of(const struct resource *resource) {
     switch (resource->type) {
-    case RESOURCE_ARRAY: return &resource->array->format;
+    case RESOURCE_ARRAY:
+    case RESOURCE_MIPMAPPED: return &array_of(resource, 0)->format;
     case RESOURCE_LINEAR: return &resource->linear.format;
     default: return &resource->pitched.format;
     }
 }
 
-static void set_resource(simt_texture *texture, const struct resource *resource) {
+static void set_resource(simt_texture *texture, const struct resource *resource, uint32_t level) {
     switch (resource->type) {
-    case RESOURCE_ARRAY: set_array(texture, resource->array); break;
+    case RESOURCE_ARRAY:
+    case RESOURCE_MIPMAPPED: set_array(texture, array_of(resource, level)); break;
     case RESOURCE_LINEAR:
         texture->address = (uintptr_t)resource->linear.memory;
         texture->rank = 1;
@@ -60,14 +72,18 @@ static void set_sampler(simt_texture *texture, const struct sampler *sampler) {
     texture->is_normalised = sampler->is_normalised;
     texture->is_normalised_read = sampler->is_normalised_read && texture->kind != SIMT_TEXEL_FLOAT;
     memcpy(texture->border, sampler->border, sizeof texture->border);
+    texture->is_level_linear = sampler->mipmap_filter;
+    texture->level_bias = sampler->mipmap_bias;
+    texture->level_least = sampler->mipmap_least;
+    texture->level_most = sampler->mipmap_most;
 }
 
 static bool is_cube(const struct resource *resource) {
-    return resource->type == RESOURCE_ARRAY && resource->array && resource->array->flags & ARRAY_CUBE;
+    const struct cudaArray *array = array_of(resource, 0);
+    return array && array->flags & ARRAY_CUBE;
 }
 
 static const char *what_is_absent(const struct resource *resource, const struct sampler *sampler, const void *view) {
-    if (resource->type == RESOURCE_MIPMAPPED) return "cudaCreateTextureObject of a mipmapped array";
     if (view) return "cudaCreateTextureObject with a view of its resource";
     if (sampler->seamless_cube && sampler->is_linear && is_cube(resource))
         return "cudaCreateTextureObject of a cube map that is filtered across its edges";
@@ -77,23 +93,25 @@ static const char *what_is_absent(const struct resource *resource, const struct 
 
 /* ---- objects ------------------------------------------------------------------------------------- */
 
-static cudaError_t store(const simt_texture *made, uint64_t *handle) {
-    unsigned char bytes[SIMT_TEXTURE_NBYTES];
+/* One after another, as levels are. */
+static cudaError_t store(const simt_texture *made, uint32_t count, uint64_t *handle) {
+    unsigned char bytes[MIPMAP_LEVELS_MAX][SIMT_TEXTURE_NBYTES];
     simt_message message;
-    if (simt_texture_encode(made, bytes, &message)) {
-        runtime_say("%s: %s", made->is_surface ? "cudaCreateSurfaceObject" : "cudaCreateTextureObject", message.text);
-        return cudaErrorInvalidValue;
-    }
-    cudaError_t error = runtime_error_of(simt_machine_allocate(runtime.machine, sizeof bytes, handle));
-    return error ? error : runtime_error_of(simt_machine_write(runtime.machine, *handle, bytes, sizeof bytes));
+    for (uint32_t l = 0; l < count; l++)
+        if (simt_texture_encode(&made[l], bytes[l], &message)) {
+            runtime_say("%s: %s", made->is_surface ? "cudaCreateSurfaceObject" : "cudaCreateTextureObject", message.text);
+            return cudaErrorInvalidValue;
+        }
+    cudaError_t error = runtime_error_of(simt_machine_allocate(runtime.machine, count * sizeof *bytes, handle));
+    return error ? error : runtime_error_of(simt_machine_write(runtime.machine, *handle, bytes, count * sizeof *bytes));
 }
 
-static cudaError_t keep(const simt_texture *made, uint64_t *handle, const struct resource *resource,
+static cudaError_t keep(const simt_texture *made, uint32_t count, uint64_t *handle, const struct resource *resource,
                         const struct sampler *sampler) {
     struct texture *texture = calloc(1, sizeof *texture);
     if (!texture) return cudaErrorMemoryAllocation;
     *texture = (struct texture){textures, 0, made->is_surface, *resource, *sampler};
-    cudaError_t error = store(made, &texture->handle);
+    cudaError_t error = store(made, count, &texture->handle);
     if (error) {
         free(texture);
         return error;
@@ -105,16 +123,20 @@ static cudaError_t keep(const simt_texture *made, uint64_t *handle, const struct
 
 static cudaError_t create(uint64_t *handle, const struct resource *resource, const struct sampler *sampler,
                           const void *view) {
-    simt_texture made = {0};
+    simt_texture made[MIPMAP_LEVELS_MAX] = {{0}};
     if (!handle || !resource || !sampler || resource->type > RESOURCE_PITCHED) return cudaErrorInvalidValue;
     const char *absent = what_is_absent(resource, sampler, view);
     if (absent) return runtime_lacks(absent);
-    if (resource->type == RESOURCE_ARRAY && !resource->array) return cudaErrorInvalidValue;
-    if (!format_read(format_of(resource), &made)) return runtime_lacks("cudaCreateTextureObject of such channels");
-    set_resource(&made, resource);
-    set_sampler(&made, sampler);
-    if (is_cube(resource)) made.modes[2] = SIMT_TEXTURE_CUBE;
-    return keep(&made, handle, resource, sampler);
+    if (resource->type <= RESOURCE_MIPMAPPED && !array_of(resource, 0)) return cudaErrorInvalidValue;
+    const uint32_t count = level_count(resource);
+    for (uint32_t l = 0; l < count; l++) {
+        if (!format_read(format_of(resource), &made[l])) return runtime_lacks("cudaCreateTextureObject of such channels");
+        set_resource(&made[l], resource, l);
+        set_sampler(&made[l], sampler);
+        if (is_cube(resource)) made[l].modes[2] = SIMT_TEXTURE_CUBE;
+        made[l].level_count = (uint8_t)count;
+    }
+    return keep(made, count, handle, resource, sampler);
 }
 
 static cudaError_t create_surface(uint64_t *handle, const struct resource *resource) {
@@ -126,7 +148,7 @@ static cudaError_t create_surface(uint64_t *handle, const struct resource *resou
     }
     if (!format_read(&resource->array->format, &made)) return runtime_lacks("cudaCreateSurfaceObject of such channels");
     set_array(&made, resource->array);
-    return keep(&made, handle, resource, &(struct sampler){0});
+    return keep(&made, 1, handle, resource, &(struct sampler){0});
 }
 
 API cudaCreateTextureObject(uint64_t *handle, const struct resource *resource, const struct sampler *sampler,

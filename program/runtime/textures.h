@@ -8,6 +8,7 @@ struct resource {
     enum { RESOURCE_ARRAY, RESOURCE_MIPMAPPED, RESOURCE_LINEAR, RESOURCE_PITCHED } type;
     union {
         struct cudaArray *array;
+        struct cudaMipmappedArray *mipmap;
         struct {
             void *memory;
             struct cudaChannelFormatDesc format;

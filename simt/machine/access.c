@@ -172,6 +172,15 @@ static bool has_gap(uint32_t lanes) {
     return run & (run + 1);
 }
 
+/* 0: the addresses of all lanes are in steps.  Of lanes that are 16 apart, the lower ones that are 8 apart, and so on: other than
+ * a sum from lane to lane, this is done in vectors. */
+static inline uint64_t strays_of_warp(const uint64_t *addresses, uint64_t stride) {
+    uint64_t strays = 0;
+    for (uint64_t apart = SIMT_LANES / 2; apart; apart /= 2)
+        for (uint64_t lane = 0; lane < apart; lane++) strays |= (addresses[lane + apart] - addresses[lane]) ^ apart * stride;
+    return strays;
+}
+
 /* Addresses in steps are the most frequent case by far, found out once for all that follows: one address, neighbours,
  * the rows of a matrix.  Only one address for all counts where other lanes are between. */
 static void find_stride(struct request *request) {
@@ -186,7 +195,7 @@ static void find_stride(struct request *request) {
     request->has_stride = false;
     if (strays || stride + stride_max > 2 * stride_max) return;
     if (request->lanes == UINT32_MAX)
-        for (uint64_t lane = 0; lane < SIMT_LANES; lane++) strays |= addresses[lane] ^ (base + lane * stride);
+        strays |= strays_of_warp(addresses, stride);
     else if (has_gap(request->lanes)) {
         if (stride) return;
         SIMT_FOR_EACH_LANE (lane, rest) strays |= addresses[lane] ^ base;

@@ -13,7 +13,9 @@
 
 enum { CHANNELS = 4, DIMENSIONS = 3, TAPS = 8, WEIGHT_BITS = 8, WHOLE = 1 << WEIGHT_BITS, ALIGNED_BITS = 27 };
 
-/* code->call.slots: the coordinates; a layer is the last of the dimensions, whatever its place in the operands. */
+/* code->call.slots: the coordinates; a layer is the last of the dimensions, whatever its place in the operands; then the layer
+ * of cubes, and the level. */
+enum { CUBE_LAYER = DIMENSIONS, LEVEL };
 
 /* The lanes that fetch from one texture. */
 struct fetch {
@@ -26,6 +28,7 @@ struct fetch {
     uint32_t fraction[DIMENSIONS][SIMT_LANES]; /* of the WHOLE: the higher one's weight */
     double terms[TAPS][CHANNELS][SIMT_LANES];  /* what is weighed */
     uint32_t bits[CHANNELS][SIMT_LANES];
+    uint32_t results[CHANNELS][SIMT_LANES];
 };
 
 bool simt_texture_stop(struct warp *warp, struct path *path, uint32_t lanes, uint64_t address, const char *what) {
@@ -51,14 +54,16 @@ static uint32_t filtered_dimensions(const struct fetch *fetch) {
     return fetch->texture.rank - fetch->code->texture.has_layer;
 }
 
-/* A coordinate that the instruction lacks, of the one row of a 1d array, is 0. */
-static double coordinate_of(const struct fetch *fetch, uint32_t dimension, uint32_t lane) {
-    if (dimension >= fetch->code->texture.rank) return 0;
-    const unsigned char *lanes = slot_lanes(fetch->path, fetch->code->call.slots[dimension]);
-    const uint32_t bits = (uint32_t)lane_get(lanes, WIDTH_32, lane);
+static float float_of(const struct fetch *fetch, uint32_t slot, uint32_t lane) {
+    const uint32_t bits = (uint32_t)lane_get(slot_lanes(fetch->path, fetch->code->call.slots[slot]), WIDTH_32, lane);
     float value;
     memcpy(&value, &bits, sizeof value);
     return value;
+}
+
+/* A coordinate that the instruction lacks, of the one row of a 1d array, is 0. */
+static double coordinate_of(const struct fetch *fetch, uint32_t dimension, uint32_t lane) {
+    return dimension < fetch->code->texture.rank ? float_of(fetch, dimension, lane) : 0;
 }
 
 static int64_t integer_of(const struct fetch *fetch, uint32_t dimension, uint32_t lane) {
@@ -81,7 +86,7 @@ static uint32_t cube_face(const struct fetch *fetch, uint32_t lane, float place[
 /* The number of the face among all layers. */
 static int64_t cube_layer(const struct fetch *fetch, uint32_t lane) {
     float place[2];
-    const int64_t cubes = fetch->texture.sizes[2] / 6, wanted = fetch->code->texture.has_cubes ? integer_of(fetch, 3, lane) : 0;
+    const int64_t cubes = fetch->texture.sizes[2] / 6, wanted = fetch->code->texture.has_cubes ? integer_of(fetch, CUBE_LAYER, lane) : 0;
     return 6 * (wanted < 0 ? 0 : wanted >= cubes ? cubes - 1 : wanted) + cube_face(fetch, lane, place);
 }
 
@@ -260,7 +265,7 @@ static void write_results(const struct fetch *fetch) {
     for (uint32_t c = 0; c < CHANNELS; c++) {
         if (vector->sinks >> c & 1) continue;
         SIMT_FOR_EACH_LANE (lane, fetch->lanes)
-            lane_set(slot_lanes(fetch->path, vector->slots[c]), vector->widths[c], lane, result_of(fetch, c, lane));
+            lane_set(slot_lanes(fetch->path, vector->slots[c]), vector->widths[c], lane, fetch->results[c][lane]);
     }
 }
 
@@ -289,7 +294,7 @@ static void add_row_below(struct fetch *fetch) {
     texture->sizes[1] = 1;
 }
 
-static bool fetch_all(struct fetch *fetch, uint64_t handle) {
+static bool fetch_level(struct fetch *fetch, uint64_t handle) {
     if (!check_texture(fetch, handle)) return false;
     add_row_below(fetch);
     const uint32_t filtered = filtered_dimensions(fetch);
@@ -297,6 +302,61 @@ static bool fetch_all(struct fetch *fetch, uint64_t handle) {
         SIMT_FOR_EACH_LANE (lane, fetch->lanes) place(fetch, d, lane);
     for (uint32_t tap = 0; tap < 1u << filtered; tap++)
         if (!add_tap(fetch, tap)) return false;
+    for (uint32_t c = 0; c < CHANNELS; c++)
+        SIMT_FOR_EACH_LANE (lane, fetch->lanes) fetch->results[c][lane] = result_of(fetch, c, lane);
+    return true;
+}
+
+/* ---- levels of a mipmap */
+
+/* In parts of the WHOLE; where none is asked for, the first. */
+static uint32_t level_of(const struct fetch *fetch, uint32_t lane) {
+    const simt_texture *texture = &fetch->texture;
+    const float asked = fetch->code->texture.has_level ? float_of(fetch, LEVEL, lane) + texture->level_bias : 0;
+    const double biased = isnan(asked) ? 0 : fmax(fmin((double)asked, (double)texture->level_most), (double)texture->level_least);
+    const double level = fmax(fmin(biased, texture->level_count - 1), 0);
+    return texture->is_level_linear ? (uint32_t)floor(level * WHOLE + 0.5) : (uint32_t)floor(level + 0.5) * WHOLE;
+}
+
+/* Adds one level's results, whose weights are of the WHOLE; of floats, as only those are interpolated. */
+static void add_level(struct fetch *fetch, const uint32_t weights[SIMT_LANES], double sums[CHANNELS][SIMT_LANES]) {
+    for (uint32_t c = 0; c < CHANNELS; c++)
+        SIMT_FOR_EACH_LANE (lane, fetch->lanes) {
+            float value;
+            if (weights[lane] == WHOLE) continue;
+            memcpy(&value, &fetch->results[c][lane], sizeof value);
+            sums[c][lane] += (double)value * weights[lane] / WHOLE;
+            value = (float)sums[c][lane];
+            memcpy(&fetch->results[c][lane], &value, sizeof value);
+        }
+}
+
+static bool fetch_levels(struct fetch *fetch, uint64_t handle) {
+    double sums[CHANNELS][SIMT_LANES] = {{0}};
+    uint32_t places[SIMT_LANES], weights[SIMT_LANES];
+    const uint32_t lanes = fetch->lanes, count = fetch->texture.level_count;
+    SIMT_FOR_EACH_LANE (lane, lanes) places[lane] = level_of(fetch, lane);
+    for (uint32_t level = 0; level < count; level++) {
+        const uint64_t handle_of_level = handle + (uint64_t)level * SIMT_TEXTURE_NBYTES;
+        uint64_t handles[SIMT_LANES];
+        fetch->lanes = 0;
+        SIMT_FOR_EACH_LANE (lane, lanes) {
+            const uint32_t at = level * WHOLE, distance = places[lane] > at ? places[lane] - at : at - places[lane];
+            handles[lane] = handle_of_level;
+            weights[lane] = distance < WHOLE ? WHOLE - distance : 0;
+            fetch->lanes |= (uint32_t)(weights[lane] > 0) << lane;
+        }
+        if (!fetch->lanes) continue;
+        if (!simt_texture_lanes(fetch->warp, fetch->path, fetch->lanes, handles, false, &fetch->texture)) return false;
+        if (!fetch_level(fetch, handle_of_level)) return false;
+        add_level(fetch, weights, sums);
+    }
+    fetch->lanes = lanes;
+    return true;
+}
+
+static bool fetch_all(struct fetch *fetch, uint64_t handle) {
+    if (!(fetch->texture.level_count > 1 ? fetch_levels : fetch_level)(fetch, handle)) return false;
     write_results(fetch);
     return true;
 }
@@ -345,7 +405,7 @@ static const struct geometry *geometry_of(const struct instruction *instruction)
 static bool decode_direction(struct decoder *decoder, struct code *code, const struct operand *given, bool has_cubes) {
     for (uint32_t d = 0; d < DIMENSIONS; d++)
         if (!simt_operand(decoder, &given->elements[d + has_cubes], TYPE_F32, &code->call.slots[d])) return false;
-    return !has_cubes || simt_operand(decoder, &given->elements[0], TYPE_S32, &code->call.slots[DIMENSIONS]);
+    return !has_cubes || simt_operand(decoder, &given->elements[0], TYPE_S32, &code->call.slots[CUBE_LAYER]);
 }
 
 /* The first operand of a layered texture is the layer. */
@@ -384,17 +444,18 @@ bool simt_decode_texture_address(struct decoder *decoder, struct code *code, con
            simt_address(decoder, &operand->elements[0], &code->memory.address);
 }
 
-/* tex{.level}.GEOMETRY.v4.TYPE.TYPE {d, d, d, d}, [handle, {coordinates}]{, level}: there is one level, so that it does not
- * matter which is asked for. */
+/* tex{.level}.GEOMETRY.v4.TYPE.TYPE {d, d, d, d}, [handle, {coordinates}]{, level} */
 static bool decode_texture(struct decoder *decoder, struct code *code) {
     const struct instruction *instruction = decoder->instruction;
-    const uint32_t named = 4u + simt_has(instruction, "level");
+    code->texture.has_level = simt_has(instruction, "level");
+    const uint32_t named = 4u + code->texture.has_level;
     if (instruction->modifier_count != named || !simt_has(instruction, "v4")) return false;
     code->execute = execute_texture;
     code->texture.is_float = !strcmp(instruction->modifiers[named - 2], "f32");
     code->texture.is_integer = !strcmp(instruction->modifiers[named - 1], "s32");
     return decode_results(decoder, code, &instruction->operands[0]) &&
-           simt_decode_texture_address(decoder, code, &instruction->operands[1]);
+           simt_decode_texture_address(decoder, code, &instruction->operands[1]) &&
+           (!code->texture.has_level || simt_operand(decoder, &instruction->operands[2], TYPE_F32, &code->call.slots[LEVEL]));
 }
 
 /* ---- txq and suq: what the object is */

@@ -104,7 +104,7 @@ static bool read_part(struct reader *reader, const struct part *part, uint64_t *
 }
 
 static uint64_t descriptor_of(const struct collective *collective, uint32_t which) {
-    return lane_get(slot_lanes(collective->path, collective->code->call.slots[which]), WIDTH_64, 0);
+    return lane_get(slot_lanes(simt_path_of(collective, 0), collective->code->call.slots[which]), WIDTH_64, 0);
 }
 
 static struct part part_of(const struct collective *collective, enum matrix_role role) {
@@ -157,21 +157,33 @@ static void move_fragment(const struct collective *collective, enum matrix_role 
     }
 }
 
-static bool use_registers(const struct collective *collective) {
+static bool use_registers_of(const struct collective *collective, const struct path *path) {
     const struct instruction *instruction = collective->code->instruction;
-    struct warpgroup *group = simt_warpgroup_of(collective->warp, collective->path);
+    if (!simt_warpgroup_watched(collective->warp, path)) return false;
+    for (uint32_t o = 0; o < 2; o++)
+        for (uint32_t e = 0; e < instruction->operands[o].element_count; e++)
+            simt_warpgroup_use(collective->warp, path, instruction->operands[o].elements[e].index, o == 1);
+    return true;
+}
+
+/* Lanes that have called the function apart have a frame each. */
+static bool use_registers(const struct collective *collective) {
+    struct warpgroup *group = simt_warpgroup_of(collective->warp);
     if (!group) return false;
     if (!group->has_fence) {
         const simt_event event = simt_event_of(collective->warp, collective->path, UINT32_MAX);
         simt_record_finding(&event, SIMT_FINDING_RACE, 0, 0,
                             "no wgmma.fence stands before the first wgmma of the warp, which may miss what its registers "
                             "got before");
-        group->has_fence = true;
-        simt_warpgroup_fence(group);
+        simt_warpgroup_fence(collective->warp);
     }
-    for (uint32_t o = 0; o < 2; o++)
-        for (uint32_t e = 0; e < instruction->operands[o].element_count; e++)
-            simt_warpgroup_use(collective->warp, collective->path, instruction->operands[o].elements[e].index, o == 1);
+    for (const struct frame *frame = collective->warp->frames; frame; frame = frame->next)
+        for (uint32_t lane = 0; lane < SIMT_LANES; lane++) {
+            const struct path *path = simt_path_of(collective, lane);
+            if (path->frame != frame) continue;
+            if (!use_registers_of(collective, path)) return false;
+            break;
+        }
     return true;
 }
 
@@ -207,7 +219,7 @@ static void multiply(struct collective *collective) {
     uint64_t a[WGMMA_ROWS * DEPTH_MAX], b[DEPTH_MAX * COLUMNS_MAX], part[DEPTH_MAX * WGMMA_COLUMNS];
     uint64_t sums[WGMMA_ROWS * WGMMA_COLUMNS];
     if (!is_warpgroup(collective) || !use_registers(collective) || !read_factors(collective, a, b)) return;
-    const bool adds = *(const uint32_t *)slot_lanes(collective->path, collective->code->call.slots[ADDS]) & 1;
+    const bool adds = *(const uint32_t *)slot_lanes(simt_path_of(collective, 0), collective->code->call.slots[ADDS]) & 1;
     for (uint32_t column = 0; column < wgmma->shape.columns; column += WGMMA_COLUMNS) {
         const uint32_t first = column / WGMMA_COLUMNS * fragments[MATRIX_D].registers;
         for (uint32_t k = 0; k < fragments[MATRIX_A].columns; k++)
@@ -223,8 +235,7 @@ static void multiply(struct collective *collective) {
 
 static void fence(struct collective *collective) {
     if (!is_warpgroup(collective)) return;
-    struct warpgroup *group = simt_warpgroup_of(collective->warp, collective->path);
-    if (group) simt_warpgroup_fence(group);
+    if (simt_warpgroup_of(collective->warp)) simt_warpgroup_fence(collective->warp);
 }
 
 static void wake_others(struct warp *warp) {

@@ -113,16 +113,22 @@ static struct allocation *find_range(const simt_machine *machine, uint64_t addre
     return is_within ? allocation : NULL;
 }
 
+/* What the host has written whole, even piece by piece as fills are, needs no marks, which kernels would look at. */
+static void note_written(struct allocation *allocation, uint64_t offset, size_t nbytes) {
+    memset(allocation->written + offset, 0xff, nbytes);
+    if (offset <= allocation->whole_nbytes && offset + nbytes > allocation->whole_nbytes) allocation->whole_nbytes = offset + nbytes;
+    if (allocation->whole_nbytes < allocation->nbytes || allocation->backing == BACKING_PAGES) return;
+    free(allocation->written);
+    allocation->written = NULL;
+}
+
 simt_error simt_machine_write(simt_machine *machine, uint64_t address, const void *bytes, size_t nbytes) {
     struct allocation *allocation = find_range(machine, address, nbytes);
     const bool is_of_pages = allocation && allocation->backing == BACKING_PAGES;
     if (!allocation || (is_of_pages && allocation->is_read_only)) return SIMT_ERROR_ARGUMENT;
     uint64_t offset = address - allocation->address;
     if (nbytes) memcpy(allocation->bytes + offset, bytes, nbytes);
-    if (allocation->written && nbytes == allocation->nbytes && !is_of_pages) {
-        free(allocation->written);
-        allocation->written = NULL;
-    } else if (allocation->written) memset(allocation->written + offset, 0xff, nbytes);
+    if (allocation->written) note_written(allocation, offset, nbytes);
     return SIMT_OK;
 }
 

@@ -88,6 +88,7 @@ struct texture_code {
     uint8_t rank;
     bool has_layer, is_float, is_integer; /* is_float: its results; is_integer: its coordinates */
     bool is_cube, has_cubes; /* three coordinates are a direction; a layer of cubes follows */
+    bool has_level;          /* a level of detail is given */
     enum simt_boundary boundary;          /* of a surface */
     bool is_formatted;                    /* sust.p and sured.p: values and coordinates are those of texels */
     scalar_function *of_signed;           /* sured.p: the operation, for texels that have a sign */
@@ -302,6 +303,7 @@ struct frame {
     uint64_t local_base;       /* of its locals in each lane's local memory */
     unsigned char *registers;
     unsigned char *parameters; /* lane after lane, layout->parameters_nbytes each */
+    struct watched_register *watched; /* those that wgmma uses (warpgroup.c); NULL until needed */
 };
 
 enum path_state {
@@ -609,7 +611,8 @@ void simt_collectives_check(struct warp *warp);
 void simt_cluster_barrier_check(struct block *block); /* execute_cluster.c */
 void simt_barriers_check(struct block *block);
 
-void simt_warpgroup_clear(struct warp *warp); /* warpgroup.c */
+void simt_warpgroup_forget(struct frame *frame); /* warpgroup.c: it is left */
+void simt_warpgroup_clear(struct warp *warp);
 
 /* execute_mbarrier.c: threads that wait for an mbarrier get another turn; those in vain, if nothing else can continue.
  * false: they have had their turns, or there are none. */

@@ -63,6 +63,7 @@ static bool create_bytes(struct allocation *allocation) {
     const size_t nbytes = allocation->nbytes ? allocation->nbytes : 1;
     allocation->bytes = calloc(nbytes, 1);
     allocation->written = calloc(nbytes, 1);
+    allocation->whole_nbytes = 0;
     return allocation->bytes && allocation->written;
 }
 

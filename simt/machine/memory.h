@@ -17,6 +17,7 @@ enum backing {
 struct allocation {
     unsigned char *bytes;
     unsigned char *written; /* a byte for each, 0xff once written; NULL: all are */
+    uint64_t whole_nbytes;  /* from the beginning on, that the host has written */
     uint64_t nbytes;        /* 0 once freed: */
     uint64_t freed_nbytes;  /* then what it had */
     bool is_freed;

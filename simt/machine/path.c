@@ -184,6 +184,7 @@ static size_t frame_nbytes(const struct layout *layout) {
 }
 
 static void frame_destroy(struct frame *frame) {
+    simt_warpgroup_forget(frame);
     free(frame->registers);
     free(frame->parameters);
     free(frame);
@@ -212,6 +213,7 @@ static void frame_free(struct warp *warp, struct frame *frame) {
     struct frame **link = &warp->frames;
     while (*link && *link != frame) link = &(*link)->next;
     if (*link) *link = frame->next;
+    simt_warpgroup_forget(frame);
     warp->frames_nbytes -= nbytes;
     if (warp->left_frames_nbytes + nbytes > KEPT_NBYTES_MAX) left_frames_destroy(warp);
     if (nbytes > KEPT_NBYTES_MAX) {

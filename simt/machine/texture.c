@@ -42,6 +42,10 @@ static const char *check(const simt_texture *texture) {
         return "a texture's channels are integers of 8, 16 or 32 bits or floats of 16 or 32";
     if (texture->is_linear && !is_float && !texture->is_normalised_read)
         return "linear filtering needs a texture that is read as floats";
+    if (texture->level_count > 1 && (texture->is_surface || !texture->is_normalised))
+        return "a mipmap needs normalised coordinates";
+    if (texture->level_count > 1 && texture->is_level_linear && !is_float && !texture->is_normalised_read)
+        return "levels of integers cannot be interpolated";
     if (texture->is_normalised_read && !is_float && nbytes == 4)
         return "integers of 32 bits cannot be read as normalised floats";
     return check_modes(texture);

@@ -11,40 +11,36 @@
 
 /* ---- while it runs */
 
-static bool is_of(const struct warpgroup *group, const struct path *path) {
-    return group && group->frame == path->frame && group->function == path->frame->function;
+struct warpgroup *simt_warpgroup_of(struct warp *warp) {
+    if (!warp->warpgroup) warp->warpgroup = calloc(1, sizeof *warp->warpgroup);
+    if (!warp->warpgroup) simt_launch_no_memory(warp->block->launch);
+    return warp->warpgroup;
 }
 
-struct warpgroup *simt_warpgroup_of(struct warp *warp, const struct path *path) {
-    struct warpgroup *group = warp->warpgroup;
-    if (is_of(group, path)) return group;
-    struct watched_register *registers = calloc(path->frame->function->register_count + 1, sizeof *registers);
-    if (!group) group = calloc(1, sizeof *group);
-    if (!registers || !group) {
-        free(registers);
-        if (group != warp->warpgroup) free(group);
-        simt_launch_no_memory(warp->block->launch);
-        return NULL;
-    }
-    free(group->registers);
-    group->registers = registers;
-    group->frame = path->frame;
-    group->function = path->frame->function;
-    return warp->warpgroup = group;
+struct watched_register *simt_warpgroup_watched(struct warp *warp, const struct path *path) {
+    struct frame *frame = path->frame;
+    if (!frame->watched) frame->watched = calloc(frame->function->register_count + 1, sizeof *frame->watched);
+    if (!frame->watched) simt_launch_no_memory(warp->block->launch);
+    return frame->watched;
+}
+
+void simt_warpgroup_forget(struct frame *frame) {
+    free(frame->watched);
+    frame->watched = NULL;
 }
 
 void simt_warpgroup_clear(struct warp *warp) {
+    for (struct frame *frame = warp->frames; frame; frame = frame->next) simt_warpgroup_forget(frame);
     warp->wgmma_groups = 0;
-    if (!warp->warpgroup) return;
-    free(warp->warpgroup->registers);
     free(warp->warpgroup);
     warp->warpgroup = NULL;
 }
 
-void simt_warpgroup_fence(struct warpgroup *group) {
-    const uint32_t count = group->function->register_count;
-    for (uint32_t r = 0; r < count; r++) group->registers[r].is_written = false;
-    group->has_fence = true;
+void simt_warpgroup_fence(struct warp *warp) {
+    for (struct frame *frame = warp->frames; frame; frame = frame->next)
+        for (uint32_t r = 0; frame->watched && r < frame->function->register_count; r++)
+            frame->watched[r].is_written = false;
+    warp->warpgroup->has_fence = true;
 }
 
 static void report(const struct warp *warp, const struct path *path, uint32_t lanes, uint32_t other_pc,
@@ -62,7 +58,7 @@ static void report(const struct warp *warp, const struct path *path, uint32_t la
 static const char *name_of(const struct path *path, uint32_t index) { return path->frame->function->registers[index].name; }
 
 void simt_warpgroup_use(struct warp *warp, const struct path *path, uint32_t index, bool is_input) {
-    struct watched_register *of = &warp->warpgroup->registers[index];
+    struct watched_register *of = &path->frame->watched[index];
     const uint64_t waited = warp->warpgroup->waited[0];
     if (of->is_written)
         report(warp, path, UINT32_MAX, of->written_pc,
@@ -81,13 +77,14 @@ void simt_warpgroup_use(struct warp *warp, const struct path *path, uint32_t ind
 /* The lanes for which wgmma may still use the register. */
 static uint32_t early_lanes(const struct warpgroup *group, const struct watched_register *of, uint32_t mask) {
     uint32_t early = 0;
+    if (!of->group) return 0;
     SIMT_FOR_EACH_LANE (lane, mask)
         if (of->group > group->waited[lane]) early |= UINT32_C(1) << lane;
     return early;
 }
 
 static void touch(struct warp *warp, const struct path *path, uint32_t mask, uint32_t index, bool is_written) {
-    struct watched_register *of = &warp->warpgroup->registers[index];
+    struct watched_register *of = &path->frame->watched[index];
     const uint32_t early = of->is_input && !is_written ? 0 : early_lanes(warp->warpgroup, of, mask);
     if (early)
         report(warp, path, early, of->pc,
@@ -120,17 +117,17 @@ static bool is_move(const struct instruction *instruction) {
            instruction->operands[0].kind == OPERAND_REGISTER && instruction->operands[1].kind != OPERAND_VECTOR;
 }
 
-static void note_move(struct warpgroup *group, const struct instruction *instruction) {
+static void note_move(struct watched_register *registers, const struct instruction *instruction) {
     const struct operand *from = &instruction->operands[1];
-    group->registers[instruction->operands[0].index] =
-        from->kind == OPERAND_REGISTER ? group->registers[from->index] : (struct watched_register){0};
+    registers[instruction->operands[0].index] =
+        from->kind == OPERAND_REGISTER ? registers[from->index] : (struct watched_register){0};
 }
 
 static enum outcome execute_watched(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
     const struct instruction *instruction = code->instruction;
-    const bool is_watching = mask && is_of(warp->warpgroup, path);
-    if (is_watching && is_move(instruction)) note_move(warp->warpgroup, instruction);
-    else if (is_watching)
+    if (!simt_warpgroup_watched(warp, path)) return OUTCOME_LEFT;
+    if (mask && is_move(instruction)) note_move(path->frame->watched, instruction);
+    else if (mask)
         for (uint32_t o = instruction->operand_count; o-- > 0;)
             touch_all(warp, path, mask, &instruction->operands[o], o == 0 && has_result(instruction));
     if (code->watched_execute) return code->watched_execute(warp, path, code, mask);

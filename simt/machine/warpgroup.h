@@ -14,20 +14,21 @@ struct watched_register {
 };
 
 struct warpgroup {
-    const struct frame *frame;
-    const struct function *function;
-    struct watched_register *registers; /* of that frame's function */
-    uint64_t waited[SIMT_LANES];        /* groups that are done, as far as the lane knows */
-    bool has_fence;
+    uint64_t waited[SIMT_LANES]; /* groups that are done, as far as the lane knows */
+    bool has_fence;              /* before the first wgmma of the warp, in whatever function */
 };
 
 /* warpgroup.c: makes the instructions of a function that has wgmma tell when they touch its registers.  false: no memory. */
 bool simt_warpgroup_watch(struct decoder *decoder);
 
-/* The warp's, for the function that it executes; NULL: no memory, and the launch is stopped. */
-struct warpgroup *simt_warpgroup_of(struct warp *warp, const struct path *path);
+/* NULL: no memory, and the launch is stopped. */
+struct warpgroup *simt_warpgroup_of(struct warp *warp);
 
-void simt_warpgroup_fence(struct warpgroup *group);
+/* Of all registers of the warp, its callers' too. */
+void simt_warpgroup_fence(struct warp *warp);
+
+/* The registers of the function that the path executes, since it began; NULL as above. */
+struct watched_register *simt_warpgroup_watched(struct warp *warp, const struct path *path);
 
 /* wgmma.mma_async uses the register, by the warp's next group. */
 void simt_warpgroup_use(struct warp *warp, const struct path *path, uint32_t index, bool is_input);

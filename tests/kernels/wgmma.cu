@@ -39,9 +39,13 @@ struct stage {
     __half a[ROWS * DEPTH], b[COLUMNS * DEPTH];
 };
 
-__device__ void store_result(float *c, const float (&d)[8]) {
+__device__ int cell(int i) {
     const int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2;
-    for (int i = 0; i < 8; i++) c[(row + i / 2 % 2 * 8) * COLUMNS + column + i / 4 * 8 + i % 2] = d[i]; // line: result
+    return (row + i / 2 % 2 * 8) * COLUMNS + column + i / 4 * 8 + i % 2;
+}
+
+__device__ void store_result(float *c, const float (&d)[8]) {
+    for (int i = 0; i < 8; i++) c[cell(i)] = d[i]; // line: result
 }
 
 template <int fault>
@@ -74,6 +78,32 @@ __global__ void product(const __half *a, const __half *b, float *c, int depth, f
     }
     await<0>();
     store_result(c, d);
+}
+
+// c += a * b, by function number `number`.
+template <int number>
+DEVICE void add(float *c, const stage *from, bool has_fence) {
+    float d[8];
+    for (int i = 0; i < 8; i++) d[i] = c[cell(i)] + number; // line: load
+    for (float &one : d) asm volatile("" : "+f"(one)::"memory"); // before the fence, for the compiler, too
+    if (has_fence) fence();
+    multiply(d, descriptor(from->a), descriptor(from->b));
+    commit();
+    await<0>();
+    store_result(c, d);
+}
+
+// A fence in one call is none in the next of the same function, with another function's in between.
+template <int fault>
+__global__ void calls(const stage *from, float *c) {
+    __shared__ __align__(128) stage stage;
+    for (int i = threadIdx.x; i < (int)sizeof stage / 16; i += blockDim.x)
+        ((uint4 *)&stage)[i] = ((const uint4 *)from)[i];
+    proxy_fence();
+    __syncthreads();
+    add<0>(c, &stage, true);
+    add<1>(c, &stage, true);
+    add<0>(c, &stage, fault != no_fence_again);
 }
 
 // Bulk copies by a fifth warp; the warpgroup says by an mbarrier that a stage may be used again.

@@ -34,6 +34,8 @@ __global__ void fetch_3d(int *to, cudaTextureObject_t from) {
 
 __global__ void fetch_row(int *to, cudaTextureObject_t from) { to[threadIdx.x] = tex1Dfetch<int>(from, threadIdx.x - 1); }
 
+__global__ void fetch_levels(float *to, cudaTextureObject_t from) { to[threadIdx.x] = tex2DLod<float>(from, 0.5f, 0.5f, threadIdx.x); }
+
 __global__ void add_to_surface(cudaSurfaceObject_t surface) {
     int value;
     surf2Dread(&value, surface, threadIdx.x * 4, threadIdx.y);
@@ -190,6 +192,34 @@ static int surfaces() {
     return 0;
 }
 
+// Levels of one colour each, bytes that are read as floats of 0 to 1.
+static int mipmaps(CUdeviceptr out) {
+    const CUDA_ARRAY3D_DESCRIPTOR described = {4, 4, 0, CU_AD_FORMAT_UNSIGNED_INT8, 1, 0};
+    CUmipmappedArray mipmap;
+    CUDA_RESOURCE_DESC resource = {};
+    CUDA_TEXTURE_DESC sampler = sampled(CU_TR_FILTER_MODE_LINEAR, CU_TRSF_NORMALIZED_COORDINATES);
+    CUarray array;
+    float floats[4];
+    CHECK(!DRIVER(cuMipmappedArrayCreate)(&mipmap, &described, 2));
+    for (unsigned level = 0; level < 2; level++) {
+        unsigned char host[16];
+        memset(host, level ? 51 : 255, sizeof host);
+        CHECK(!DRIVER(cuMipmappedArrayGetLevel)(&array, mipmap, level));
+        const size_t side = 4 >> level;
+        CHECK(!cudaMemcpy2DToArray((cudaArray_t)array, 0, 0, host, side, side, side, cudaMemcpyDefault));
+    }
+    CHECK(DRIVER(cuMipmappedArrayGetLevel)(&array, mipmap, 2) == CUDA_ERROR_INVALID_VALUE);
+    resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+    resource.res.mipmap.hMipmappedArray = mipmap;
+    sampler.maxMipmapLevelClamp = 9;
+    CUtexObject handle = texture(resource, sampler);
+    fetch_levels<<<1, 4>>>((float *)out, handle);
+    CHECK(!cudaMemcpy(floats, (void *)out, sizeof floats, cudaMemcpyDefault));
+    CHECK(floats[0] == 1 && floats[1] == 0.2f && floats[2] == 0.2f && floats[3] == 0.2f);
+    CHECK(!DRIVER(cuTexObjectDestroy)(handle) && !DRIVER(cuMipmappedArrayDestroy)(mipmap));
+    return 0;
+}
+
 // What is not there, or makes no sense.
 static int refused() {
     const CUDA_ARRAY_DESCRIPTOR planar = {8, 8, CU_AD_FORMAT_NV12, 1}, three = {8, 8, CU_AD_FORMAT_FLOAT, 3};
@@ -197,16 +227,13 @@ static int refused() {
     CUDA_RESOURCE_DESC none = {};
     CUtexObject handle;
     CUarray array;
-    CUmipmappedArray levels;
     const CUDA_TEXTURE_DESC sampler = sampled(CU_TR_FILTER_MODE_POINT, 0);
-    const CUDA_ARRAY3D_DESCRIPTOR described = {8, 8, 0, CU_AD_FORMAT_FLOAT, 1, 0};
     CHECK(DRIVER(cuArrayCreate)(&array, nullptr) == CUDA_ERROR_INVALID_VALUE);
     CHECK(DRIVER(cuArrayCreate)(&array, &planar) == CUDA_ERROR_NOT_SUPPORTED);
     CHECK(DRIVER(cuArrayCreate)(&array, &three) == CUDA_ERROR_NOT_SUPPORTED);
     CHECK(DRIVER(cuArray3DCreate)(&array, &gathered) == CUDA_ERROR_NOT_SUPPORTED);
     CHECK(DRIVER(cuTexObjectCreate)(&handle, &none, &sampler, nullptr) == CUDA_ERROR_INVALID_VALUE);
     CHECK(DRIVER(cuTexObjectCreate)(&handle, nullptr, &sampler, nullptr) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(DRIVER(cuMipmappedArrayCreate)(&levels, &described, 2) == CUDA_ERROR_NOT_SUPPORTED);
     CHECK(DRIVER(cuArrayDestroy)(nullptr) == CUDA_ERROR_INVALID_HANDLE);
     return 0;
 }
@@ -220,6 +247,7 @@ int main() {
     if (!line) line = planes((CUdeviceptr)out);
     if (!line) line = plain((CUdeviceptr)memory, pitch, (CUdeviceptr)out);
     if (!line) line = surfaces();
+    if (!line) line = mipmaps((CUdeviceptr)out);
     if (!line) line = refused();
     cudaFree(memory), cudaFree(out);
     return line;

@@ -161,6 +161,23 @@ static int mode_unwritten() {
     return 0;
 }
 
+/* All but one word is filled: from the second one on, then whole but for the last. */
+static int mode_filled_but_one() {
+    enum { COUNT = 1 << 16 };
+    int *data, *result;
+    CHECK(cudaMalloc(&result, 32 * sizeof(int)));
+    for (int is_last = 0; is_last < 2; is_last++) {
+        CHECK(cudaMalloc(&data, COUNT * sizeof(int)));
+        CHECK(cudaMemset(data + !is_last, 1, (COUNT - 1) * sizeof(int)));
+        load<<<1, 32>>>(is_last ? data + COUNT - 32 : data, result);
+        CHECK(cudaMemset(is_last ? data + COUNT - 1 : data, 1, sizeof(int)));
+        load<<<1, 32>>>(is_last ? data + COUNT - 32 : data, result); // now all of it is
+        CHECK(cudaFree(data));
+    }
+    CHECK(cudaFree(result));
+    return 0;
+}
+
 static int mode_leak() {
     void *pointer;
     CHECK(cudaMalloc(&pointer, 1000));
@@ -506,6 +523,23 @@ static int mode_early() {
     return status + (early.pinned[0] != 0x01010101);
 }
 
+__global__ void count_atomically(int *counts) {
+    atomicAdd(&counts[0], 1);
+    atomicAdd_system(&counts[1], 1);
+}
+
+static int mode_early_atomics() {
+    early early;
+    volatile int *counts = early.managed;
+    counts[0] = counts[1] = 0;
+    count_atomically<<<1, 32, 0, early.stream>>>(early.managed);
+    const int of_system = counts[1]; /* what the host may ask for */
+    count_atomically<<<1, 32, 0, early.stream>>>(early.managed);
+    const int of_device = counts[0];
+    CHECK(cudaStreamSynchronize(early.stream));
+    return of_system != 32 || of_device != 64 || counts[0] != 64;
+}
+
 static int mode_waited() {
     early early;
     int status = 0, first;
@@ -568,7 +602,7 @@ int main(int argc, char **argv) {
         MODE(add),      MODE(reduce),  MODE(race),   MODE(bounds),     MODE(freed),  MODE(unwritten), MODE(leak), MODE(equal),
         MODE(symbols),  MODE(managed), MODE(copies), MODE(streams),    MODE(device), MODE(memory),    MODE(grid),
         MODE(printf),   MODE(assert),  MODE(status), MODE(registered), MODE(crash),  MODE(forever),   MODE(many),
-        MODE(counting), MODE(early),   MODE(waited),
+        MODE(counting), MODE(early),   MODE(waited), MODE(early_atomics), MODE(filled_but_one),
         MODE(dynamic),  MODE(columns), MODE(absent),  MODE(graph),    MODE(configurations),
         MODE(threads),  MODE(peers),   MODE(pools),   MODE(foreign), MODE(other_waited), MODE(nodes), MODE(captured_rows),
         MODE(cloned),

@@ -252,6 +252,71 @@ static void recorded() {
     }
 }
 
+/* ---- mipmaps: levels of 8 x 4, 4 x 2, 2 x 1 and 1 x 1, the third filled by a kernel */
+
+enum { LEVELS = 4 };
+
+static __host__ __device__ float mipmap_texel(int level, int x, int y) { return (float)((37 * level + 11 * y + 5 * x) % 64 - 20); }
+
+__global__ void fill_level(cudaSurfaceObject_t surface, int level) {
+    surf2Dwrite(mipmap_texel(level, threadIdx.x, threadIdx.y), surface, threadIdx.x * 4, threadIdx.y);
+}
+__global__ void fetch_level(cudaTextureObject_t texture, float step, float *out) {
+    const int i = threadIdx.x;
+    out[i] = tex2DLod<float>(texture, i * 37 % 64 / 64.f, i * 23 % 32 / 32.f, i * step - 1);
+}
+__global__ void fetch_no_level(cudaTextureObject_t texture, float *out) {
+    out[threadIdx.x] = tex2D<float>(texture, threadIdx.x % 8 / 8.f, threadIdx.x / 8 / 8.f);
+}
+
+static void fill(cudaMipmappedArray_t mipmap, int level) {
+    cudaArray_t array;
+    float host[32];
+    const int width = 8 >> level, height = level < 2 ? 4 >> level : 1;
+    for (int i = 0; i < width * height; i++) host[i] = mipmap_texel(level, i % width, i / width);
+    CHECK(cudaGetMipmappedArrayLevel(&array, mipmap, level));
+    cudaResourceDesc resource = of_array(array);
+    cudaSurfaceObject_t surface;
+    CHECK(cudaCreateSurfaceObject(&surface, &resource));
+    if (level == 2) fill_level<<<1, dim3(width, height)>>>(surface, level);
+    else CHECK(cudaMemcpy2DToArray(array, 0, 0, host, width * 4, width * 4, height, cudaMemcpyHostToDevice));
+    CHECK(cudaDestroySurfaceObject(surface));
+    if (cudaFreeArray(array) != cudaErrorInvalidValue) printf("a level was freed alone\n");
+}
+
+static void mipmaps() {
+    cudaMipmappedArray_t mipmap;
+    cudaArray_t beyond;
+    cudaTextureObject_t texture;
+    cudaResourceDesc resource = {};
+    cudaTextureDesc sampler = {};
+    const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+    CHECK(cudaMallocMipmappedArray(&mipmap, &format, make_cudaExtent(8, 4, 0), 99, cudaArraySurfaceLoadStore));
+    for (int level = 0; level < LEVELS; level++) fill(mipmap, level);
+    const cudaError_t error = cudaGetMipmappedArrayLevel(&beyond, mipmap, LEVELS);
+    resource.resType = cudaResourceTypeMipmappedArray;
+    resource.res.mipmap.mipmap = mipmap;
+    const cudaError_t unnormalised = cudaCreateTextureObject(&texture, &resource, &sampler, nullptr);
+    printf("%s %s\n", cudaGetErrorName(error), cudaGetErrorName(unnormalised));
+    sampler.normalizedCoords = 1;
+    for (auto &each : sampler.addressMode) each = cudaAddressModeClamp;
+    for (int kind = 0; kind < 8; kind++) {
+        sampler.filterMode = kind & 1 ? cudaFilterModeLinear : cudaFilterModePoint;
+        sampler.mipmapFilterMode = kind & 2 ? cudaFilterModeLinear : cudaFilterModePoint;
+        sampler.mipmapLevelBias = kind & 4 ? 0.25f : 0;
+        sampler.minMipmapLevelClamp = kind & 4 ? 0.75f : 0;
+        sampler.maxMipmapLevelClamp = kind & 4 ? 1.75f : 99;
+        CHECK(cudaCreateTextureObject(&texture, &resource, &sampler, nullptr));
+        with(texture, "levels", 1, [](cudaTextureObject_t texture, void *out) {
+            fetch_level<<<1, POINTS>>>(texture, 0.078125f, (float *)out); // -1 to 3.92
+        });
+    }
+    sampler.minMipmapLevelClamp = 0;
+    CHECK(cudaCreateTextureObject(&texture, &resource, &sampler, nullptr));
+    with(texture, "no level", 1, [](cudaTextureObject_t texture, void *out) { fetch_no_level<<<1, POINTS>>>(texture, (float *)out); });
+    CHECK(cudaFreeMipmappedArray(mipmap));
+}
+
 /* What is not there fails, by name. */
 static void absent() {
     cudaArray_t array;
@@ -269,6 +334,7 @@ static void absent() {
 int main(int argc, char **argv) {
     if (argc > 1 && !strcmp(argv[1], "recorded")) return recorded(), 0;
     if (argc > 1 && !strcmp(argv[1], "absent")) return absent(), 0;
+    if (argc > 1 && !strcmp(argv[1], "mipmaps")) return mipmaps(), 0;
     for (int i = 0; i < DEPTH * HEIGHT * WIDTH; i++) texels[0][0][i] = (float)(i * i % 101 - 40);
     for (int mode = 0; mode < 4; mode++)
         for (int kind = 0; kind < 4; kind++) plain_arrays(mode, kind & 1, kind >> 1);
