@@ -77,21 +77,21 @@ static bool find_extremum(wf_value *value, const struct keyed *job, const int64_
     return wf_number_round(&number, value->type, value);
 }
 
-/* The group's variance or its root; false if the general path must find it. */
-static bool find_variance(wf_value *value, const struct keyed *job, const int64_t *word) {
+/* The group's variance, its root or its 2-norm; false if the general path must find it. */
+static bool find_of_squares(wf_value *value, const struct keyed *job, const int64_t *word) {
     const struct wf_grid *grid = job->grid;
     const struct wf_accumulator *empty = job->grouped->empty;
-    struct wf_small_sums sums = {.sum_exponent = grid[0].exponent[grid[0].levels - 1],
+    struct wf_small_sums sums = {.sum_exponent = job->counts ? grid[0].exponent[grid[0].levels - 1] : 0,
                                  .squares_exponent = grid[1].exponent[grid[1].levels - 1],
-                                 .count = word[job->words - 1]};
+                                 .count = job->counts ? word[job->words - 1] : 1}; /* which the 2-norm does not depend on */
     struct wf_number number;
-    return total_of(&sums.sum, word, &grid[0]) && total_of(&sums.squares, word + grid[0].levels, &grid[1]) &&
+    return (!job->counts || total_of(&sums.sum, word, &grid[0])) && total_of(&sums.squares, word + grid[0].levels, &grid[1]) &&
            wf_small_finish(empty->op, &sums, empty->ddof, &number) && wf_number_round(&number, value->type, value);
 }
 
 static bool find_directly(wf_value *value, const struct keyed *job, int64_t group, const int64_t *word) {
     if (job->parts & (WF_PART_MIN | WF_PART_MAX)) return find_extremum(value, job, word);
-    if (job->parts & WF_PART_SQUARES) return job->counts && find_variance(value, job, word);
+    if (job->parts & WF_PART_SQUARES) return find_of_squares(value, job, word);
     return find_sum(value, job, group, word);
 }
 
@@ -151,6 +151,11 @@ static size_t find_lost(const struct keyed *job, int64_t group) {
     return low;
 }
 
+/* The group that a lost element belongs to; end, if that is beyond it or there is none. */
+static int64_t group_of_lost(const struct keyed *job, size_t lost, int64_t end) {
+    return lost < job->lost_count && job->lost[lost].key < end ? job->lost[lost].key : end;
+}
+
 /* The result of one group; *lost: the first of the lost elements of this group or of one after it, then of the next. */
 static bool find_result(wf_value *value, const struct keyed *job, int64_t group, const int64_t *word, size_t *lost,
                         struct wf_accumulator *acc) {
@@ -173,7 +178,7 @@ static bool write_fills(const struct keyed *job, const int64_t *word, size_t gro
     return true;
 }
 
-/* The same, of groups that have nothing but their words, as long as the adder can: then it is all that takes time. */
+/* Writes what the words of groups give, as long as the adder can: of most groups it is all that takes time. */
 static bool write_added(const struct keyed *job, const int64_t *word, size_t groups, char *to, int64_t stride_bytes) {
     const bool to_f64 = job->grouped->result_type == WF_F64;
     const size_t nbytes = to_f64 ? 8 : 4;
@@ -194,15 +199,18 @@ bool wf_keyed_write(const struct keyed *job, int64_t begin, int64_t end, struct 
     size_t lost = find_lost(job, begin), groups = (size_t)(end - begin);
     struct keyed_merged merged;
     wf_keyed_merge(&merged, job, begin, groups);
-    bool may_add = (job->adder_rounds || job->divides) && job->grid[0].levels <= 2 && lost == find_lost(job, end);
-    if (may_add && write_added(job, merged.word, groups, to, stride_bytes)) return true;
-    for (int64_t g = begin; g < end; g++, merged.word += job->words, to += stride_bytes) {
+    bool may_add = (job->adder_rounds || job->divides) && job->grid[0].levels <= 2;
+    bool is_added = may_add && write_added(job, merged.word, groups, to, stride_bytes);
+    for (int64_t g = begin; g < end; g++) {
+        if (is_added) g = group_of_lost(job, lost, end);
         wf_value value = {.type = type};
-        if (!find_result(&value, job, g, merged.word, &lost, acc)) return false;
-        wf_value_store(&value, to);
+        if (g == end) break;
+        if (!find_result(&value, job, g, merged.word + (g - begin) * (int64_t)job->words, &lost, acc)) return false;
+        wf_value_store(&value, to + (g - begin) * stride_bytes);
     }
     return true;
 }
+
 static bool has_zero_sum(const struct keyed *job) {
     size_t levels = (size_t)job->grid[0].levels;
     struct keyed_merged merged;
