@@ -13,11 +13,12 @@ import pytest
 
 import warpfold_ctypes as wf
 from group_helpers import each_tier
-from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, default_type
+from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, PairOracle, default_type
 from samples import nearest, nearest_to_double, pack, sample, split
 
 TYPES = [*INTEGERS, *FLOATS]
 OPS = ["sum", "mean", "norm1", "min", "max", "argmin", "argmax", "var", "std", "norm2"]
+COUNTS = ["any", "all", "nonzero"]
 BLOCK, CHUNK = 512, 1 << 14 # src/cpu/block.h: WF_UNITS_MAX; src/cpu/keyed_job.h
 
 
@@ -93,7 +94,7 @@ def returned(handle, op, type_name, elements, keys, key_count, key_type="i64", s
 @pytest.mark.parametrize("type_name", TYPES)
 def test_tables(handle, type_name, kind):
     rng = random.Random(f"tables {type_name} {kind}")
-    for op in rng.sample(OPS, 4):
+    for op in rng.sample([*OPS, *COUNTS], 4):
         count, key_count = rng.choice([1, BLOCK - 1, 3 * BLOCK + 5]), rng.choice([1, 3, 40, 900])
         elements = elements_of(kind, type_name, count, rng.random())
         keys = keys_of(rng.choice(["random", "sorted", "skewed"]), count, key_count, rng)
@@ -101,6 +102,53 @@ def test_tables(handle, type_name, kind):
         got = returned(handle, op, type_name, elements, keys, key_count, stride=rng.choice([1, 2]), nan=nan,
                        first_index=first_index)
         assert got == expected(op, type_name, elements, keys, key_count, first_index, nan=nan), (op, count, key_count, nan)
+
+
+def expected_dots(type_name, pairs, keys, key_count, nan):
+    """A list, or the first error."""
+    members = [[] for _ in range(key_count)]
+    for pair, key in zip(pairs, keys):
+        members[key].append(pair)
+    results = [PairOracle(type_name, *(b"".join(side) for side in zip(*group))).reduce(nan=nan) if group else (default_type("dot", type_name), 0)
+               for group in members]
+    return next((result for result in results if isinstance(result, str)), results)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("kind", ["plain", "zeros", "aside", "wide", "specials"])
+@pytest.mark.parametrize("type_name", TYPES)
+def test_dot_products(handle, type_name, kind):
+    """Of few keys and of so many that threads own them; operands that lie apart; NaNs of either."""
+    rng = random.Random(f"dots {type_name} {kind}")
+    for count, key_count, threads in ((1, 1, 1), (3 * BLOCK + 5, 40, 1), (CHUNK + BLOCK + 3, 6000, 2)):
+        x, y = (elements_of(kind, type_name, count, rng.random()) for _ in range(2))
+        keys = keys_of(rng.choice(["random", "sorted", "skewed"]), count, key_count, rng)
+        nan = rng.choice(["propagate", "omit"])
+        labels = vector([struct.pack("=q", key) for key in keys], "i64")
+        groups = wf.library.wf_groups_keys(0, key_count, byref(labels))
+        try:
+            got = handle.reduce_groups("dot", groups, vector(x, type_name, rng.choice([1, 2])), vector(y, type_name), nan=nan,
+                                       threads=threads)
+        except wf.WarpfoldError as error:
+            got = error.code
+        assert got == expected_dots(type_name, list(zip(x, y)), keys, key_count, nan), (count, nan)
+
+
+@pytest.mark.parametrize("type_name", ["f32", "f64"])
+def test_dot_products_of_zeros_have_the_sign_of_their_terms(handle, type_name):
+    """And products that no f64 holds are no zeros."""
+    form = FLOATS[type_name]
+    one, minus_one = (pack(type_name, [nearest(type_name, value)]) for value in (1, -1))
+    zero, minus_zero, least = (pack(type_name, [bits]) for bits in (0, form.sign, 1))
+    members = [[(minus_zero, one)] * 3, [(zero, minus_one), (one, zero)], [(one, one), (minus_one, one)],
+               [(minus_zero, one), (least, least)], [(minus_zero, one), (minus_one, pack(type_name, [0])), (least, minus_zero)]]
+    pairs = list(itertools.chain(*members))
+    keys = [group for group, of_group in enumerate(members) for _ in of_group]
+    labels = vector([struct.pack("=q", key) for key in keys], "i64")
+    got = handle.reduce_groups("dot", wf.library.wf_groups_keys(0, len(members), byref(labels)),
+                               *(vector(list(side), type_name) for side in zip(*pairs)))
+    assert got == expected_dots(type_name, pairs, keys, len(members), "propagate")
+    assert got[0][1] == got[4][1] == form.sign and got[1][1] == got[2][1] == 0
 
 
 @pytest.mark.parametrize("type_name", ["f32", "f64"])
@@ -215,7 +263,7 @@ def over_binades(type_name, count, spread, seed):
 def test_sums_over_many_binades(handle, type_name, spread):
     """Of any number of levels, in one table and in copies of one; a block that ends within a vector; some set aside."""
     rng = random.Random(f"levels {type_name} {spread}")
-    for key_count, op in itertools.product((3, 5000), ("sum", "mean", "norm1")):
+    for key_count, op in itertools.product((3, 5000), ("sum", "mean", "norm1", "norm2")):
         elements = over_binades(type_name, 3 * BLOCK + 5, spread, op)
         elements[BLOCK + 3] = pack(type_name, [1])
         keys = keys_of(rng.choice(["random", "skewed"]), len(elements), key_count, rng)

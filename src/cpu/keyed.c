@@ -84,13 +84,13 @@ void wf_cpu_forget_keyed(struct cpu *cpu) {
 bool wf_cpu_try_keyed(wf_handle *handle, const struct wf_grouped *grouped) {
     const struct wf_layout *layout = grouped->layout;
     struct cpu *cpu = handle->device_state;
-    const bool is_vector = layout->by == WF_GROUP_KEYS && layout->ndim == 1 && layout->operands == 1;
+    const bool is_vector = layout->by == WF_GROUP_KEYS && layout->ndim == 1;
     if (!is_vector || !layout->reduced_count || !layout->count) return false; /* soon: small groups come here, too */
     struct keyed job = {.grouped = grouped, .cpu = cpu, .count = layout->reduced_count, .groups = layout->count,
                         .lost_kept = &cpu->lost_kept, .marks_kept = &cpu->marks_kept};
     if (job.count >> ADDITIONS_LOG2_MAX || job.groups >> ADDITIONS_LOG2_MAX) return false;
     job.split = cpu->tier->split[grouped->empty->type];
-    wf_view_make(&job.view, grouped->a, NULL, true);
+    wf_view_make(&job.view, grouped->a, grouped->b, true);
     int64_t stride_bytes[WF_NDIM_MAX];
     wf_array_strides(grouped->groups->labels, stride_bytes);
     job.key_stride_bytes = stride_bytes[0];

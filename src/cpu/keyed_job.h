@@ -12,6 +12,7 @@
 #include "cpu/workers.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 enum {
     KEYED_CHUNK = 1 << 14,      /* elements that a thread takes at a time */
@@ -31,11 +32,11 @@ struct keyed_table {
     int64_t *word; /* [copies][slots][words] */
     struct wf_pages pages, *kept; /* where the words are, and go at the end */
     struct wf_units units;
-    unsigned char copy[WF_UNITS_MAX * sizeof(uint64_t)]; /* of elements that do not lie side by side */
+    unsigned char copy[2][WF_UNITS_MAX * sizeof(uint64_t)]; /* of elements that do not lie side by side, for each operand */
     const int64_t *key; /* of the elements of a block, the labels themselves or copies; WF_KEYS_AHEAD more may be read */
     int64_t key_copy[WF_UNITS_MAX + WF_KEYS_AHEAD];
     int64_t place[WF_UNITS_MAX]; /* of the elements in their block */
-    unsigned char own[WF_UNITS_MAX * sizeof(uint64_t)]; /* elements of the groups that the thread owns */
+    unsigned char own[2][WF_UNITS_MAX * sizeof(uint64_t)]; /* elements of the groups that the thread owns */
     const char *next_key, *next_x; /* after what has been read */
     struct keyed_lost *lost;
     size_t lost_count, lost_capacity;
@@ -49,10 +50,12 @@ struct keyed {
     struct wf_view view;
     int64_t key_stride_bytes;
     wf_split_function *split;
+    wf_split_products_function *split_products; /* for dot products, and squares of f64; NULL: of others */
     wf_slots_function *add_to_slots; /* for what split and wf_units need not be; NULL: they must */
     unsigned parts;
     int64_t count, groups;
-    struct wf_grid grid[2]; /* of values, of squares */
+    struct wf_grid grid[2]; /* of values or dot products, of squares */
+    int64_t terms;          /* of an element: 2 of a product of f64 */
     bool joins_equal; /* keys that are equal may well follow each other */
     size_t words, copies; /* of a slot; of all slots: neighbours in memory go to different ones */
     bool is_indexed, counts; /* word 1 is a position; the last word counts elements */
@@ -70,6 +73,19 @@ struct keyed {
     atomic_llong next;
     atomic_bool declined;
 };
+
+/* The bits of an element. Copies whose size is a constant need no call. */
+static inline __attribute__((always_inline)) uint64_t wf_keyed_bits(const unsigned char *x, size_t nbytes) {
+    uint16_t half;
+    uint32_t single;
+    uint64_t bits;
+    switch (nbytes) {
+    case 1: return *x;
+    case 2: memcpy(&half, x, sizeof half); return half;
+    case 4: memcpy(&single, x, sizeof single); return single;
+    default: memcpy(&bits, x, sizeof bits); return bits;
+    }
+}
 
 /* ---- the plan ---- */
 
@@ -92,9 +108,14 @@ static inline size_t wf_key_table_slots(const struct keyed_table *table) {
     return (size_t)table->groups + 1;
 }
 
-/* Reads the elements from position on that lie side by side, at most limit, and their keys; returns how many. */
-size_t wf_key_table_read(struct keyed_table *table, const struct keyed *job, int64_t position, int64_t limit,
-                     const unsigned char **x);
+/* The elements of a block, and what they are multiplied by: the other operand's, or themselves. */
+struct keyed_block {
+    const unsigned char *x, *y;
+    size_t count;
+};
+
+/* Reads the elements from position on that lie side by side, at most limit, and their keys. */
+struct keyed_block wf_key_table_read(struct keyed_table *table, const struct keyed *job, int64_t position, int64_t limit);
 
 /* Adds the elements begin <= i < end; false if tables do not serve them. */
 bool wf_key_table_add(struct keyed_table *table, const struct keyed *job, int64_t begin, int64_t end);

@@ -10,11 +10,13 @@ static int log2_above(int64_t count) {
 
 /* The ops that tables serve, of each type. */
 static bool is_served(const struct wf_accumulator *empty) {
-    const unsigned squares = WF_PART_SQUARES;
+    const bool is_short = wf_type_table[empty->type].nbytes < 8;
     switch (empty->op) {
     case WF_SUM: case WF_MEAN: case WF_NORM1: case WF_MIN: case WF_MAX: case WF_ARGMIN: case WF_ARGMAX: return true;
-    case WF_VAR: case WF_STD: case WF_NORM2:
-        return wf_type_table[empty->type].nbytes < 8 && empty->parts & squares;
+    case WF_ANY: case WF_ALL: case WF_NONZERO: return empty->nan == WF_NAN_PROPAGATE;
+    case WF_VAR: case WF_STD: return is_short && empty->parts & WF_PART_SQUARES;
+    case WF_NORM2: return (is_short || wf_type_is_float(empty->type)) && empty->parts & WF_PART_SQUARES;
+    case WF_DOT: return is_short || wf_type_is_float(empty->type);
     default: return false;
     }
 }
@@ -48,29 +50,28 @@ static inline bool find_binades(struct binades *found, wf_type type, uint64_t bi
     return true;
 }
 
-/* The bits of a float. Copies whose size is a constant need no call. */
-static inline uint64_t bits_at(const unsigned char *x, size_t nbytes) {
-    uint16_t half;
-    uint32_t single;
-    uint64_t bits;
-    switch (nbytes) {
-    case 2: memcpy(&half, x, sizeof half); return half;
-    case 4: memcpy(&single, x, sizeof single); return single;
-    default: memcpy(&bits, x, sizeof bits); return bits;
-    }
+/* The binades of an element, or of what two multiply to. */
+static inline bool find_binades_at(struct binades *found, const struct keyed *job, int64_t i) {
+    const struct wf_view *view = &job->view;
+    const wf_type type = job->grouped->empty->type;
+    struct binades other;
+    if (!find_binades(found, type, wf_keyed_bits(view->data[0] + i * view->stride_bytes[0][0], view->nbytes))) return false;
+    if (view->operands < 2) return true;
+    if (!find_binades(&other, type, wf_keyed_bits(view->data[1] + i * view->stride_bytes[1][0], view->nbytes))) return false;
+    found->top += other.top;
+    found->low += other.low;
+    return true;
 }
 
 /* The binades of a sample of the elements; one in 32 where there are few. */
 static struct binades sample_binades(const struct keyed *job) {
     enum { SAMPLES = 4096, LEAST = 128 };
     int highest = INT32_MIN, least[3] = {INT32_MAX, INT32_MAX, INT32_MAX};
-    wf_type type = job->grouped->empty->type;
     int64_t samples = job->count / 32 + LEAST < SAMPLES ? job->count / 32 + LEAST : SAMPLES;
     int64_t step = job->count / samples + 1;
     for (int64_t i = 0; i < job->count; i += step) {
         struct binades found;
-        if (!find_binades(&found, type, bits_at(job->view.data[0] + i * job->view.stride_bytes[0][0], job->view.nbytes)))
-            continue;
+        if (!find_binades_at(&found, job, i)) continue;
         if (found.top > highest) highest = found.top;
         if (found.low < least[2]) note_low(least, found.low);
     }
@@ -88,7 +89,7 @@ static void set_anchors(struct wf_grid *grid, int lowest) {
 
 /* The bits of the terms that level 0 takes, so that the units of all elements add up to less than 2^63. */
 static int upper_bits(const struct keyed *job) {
-    int bits = 62 - log2_above(job->count + 1);
+    int bits = 62 - log2_above(job->terms * job->count + 1);
     return bits < 50 ? bits : 50;
 }
 
@@ -96,7 +97,7 @@ static int upper_bits(const struct keyed *job) {
 static bool make_grid(struct wf_grid *grid, const struct keyed *job, struct binades range, int finest, int spare,
                       int levels_max) {
     int upper = upper_bits(job), needed = range.top - range.low, levels = 1;
-    grid->distance = 63 - log2_above(job->carry_interval);
+    grid->distance = 63 - log2_above(job->terms * job->carry_interval);
     if (grid->distance > 50) grid->distance = 50;
     while (levels < levels_max && upper + (levels - 1) * grid->distance < needed + spare) levels++;
     int unneeded = upper + (levels - 1) * grid->distance - needed, lowest = range.low - unneeded * 3 / 4;
@@ -119,6 +120,12 @@ static double largest_finite(wf_type type) {
 static bool make_single_level(struct wf_grid *grid, const struct keyed *job, struct binades range, int finest) {
     range.low = range.low_of_most;
     return make_grid(grid, job, range, finest, 0, 1);
+}
+
+/* Those of dot products, which have twice the bits of elements. */
+static bool plan_product_grid(struct keyed *job) {
+    const int spare = 8, finest = 2 * wf_type_low_exponent(job->grouped->empty->type);
+    return make_grid(&job->grid[0], job, sample_binades(job), finest, spare, WF_GRID_LEVELS_MAX);
 }
 
 static bool plan_float_grids(struct keyed *job) {
@@ -149,6 +156,7 @@ static bool plan_integer_grids(struct keyed *job) {
     size_t nbytes = job->view.nbytes;
     if (job->count > 1 << 30) return false;
     if (job->parts & (WF_PART_SUM | WF_PART_ABS)) job->grid[0].levels = nbytes == 8 ? 2 : 1;
+    if (job->parts & WF_PART_DOT) job->grid[0].levels = nbytes == 4 ? 2 : 1;
     if (job->parts & WF_PART_SQUARES) job->grid[1].levels = nbytes == 4 ? 2 : 1;
     for (int g = 0; g < 2; g++) {
         job->grid[g].distance = 32;
@@ -173,19 +181,35 @@ static bool has_equal_keys_together(const struct keyed *job) {
     return equal > SAMPLES * 3 / 4;
 }
 
+/* Sets what the sums, or counts, of a group are made of; false if there is no grid for them. */
+static bool plan_grids(struct keyed *job) {
+    const struct wf_accumulator *empty = job->grouped->empty;
+    bool is_float = wf_type_is_float(empty->type);
+    if (job->parts & (WF_PART_MIN | WF_PART_MAX)) return true;
+    if (job->parts == WF_PART_NONZERO) {
+        job->grid[0] = (struct wf_grid){.levels = 1};
+        return job->count <= 1 << 30;
+    }
+    if (!is_float) return plan_integer_grids(job);
+    return job->parts == WF_PART_DOT ? plan_product_grid(job) : plan_float_grids(job);
+}
+
 bool wf_keyed_plan(struct keyed *job) {
     const struct wf_accumulator *empty = job->grouped->empty;
     if (!is_served(empty)) return false;
-    bool is_extremum = empty->parts & (WF_PART_MIN | WF_PART_MAX);
+    bool is_extremum = empty->parts & (WF_PART_MIN | WF_PART_MAX), is_float = wf_type_is_float(empty->type);
     int64_t interval = job->groups < job->count / 32 ? job->groups * 32 + (1 << 15) : job->count;
     job->parts = empty->parts;
     job->carry_interval = interval < job->count ? interval : job->count;
-    if (!is_extremum && !(wf_type_is_float(empty->type) ? plan_float_grids : plan_integer_grids)(job)) return false;
+    bool are_products = job->parts == WF_PART_DOT || (empty->type == WF_F64 && job->parts == WF_PART_SQUARES);
+    if (are_products) job->split_products = job->cpu->tier->split_products[empty->type];
+    job->terms = are_products && empty->type == WF_F64 ? 2 : 1;
+    if (!plan_grids(job)) return false;
     job->is_indexed = is_extremum && empty->op != WF_MIN && empty->op != WF_MAX;
-    job->counts = empty->op == WF_MEAN || empty->op == WF_VAR || empty->op == WF_STD;
+    job->counts = empty->op == WF_MEAN || empty->op == WF_VAR || empty->op == WF_STD || empty->op == WF_ALL;
     job->words = is_extremum ? (size_t)1 + job->is_indexed
                             : (size_t)(job->grid[0].levels + job->grid[1].levels) + job->counts;
-    bool is_float_sum = wf_type_is_float(empty->type) && (job->parts == WF_PART_SUM || job->parts == WF_PART_ABS);
+    bool is_float_sum = is_float && (job->parts == WF_PART_SUM || job->parts == WF_PART_ABS);
     if (is_float_sum) job->add_to_slots = job->cpu->tier->add_to_slots[empty->type];
     job->joins_equal = has_equal_keys_together(job);
     job->lost_max = (size_t)(job->count / 32 + 64);

@@ -12,15 +12,43 @@ static bool is_minus_zero(const struct keyed *job, int64_t group) {
     return job->marks && job->marks[group] == WF_MARK_MINUS_ZERO;
 }
 
-/* The sum of the group's terms of one grid; false if it is beyond 126 bits of the finest units. */
-static bool total_of(wf_i128 *total, const int64_t *word, const struct wf_grid *grid) {
-    *total = word[0];
-    for (int k = 1; k < grid->levels; k++) {
-        wf_i128 most = (wf_i128)1 << (126 - grid->distance);
-        if (*total >= most || *total <= -most) return false;
-        *total = *total * ((wf_i128)1 << grid->distance) + word[k];
+/* A sum times 2^-exponent.  One of more bits than fit is cut after 125, and a bit that is 1 stands for all others: it rounds
+ * as the sum does, divided by a natural number, too. */
+struct total {
+    wf_i128 value;
+    int exponent;
+    bool is_cut;
+};
+
+/* Takes the bits of the word below, as many as fit.  after: the sign of all words after that. */
+static void take_word(struct total *total, int64_t word, int after, int distance) {
+    const wf_u128 magnitude = total->value < 0 ? -(wf_u128)total->value : (wf_u128)total->value;
+    const int room = magnitude ? wf_leading_zeros_u128(magnitude) - 3 : distance;
+    const int left = room < distance ? distance - room : 0; /* bits that do not fit */
+    const int64_t rest = word & ((INT64_C(1) << left) - 1);
+    total->value = total->value * ((wf_i128)1 << (distance - left)) + (word >> left);
+    total->exponent -= distance - left;
+    total->is_cut = left && (rest || after);
+    if (!total->is_cut) return;
+    if (!rest && after < 0) total->value--;
+    total->value = 2 * total->value + 1;
+    total->exponent--;
+}
+
+/* The sum of the group's terms of one grid. */
+static struct total total_of(const int64_t *word, const struct wf_grid *grid) {
+    int64_t own[WF_GRID_LEVELS_MAX + 1] = {0};
+    int after[WF_GRID_LEVELS_MAX + 1] = {0};
+    memcpy(own, word, (size_t)grid->levels * sizeof *own);
+    for (int k = grid->levels - 1; k > 0; k--) {
+        int64_t carry = wf_keyed_carry(own[k], grid);
+        own[k] -= carry * (INT64_C(1) << grid->distance);
+        own[k - 1] += carry;
+        after[k - 1] = own[k] ? (own[k] < 0 ? -1 : 1) : after[k];
     }
-    return true;
+    struct total total = {own[0], grid->exponent[0], false};
+    for (int k = 1; k < grid->levels && !total.is_cut; k++) take_word(&total, own[k], after[k], grid->distance);
+    return total;
 }
 
 /* A sum whose levels each add up to an f64 is rounded by the adder, for an f32 to odd first.  A sum of zeros is +0. */
@@ -47,16 +75,23 @@ static bool round_by_adding(wf_value *value, const struct wf_grid *grid, const i
     return true;
 }
 
+/* An integer of the usual types of results: what rounding gives, but faster. */
+static bool find_integer(wf_value *value, wf_i128 number) {
+    value->v.i = (int64_t)number;
+    return (value->type == WF_I64 && number == (int64_t)number) || (value->type == WF_U64 && number == (wf_i128)(uint64_t)number);
+}
+
 /* The group's sum, or mean; false if the general path must find it. */
 static bool find_sum(wf_value *value, const struct keyed *job, int64_t group, const int64_t *word) {
     const struct wf_grid *grid = &job->grid[0];
     int64_t count = job->counts ? word[job->words - 1] : 1;
-    wf_i128 total;
     if (job->adder_rounds && grid->levels <= 2 && round_by_adding(value, grid, word)) return true;
-    if (count == 0 || !total_of(&total, word, grid)) return false;
-    wf_u128 magnitude = total < 0 ? -(wf_u128)total : (wf_u128)total;
-    bool negative = total ? total < 0 : is_minus_zero(job, group);
-    int exponent = grid->exponent[grid->levels - 1];
+    if (count == 0) return false;
+    struct total total = total_of(word, grid);
+    if (!job->counts && !total.exponent && !total.is_cut && find_integer(value, total.value)) return true;
+    wf_u128 magnitude = total.value < 0 ? -(wf_u128)total.value : (wf_u128)total.value;
+    bool negative = total.value ? total.value < 0 : is_minus_zero(job, group);
+    int exponent = total.exponent;
     bool is_power = (count & (count - 1)) == 0; /* of two: nothing to divide, as in groups of one element */
     struct wf_number number = is_power ? wf_number_make(negative, magnitude, exponent - __builtin_ctzll((uint64_t)count), false)
                                        : wf_quotient_u128(negative, magnitude, exponent, (uint64_t)count);
@@ -67,31 +102,60 @@ static int64_t key_of(const struct keyed *job, int64_t word) {
     return job->parts & WF_PART_MAX ? ~word : word;
 }
 
+/* An element of a type of results; false if rounding must find it. */
+static bool find_element(wf_value *value, wf_type type, uint64_t bits) {
+    const uint32_t low_bits = (uint32_t)bits;
+    if (value->type != type) return false;
+    if (type == WF_F64) memcpy(&value->v.f64, &bits, sizeof bits);
+    if (type == WF_F32) memcpy(&value->v.f32, &low_bits, sizeof low_bits);
+    return type == WF_F64 || type == WF_F32;
+}
+
 /* The group's extreme, or its position; false if the general path must find it. */
 static bool find_extremum(wf_value *value, const struct keyed *job, const int64_t *word) {
     wf_type type = job->grouped->empty->type;
     if (word[0] == INT64_MAX) return false;
-    struct wf_number number = job->is_indexed
-                                  ? wf_number_of_u64((uint64_t)(job->grouped->empty->first_index + word[1]))
-                                  : wf_number_of_bits(type, wf_key_to_bits(type, key_of(job, word[0])));
+    if (job->is_indexed) {
+        const uint64_t index = (uint64_t)(job->grouped->empty->first_index + word[1]);
+        struct wf_number number = wf_number_of_u64(index);
+        return find_integer(value, index) || wf_number_round(&number, value->type, value);
+    }
+    const uint64_t bits = wf_key_to_bits(type, key_of(job, word[0]));
+    if (find_element(value, type, bits)) return true;
+    struct wf_number number = wf_number_of_bits(type, bits);
     return wf_number_round(&number, value->type, value);
 }
 
-/* The group's variance or its root; false if the general path must find it. */
-static bool find_variance(wf_value *value, const struct keyed *job, const int64_t *word) {
-    const struct wf_grid *grid = job->grid;
+/* The group's variance, its root or its 2-norm; false if the general path must find it. */
+static bool find_of_squares(wf_value *value, const struct keyed *job, const int64_t *word) {
     const struct wf_accumulator *empty = job->grouped->empty;
-    struct wf_small_sums sums = {.sum_exponent = grid[0].exponent[grid[0].levels - 1],
-                                 .squares_exponent = grid[1].exponent[grid[1].levels - 1],
-                                 .count = word[job->words - 1]};
+    const struct total squares = total_of(word + job->grid[0].levels, &job->grid[1]);
+    struct wf_small_sums sums = {.squares = squares.value, .squares_exponent = squares.exponent, .count = 1};
     struct wf_number number;
-    return total_of(&sums.sum, word, &grid[0]) && total_of(&sums.squares, word + grid[0].levels, &grid[1]) &&
-           wf_small_finish(empty->op, &sums, empty->ddof, &number) && wf_number_round(&number, value->type, value);
+    if (job->counts) { /* as the 2-norm does not need */
+        const struct total sum = total_of(word, &job->grid[0]);
+        if (sum.is_cut || squares.is_cut) return false;
+        sums.sum = sum.value;
+        sums.sum_exponent = sum.exponent;
+        sums.count = word[job->words - 1];
+    }
+    return wf_small_finish(empty->op, &sums, empty->ddof, &number) && wf_number_round(&number, value->type, value);
+}
+
+/* How many of the group's elements are not zero, or whether any or all are. */
+static bool find_count(wf_value *value, const struct keyed *job, const int64_t *word) {
+    const wf_op op = job->grouped->empty->op;
+    uint64_t count = (uint64_t)word[0];
+    if (op == WF_ANY) count = count != 0;
+    if (op == WF_ALL) count = word[0] == word[1];
+    struct wf_number number = wf_number_of_u64(count);
+    return find_integer(value, count) || wf_number_round(&number, value->type, value);
 }
 
 static bool find_directly(wf_value *value, const struct keyed *job, int64_t group, const int64_t *word) {
     if (job->parts & (WF_PART_MIN | WF_PART_MAX)) return find_extremum(value, job, word);
-    if (job->parts & WF_PART_SQUARES) return job->counts && find_variance(value, job, word);
+    if (job->parts & WF_PART_SQUARES) return find_of_squares(value, job, word);
+    if (job->parts & WF_PART_NONZERO) return find_count(value, job, word);
     return find_sum(value, job, group, word);
 }
 
@@ -105,7 +169,12 @@ static void open_group(struct wf_accumulator *acc, const struct keyed *job, int6
     wf_accumulator_init_like(acc, empty, empty->first_index, NULL);
     struct wf_open_partial open = wf_accumulator_open(acc);
     if (!is_minus_zero(job, group)) acc->partial.special_seen |= WF_SPECIAL_NOT_ALL_NEGATIVE_ZERO;
-    add_term(job->parts & WF_PART_ABS ? &open.abs : &open.sum, word, &job->grid[0]);
+    if (job->parts == WF_PART_NONZERO) {
+        acc->partial.nonzero = (uint64_t)word[0];
+        return;
+    }
+    const struct wf_exact *into = job->parts & WF_PART_ABS ? &open.abs : job->parts & WF_PART_DOT ? &open.product_sum : &open.sum;
+    add_term(into, word, &job->grid[0]);
     add_term(&open.product_sum, word + job->grid[0].levels, &job->grid[1]);
     if (!(job->parts & (WF_PART_MIN | WF_PART_MAX)) || word[0] == INT64_MAX) return;
     uint64_t order = wf_key_to_order(key_of(job, word[0]));
@@ -118,8 +187,11 @@ static void open_group(struct wf_accumulator *acc, const struct keyed *job, int6
 /* Adds the elements of the group that were set aside. */
 static void add_lost(struct wf_accumulator *acc, const struct keyed *job, const struct keyed_lost *lost, size_t count) {
     for (size_t i = 0; i < count; i++) {
+        const struct wf_view *view = &job->view;
+        const unsigned char *x = view->data[0] + lost[i].position * view->stride_bytes[0][0], *y = NULL;
+        if (view->operands > 1) y = view->data[1] + lost[i].position * view->stride_bytes[1][0];
         acc->end_index = job->grouped->empty->first_index + lost[i].position;
-        wf_cpu_add_alone(acc, job->cpu->tier, job->view.data[0] + lost[i].position * job->view.stride_bytes[0][0], NULL, 1);
+        wf_cpu_add_alone(acc, job->cpu->tier, x, y, 1);
     }
 }
 
@@ -151,6 +223,11 @@ static size_t find_lost(const struct keyed *job, int64_t group) {
     return low;
 }
 
+/* The group that a lost element belongs to; end, if that is beyond it or there is none. */
+static int64_t group_of_lost(const struct keyed *job, size_t lost, int64_t end) {
+    return lost < job->lost_count && job->lost[lost].key < end ? job->lost[lost].key : end;
+}
+
 /* The result of one group; *lost: the first of the lost elements of this group or of one after it, then of the next. */
 static bool find_result(wf_value *value, const struct keyed *job, int64_t group, const int64_t *word, size_t *lost,
                         struct wf_accumulator *acc) {
@@ -173,7 +250,7 @@ static bool write_fills(const struct keyed *job, const int64_t *word, size_t gro
     return true;
 }
 
-/* The same, of groups that have nothing but their words, as long as the adder can: then it is all that takes time. */
+/* Writes what the words of groups give, as long as the adder can: of most groups it is all that takes time. */
 static bool write_added(const struct keyed *job, const int64_t *word, size_t groups, char *to, int64_t stride_bytes) {
     const bool to_f64 = job->grouped->result_type == WF_F64;
     const size_t nbytes = to_f64 ? 8 : 4;
@@ -194,15 +271,18 @@ bool wf_keyed_write(const struct keyed *job, int64_t begin, int64_t end, struct 
     size_t lost = find_lost(job, begin), groups = (size_t)(end - begin);
     struct keyed_merged merged;
     wf_keyed_merge(&merged, job, begin, groups);
-    bool may_add = (job->adder_rounds || job->divides) && job->grid[0].levels <= 2 && lost == find_lost(job, end);
-    if (may_add && write_added(job, merged.word, groups, to, stride_bytes)) return true;
-    for (int64_t g = begin; g < end; g++, merged.word += job->words, to += stride_bytes) {
+    bool may_add = (job->adder_rounds || job->divides) && job->grid[0].levels <= 2;
+    bool is_added = may_add && write_added(job, merged.word, groups, to, stride_bytes);
+    for (int64_t g = begin; g < end; g++) {
+        if (is_added) g = group_of_lost(job, lost, end);
         wf_value value = {.type = type};
-        if (!find_result(&value, job, g, merged.word, &lost, acc)) return false;
-        wf_value_store(&value, to);
+        if (g == end) break;
+        if (!find_result(&value, job, g, merged.word + (g - begin) * (int64_t)job->words, &lost, acc)) return false;
+        wf_value_store(&value, to + (g - begin) * stride_bytes);
     }
     return true;
 }
+
 static bool has_zero_sum(const struct keyed *job) {
     size_t levels = (size_t)job->grid[0].levels;
     struct keyed_merged merged;
@@ -220,19 +300,21 @@ static bool has_zero_sum(const struct keyed *job) {
 static bool mark_groups(struct keyed *job) {
     bool has_minus_zero = false;
     for (int t = 0; t < job->threads; t++) has_minus_zero |= job->table[t]->has_minus_zero;
-    if (!has_minus_zero || !(job->parts & WF_PART_SUM) || !has_zero_sum(job)) return true;
+    if (!has_minus_zero || !(job->parts & (WF_PART_SUM | WF_PART_DOT)) || !has_zero_sum(job)) return true;
     struct keyed_table *table = job->table[0];
     job->marks_pages = wf_pages_take(job->marks_kept, (size_t)job->groups);
     job->marks = job->marks_pages.at;
     if (job->marks_pages.are_used) memset(job->marks, 0, (size_t)job->groups);
     for (int64_t i = 0; job->marks && i < job->count;) {
-        const unsigned char *x;
-        size_t count = wf_key_table_read(table, job, i, job->count - i, &x);
-        job->split(&table->units, job->grid, 0, x, count);
-        for (size_t j = 0; j < count; j++)
+        const struct keyed_block block = wf_key_table_read(table, job, i, job->count - i);
+        if (job->split_products)
+            job->split_products(&table->units, NULL, block.x, block.y, block.count);
+        else
+            job->split(&table->units, job->grid, 0, block.x, block.count);
+        for (size_t j = 0; j < block.count; j++)
             if ((uint64_t)table->key[j] < (uint64_t)job->groups)
                 job->marks[table->key[j]] |= (unsigned char)table->units.word[0][j];
-        i += (int64_t)count;
+        i += (int64_t)block.count;
     }
     return job->marks;
 }
@@ -262,7 +344,7 @@ static bool sort_lost(struct keyed *job) {
 bool wf_keyed_prepare(struct keyed *job) {
     if (!sort_lost(job) || !mark_groups(job)) return false;
     wf_type type = job->grouped->result_type;
-    bool is_sum = job->parts == WF_PART_SUM || job->parts == WF_PART_ABS;
+    bool is_sum = job->parts == WF_PART_SUM || job->parts == WF_PART_ABS || job->parts == WF_PART_DOT;
     job->adder_rounds = is_sum && wf_type_is_float(job->grouped->empty->type) && !job->counts && !job->marks &&
                         (type == WF_F32 || type == WF_F64);
     job->divides = job->grouped->empty->op == WF_MEAN && !job->marks && (type == WF_F32 || type == WF_F64);

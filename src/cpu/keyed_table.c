@@ -138,15 +138,43 @@ static void take_units(struct keyed_table *table, const struct keyed *job, size_
     }
 }
 
+/* Which elements are not zero. */
+static inline __attribute__((always_inline)) void find_nonzero(struct wf_units *units, const unsigned char *x, size_t count,
+                                                               size_t nbytes, bool is_float) {
+    const uint64_t mask = is_float ? UINT64_MAX >> (65 - 8 * nbytes) : UINT64_MAX; /* without the sign */
+    for (size_t i = 0; i < count; i++) units->word[0][i] = (wf_keyed_bits(x + i * nbytes, nbytes) & mask) != 0;
+}
+
+static void take_nonzero(struct wf_units *units, const struct keyed *job, const unsigned char *x, size_t count) {
+    const bool is_float = wf_type_is_float(job->grouped->empty->type);
+    switch (job->view.nbytes) {
+    case 1: find_nonzero(units, x, count, 1, false); break;
+    case 2: is_float ? find_nonzero(units, x, count, 2, true) : find_nonzero(units, x, count, 2, false); break;
+    case 4: is_float ? find_nonzero(units, x, count, 4, true) : find_nonzero(units, x, count, 4, false); break;
+    default: is_float ? find_nonzero(units, x, count, 8, true) : find_nonzero(units, x, count, 8, false);
+    }
+}
+
+/* Makes a block's elements words. */
+static void split_block(struct wf_units *units, const struct keyed *job, struct keyed_block block) {
+    if (job->parts == WF_PART_NONZERO)
+        take_nonzero(units, job, block.x, block.count);
+    else if (job->split_products)
+        job->split_products(units, &job->grid[job->parts != WF_PART_DOT], block.x, block.y, block.count);
+    else
+        job->split(units, job->grid, job->parts, block.x, block.count);
+}
+
 /* Adds a block's elements to the slots of their keys; false if there are bad ones.  Which are lost is found out only
  * where some are. */
-static bool take_block(struct keyed_table *table, const struct keyed *job, const unsigned char *x, size_t count,
-                       int64_t position) {
+static bool take_block(struct keyed_table *table, const struct keyed *job, struct keyed_block block, int64_t position) {
+    const unsigned char *x = block.x;
+    const size_t count = block.count;
     struct wf_units *units = &table->units;
     struct wf_slots slots = {table->word, table->groups - 1, job->words, job->copies,
                              wf_key_table_slots(table) * job->words, job->joins_equal};
     if (!job->add_to_slots) {
-        job->split(units, job->grid, job->parts, x, count);
+        split_block(units, job, block);
         take_units(table, job, count, position);
         return true;
     }
@@ -158,7 +186,7 @@ static bool take_block(struct keyed_table *table, const struct keyed *job, const
     }
     units->any_minus_zero = seen & WF_SEEN_MINUS_ZERO;
     units->any_lost = seen & WF_SEEN_LOST;
-    if (units->any_lost) job->split(units, job->grid, job->parts, x, count);
+    if (units->any_lost) split_block(units, job, block);
     return true;
 }
 
@@ -208,30 +236,30 @@ static const int64_t *keys_at(struct keyed_table *table, const struct keyed *job
     return table->key_copy;
 }
 
-size_t wf_key_table_read(struct keyed_table *table, const struct keyed *job, int64_t position, int64_t limit,
-                            const unsigned char **x) {
-    unsigned char *buffer[2] = {table->copy, NULL};
+struct keyed_block wf_key_table_read(struct keyed_table *table, const struct keyed *job, int64_t position, int64_t limit) {
+    unsigned char *buffer[2] = {table->copy[0], table->copy[1]};
     const unsigned char *data[2] = {NULL, NULL};
     if (limit > WF_UNITS_MAX) limit = WF_UNITS_MAX;
     size_t count = (size_t)wf_view_block(&job->view, position, limit, WF_UNITS_MAX, buffer, data);
     table->key = keys_at(table, job, position, count);
     table->next_key = (const char *)job->grouped->groups->labels->data + (position + (int64_t)count) * job->key_stride_bytes;
     table->next_x = (const char *)job->view.data[0] + (position + (int64_t)count) * job->view.stride_bytes[0][0];
-    *x = data[0];
-    return count;
+    return (struct keyed_block){data[0], data[1] ? data[1] : data[0], count};
 }
 
 /* Keeps the elements of the groups that the thread owns, and makes their keys slots; returns how many there are. */
-static inline __attribute__((always_inline)) size_t select_elements(struct keyed_table *table, const unsigned char *x,
-                                                                    size_t count, size_t nbytes) {
+static inline __attribute__((always_inline)) size_t select_elements(struct keyed_table *table, struct keyed_block block,
+                                                                    size_t nbytes) {
+    const bool are_pairs = block.y != block.x;
     const int64_t first = table->first_group;
     const uint64_t groups = (uint64_t)table->groups;
     size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < block.count; i++) {
         int64_t slot = (int64_t)((uint64_t)table->key[i] - (uint64_t)first);
         table->key_copy[kept] = slot;
         table->place[kept] = (int64_t)i;
-        memcpy(table->own + kept * nbytes, x + i * nbytes, nbytes);
+        memcpy(table->own[0] + kept * nbytes, block.x + i * nbytes, nbytes);
+        if (are_pairs) memcpy(table->own[1] + kept * nbytes, block.y + i * nbytes, nbytes);
         kept += (uint64_t)slot < groups;
     }
     memset(table->key_copy + kept, 0, WF_KEYS_AHEAD * sizeof *table->key); /* slots are prefetched from there */
@@ -239,34 +267,32 @@ static inline __attribute__((always_inline)) size_t select_elements(struct keyed
     return kept;
 }
 
-/* Leaves out what other threads own; returns how many elements remain. */
-static size_t select_own(struct keyed_table *table, const struct keyed *job, const unsigned char **x, size_t count) {
-    if (!job->are_owned) return count;
-    size_t kept = 0;
+/* Leaves out what other threads own. */
+static struct keyed_block select_own(struct keyed_table *table, const struct keyed *job, struct keyed_block block) {
+    struct keyed_block own = {table->own[0], block.y != block.x ? table->own[1] : table->own[0], 0};
+    if (!job->are_owned) return block;
     switch (job->view.nbytes) {
-    case 4: kept = select_elements(table, *x, count, 4); break;
-    case 8: kept = select_elements(table, *x, count, 8); break;
-    default: kept = select_elements(table, *x, count, job->view.nbytes);
+    case 4: own.count = select_elements(table, block, 4); break;
+    case 8: own.count = select_elements(table, block, 8); break;
+    default: own.count = select_elements(table, block, job->view.nbytes);
     }
-    *x = table->own;
-    return kept;
+    return own;
 }
 
 bool wf_key_table_add(struct keyed_table *table, const struct keyed *job, int64_t begin, int64_t end) {
     const bool checks_later = job->add_to_slots && !job->are_owned; /* as add_to_slots does */
     while (begin < end) {
-        const unsigned char *x;
-        size_t count = wf_key_table_read(table, job, begin, end - begin, &x);
-        int64_t next = begin + (int64_t)count;
-        bool any_bad = !checks_later && wf_has_bad_key(table->key, count, job->groups - 1);
-        if (any_bad && !replace_bad_keys(table, job, count)) return false;
-        count = select_own(table, job, &x, count);
-        if (count) {
-            prefetch_slots(table, job, count);
-            if (!take_block(table, job, x, count, begin)) return false;
+        struct keyed_block block = wf_key_table_read(table, job, begin, end - begin);
+        int64_t next = begin + (int64_t)block.count;
+        bool any_bad = !checks_later && wf_has_bad_key(table->key, block.count, job->groups - 1);
+        if (any_bad && !replace_bad_keys(table, job, block.count)) return false;
+        block = select_own(table, job, block);
+        if (block.count) {
+            prefetch_slots(table, job, block.count);
+            if (!take_block(table, job, block, begin)) return false;
             table->has_minus_zero |= table->units.any_minus_zero;
-            if (table->units.any_lost && !set_aside(table, job, count, begin)) return false;
-            if ((table->until_carry -= (int64_t)count) < WF_UNITS_MAX) wf_key_table_carry(table, job);
+            if (table->units.any_lost && !set_aside(table, job, block.count, begin)) return false;
+            if ((table->until_carry -= (int64_t)block.count) < WF_UNITS_MAX) wf_key_table_carry(table, job);
         }
         begin = next;
     }

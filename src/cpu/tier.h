@@ -30,6 +30,7 @@ struct wf_tier {
     wf_panel_results_function *find_panel_results[WF_TYPE_COUNT];
     wf_panel_totals_function *find_panel_totals[WF_TYPE_COUNT];
     wf_split_function *split[WF_TYPE_COUNT];
+    wf_split_products_function *split_products[WF_TYPE_COUNT];
     wf_slots_function *add_to_slots[WF_TYPE_COUNT]; /* NULL: the type has none */
     wf_round_slots_function *round_slots;
 };

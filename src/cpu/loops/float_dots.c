@@ -1,5 +1,6 @@
 /* Dot products of rows of floats: lanes go along each row, as those of few_rows.h go along columns, and what the lanes have
- * is added up for as many rows at a time as a vector has lanes.  Compiled for each tier and type. */
+ * is added up for as many rows at a time as a vector has lanes.  And products as integers, for tables by key.  Compiled for
+ * each tier and type. */
 #include "cpu/dots.h"
 #include "cpu/loops/few_sums.h"
 #include "cpu/loops/row_ends.h"
@@ -199,4 +200,97 @@ bool WF_LOOPS_NAME(find_row_dots, TYPE, TIER)(const struct wf_rows *rows, const 
     }
     forget_rounding();
     return !any;
+}
+
+/* ---- by key ---- */
+
+/* LANES pairs, at most count: after these, pairs of zeros. */
+struct vector_of_pairs {
+    vf64 x, y;
+};
+
+INLINE struct vector_of_pairs load_pairs(const unsigned char *x, const unsigned char *y, size_t count) {
+    uword rest[2][LANES] = {{0}};
+    if (count >= LANES) return (struct vector_of_pairs){widen(x), widen(y)};
+    memcpy(rest[0], x, count * sizeof(uword));
+    memcpy(rest[1], y, count * sizeof(uword));
+    return (struct vector_of_pairs){widen((const unsigned char *)rest[0]), widen((const unsigned char *)rest[1])};
+}
+
+/* Products: of f64 each is two terms, of others one. */
+enum { TERMS_OF_PRODUCT = IS_F64 ? 2 : 1 };
+
+/* What the terms leave on the levels of a grid, word by word; returns in which lanes nothing is left. */
+INLINE vi64 split_terms(struct wf_units *units, size_t i, const struct wf_grid *grid, int levels, vf64 *term, vi64 kept) {
+    vi64 unit[WF_GRID_LEVELS_MAX];
+    UNROLLED
+    for (int k = 0; k < levels; k++) {
+        const vf64 anchor = (vf64){0} + grid->anchor[k];
+        unit[k] = (vi64){0};
+        UNROLLED
+        for (int t = 0; t < TERMS_OF_PRODUCT; t++) {
+            vf64 moved = anchor + term[t];
+            unit[k] += (vi64)moved - (vi64)anchor;
+            term[t] -= moved - anchor;
+        }
+    }
+    UNROLLED
+    for (int t = 0; t < TERMS_OF_PRODUCT; t++) kept &= (vi64)(term[t] == 0);
+    UNROLLED
+    for (int k = 0; k < levels; k++) {
+        unit[k] &= kept;
+        memcpy(&units->word[k][i], &unit[k], sizeof unit[k]);
+    }
+    return kept;
+}
+
+/* Lanes whose terms are exact, and no more than fits.  What an f64 product lacks may be no f64 where it is next to nothing. */
+INLINE vi64 are_exact(struct vector_of_pairs pairs, vf64 product, double limit) {
+    const double least = 0x1p-900;
+    vi64 kept = (vi64)(magnitude_of_f64(product) <= limit); /* not so a NaN */
+    if (!IS_F64) return kept;
+    return kept & ((vi64)(magnitude_of_f64(product) >= least) | (vi64)(pairs.x == 0) | (vi64)(pairs.y == 0));
+}
+
+INLINE void split_all_pairs(struct wf_units *units, const struct wf_grid *grid, int levels, const unsigned char *x,
+                            const unsigned char *y, size_t count) {
+    const struct wf_grid own = *grid; /* which no store changes, as compilers see */
+    vi64 any_lost = {0}, any_minus_zero = {0};
+    for (size_t i = 0; i < count; i += LANES, x += LANES * sizeof(uword), y += LANES * sizeof(uword)) {
+        struct vector_of_pairs pairs = load_pairs(x, y, count - i);
+        vf64 term[2] = {pairs.x * pairs.y, {0}};
+        any_minus_zero |= (vi64)term[0] == INT64_MIN;
+        vi64 kept = are_exact(pairs, term[0], own.limit);
+        if (IS_F64) term[1] = product_error(pairs.x, pairs.y, term[0]);
+        vi64 lost = ~split_terms(units, i, &own, levels, term, kept);
+        memcpy(&units->lost[i], &lost, sizeof lost);
+        any_lost |= lost;
+    }
+    units->any_lost = any_lane(any_lost);
+    units->any_minus_zero = any_lane(any_minus_zero);
+    forget_rounding();
+}
+
+INLINE void mark_products(struct wf_units *units, const unsigned char *x, const unsigned char *y, size_t count) {
+    for (size_t i = 0; i < count; i += LANES, x += LANES * sizeof(uword), y += LANES * sizeof(uword)) {
+        struct vector_of_pairs pairs = load_pairs(x, y, count - i);
+        vf64 product = pairs.x * pairs.y;
+        vi64 is_minus_zero = (vi64)product == INT64_MIN, is_number = (vi64)(product == product);
+        vi64 mark = ((is_minus_zero & WF_MARK_MINUS_ZERO) | (~is_minus_zero & WF_MARK_OTHER)) & is_number;
+        memcpy(&units->word[0][i], &mark, sizeof mark);
+    }
+    forget_rounding();
+}
+
+wf_split_products_function WF_LOOPS_NAME(split_products, TYPE, TIER);
+
+void WF_LOOPS_NAME(split_products, TYPE, TIER)(struct wf_units *units, const struct wf_grid *grid, const void *x, const void *y,
+                                               size_t count) {
+    switch (grid ? grid->levels : 0) {
+    case 0: mark_products(units, x, y, count); break;
+    case 1: split_all_pairs(units, grid, 1, x, y, count); break;
+    case 2: split_all_pairs(units, grid, 2, x, y, count); break;
+    case 3: split_all_pairs(units, grid, 3, x, y, count); break;
+    default: split_all_pairs(units, grid, 4, x, y, count);
+    }
 }

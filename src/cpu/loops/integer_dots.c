@@ -1,4 +1,5 @@
-/* Dot products of integers: of rows by lanes along each, of columns of short ones row by row.  Compiled for each tier and type. */
+/* Dot products of integers: of rows by lanes along each, of columns of short ones row by row, by key as words of a table.
+ * Compiled for each tier and type. */
 #include "cpu/dots.h"
 #include "cpu/loops/vector.h"
 
@@ -72,4 +73,18 @@ void WF_LOOPS_NAME(find_column_dots, TYPE, TIER)(const struct wf_panel *panel, u
     memset(results, 0, panel->columns * sizeof *results);
     for (size_t r = 0; r < panel->rows; r++, x += panel->stride_bytes, y += panel->y_stride_bytes)
         for (size_t c = 0; c < panel->columns; c++) results[c] += (uint64_t)(element_at(x, c) * element_at(y, c));
+}
+
+wf_split_products_function WF_LOOPS_NAME(split_products, TYPE, TIER);
+
+/* Of types of up to 32 bits. */
+void WF_LOOPS_NAME(split_products, TYPE, TIER)(struct wf_units *units, const struct wf_grid *grid, const void *x, const void *y,
+                                               size_t count) {
+    (void)grid;
+    units->any_lost = units->any_minus_zero = false;
+    for (size_t i = 0; i < count; i++) {
+        product found = element_at(x, i) * element_at(y, i);
+        units->word[0][i] = (int64_t)(HALVES ? found >> HALF_BITS : found);
+        if (HALVES) units->word[1][i] = (int64_t)(found & (((product)1 << HALF_BITS) - 1));
+    }
 }

@@ -25,6 +25,7 @@
     wf_panel_totals_function WF_LOOPS_NAME(find_panel_totals, NAME, TIER);                                   \
     wf_few_rows_function WF_LOOPS_NAME(find_few_rows, NAME, TIER);                                           \
     wf_split_function WF_LOOPS_NAME(split, NAME, TIER);                                                      \
+    wf_split_products_function WF_LOOPS_NAME(split_products, NAME, TIER);                                    \
     wf_slots_function WF_LOOPS_NAME(add_to_slots, NAME, TIER);
 WF_TYPES(X)
 #undef X
@@ -55,6 +56,7 @@ const struct wf_tier TIER_STRUCT(TIER) = {
     EACH(find_panel_minmax, NAME)                                                                            \
     EACH(find_row_minmax, NAME)                                                                              \
     EACH(split, NAME)                                                                                        \
+    EACH(split_products, NAME)                                                                               \
     OF_##kind(add_run, NAME)                                                                                 \
     EACH(find_row_results, NAME)                                                                             \
     EACH(find_row_totals, NAME)                                                                              \
