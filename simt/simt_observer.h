@@ -264,6 +264,21 @@ bool simt_are_exclusive(const simt_event *event, uint32_t one, uint32_t other);
 /* Whether a thread may come to the instruction again within the same call. */
 bool simt_may_repeat(const simt_event *event, uint32_t pc);
 
+/* What a store makes of what its thread has read of the element before, by the text of the kernel. */
+typedef struct simt_update {
+    uint32_t load;       /* the pc of that read */
+    const char *missing; /* static: "atomic operation such as atomicMax()"; NULL: it is no update, as far as is known */
+    bool joins_elements; /* another element of the array goes into it, too, as in a step of a tree */
+} simt_update;
+simt_update simt_update_of(const simt_event *event, uint32_t store);
+
+/* The update's store from whose read follows where another store goes, or whether, as with a place drawn from a counter;
+ * UINT32_MAX: there is none. */
+uint32_t simt_update_before(const simt_event *event, uint32_t store);
+
+/* Whether a loop does nothing but wait for what the load reads. */
+bool simt_is_awaited(const simt_event *event, uint32_t load);
+
 /* The other access of a race; thread is a number in its block. */
 typedef struct simt_racing_access {
     uint32_t pc, thread;
@@ -273,6 +288,8 @@ typedef struct simt_racing_access {
     uint32_t strength;   /* of the missing ordering: a stronger race between the two lines replaces the finding */
     const char *missing; /* static; ": no MISSING WHERE" is appended to the message; NULL: nothing is */
     const char *where;   /* " between line 7 and line 9" */
+    uint32_t update;     /* the pc of the store, if the two are an update that should be atomic, + 1; else 0; */
+    uint32_t follows;    /* of the update from which this race follows: a race of that is told instead, if there is one */
 } simt_racing_access;
 
 /* Records a race between the lane's access and `other`. */

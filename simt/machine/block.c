@@ -121,6 +121,7 @@ static bool warps_begin(struct block *block) {
         warp->live = UINT32_MAX >> (32 - count);
         warp->spinning = warp->polls = 0;
         warp->polled = 0;
+        memset(warp->last_polls, 0, sizeof warp->last_polls);
         warp->executed = 0;
         warp->examine_at = is_examined(block->launch) ? EXAMINED_FIRST : UINT64_MAX;
         warp->repeats_itself = warp->meets_block = false;

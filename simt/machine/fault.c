@@ -167,6 +167,8 @@ static struct meeting_note note_of_race(const simt_event *event, uint32_t lane, 
     note.strength = other->strength;
     note.missing = other->missing;
     note.where = other->where;
+    note.update = other->update;
+    note.follows = other->follows;
     return note;
 }
 

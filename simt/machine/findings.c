@@ -122,6 +122,8 @@ static void take_over(struct found *found, const struct found *like, const struc
     found->finding.count = count;
     found->detail.threads = threads;
     found->strength = note->strength;
+    found->update = note->update;
+    found->follows = note->follows;
     snprintf(found->where, sizeof found->where, "%s", note->where ? note->where : "");
     snprintf(found->element, sizeof found->element, "%s", note->element);
     vsnprintf(found->finding.message, sizeof found->finding.message, format, arguments);
@@ -285,6 +287,26 @@ static void join_blocks(struct found_list *list) {
         }
 }
 
+/* ---- updates that should be atomic: a load and a store of two lines race with themselves and with each other */
+
+static void join_updates(struct found_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t j = i + 1; j < list->count && !list->items[i].is_withdrawn; j++) {
+            struct found *one = &list->items[i], *other = &list->items[j];
+            if (other->is_withdrawn || !one->update || one->update != other->update) continue;
+            if (other->strength > one->strength) join(other, one);
+            else join(one, other);
+            one->pairs = other->pairs = 0; /* of lines it is one */
+        }
+}
+
+/* Threads that draw one number from a counter then store to one element: that is the counter's fault. */
+static void withdraw_what_follows(struct found_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t j = 0; j < list->count && list->items[i].follows; j++)
+            list->items[i].is_withdrawn |= list->items[j].update == list->items[i].follows;
+}
+
 /* Behind the address: of a race in the middle, whose end is what is missing; of one of registers nowhere. */
 static void name_element(struct found *found) {
     simt_finding *finding = &found->finding;
@@ -363,6 +385,10 @@ bool simt_findings_finish(struct found_list *list, bool is_of_few, size_t **plac
     for (size_t i = 0; i < count; i++) from[i] = i;
     drop_withdrawn(list, from);
     for (size_t i = 0; i < list->count; i++) strengthen(list, &list->items[i]);
+    withdraw_what_follows(list);
+    drop_withdrawn(list, from);
+    join_updates(list);
+    drop_withdrawn(list, from);
     join_blocks(list);
     drop_withdrawn(list, from);
     join_lanes(list);

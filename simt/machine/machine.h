@@ -346,6 +346,12 @@ struct ranges {
 
 struct recording;
 
+/* Where a lane that runs alone has polled last, and where the simulator keeps that; 0: it has stored there since. */
+struct poll {
+    uint32_t pc;
+    uintptr_t host;
+};
+
 /* The locks for which lanes waited in vain when their warp's loop was examined (locks.h). */
 struct awaited {
     uint32_t lanes, pcs[SIMT_LANES];
@@ -368,6 +374,7 @@ struct warp {
     uint64_t spinning;    /* instructions since a path last arrived, waited or left */
     uint64_t polled;      /* where the last of them was, in global memory */
     uint32_t polls;       /* strong reads that changed nothing, as of a lock that another holds */
+    struct poll last_polls[SIMT_LANES]; /* where lanes run one after another */
     uint64_t executed;    /* instructions, */
     uint64_t examine_at;  /* and how many before it is next asked whether it is in a loop without an end */
     bool repeats_itself;  /* it is, while the changes of its block and those of the launch are what they were then: */

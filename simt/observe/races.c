@@ -114,39 +114,33 @@ static void note_value(struct visit *visit, uint32_t thread, uint32_t cell, uint
     *old = is_only || *old == value ? value : value | VALUE_MIXED;
 }
 
-static bool is_of_line(const struct visit *visit, uint64_t stamp) {
-    const struct races *races = visit->block->races;
-    const simt_place *place = &races->view->places[stamp_field(stamp, 0, races->thread_shift)],
-                     *own = &races->view->places[visit->event->pc];
-    return place->line == own->line && !strcmp(place->file, own->file);
+/* What the store makes of what its thread has read there; NULL: nothing that is known. */
+static const struct known_update *update_of(const struct visit *visit, uint32_t store) {
+    struct known_update *known = &visit->block->updates[store % UPDATES_KNOWN];
+    if (known->store != store + 1) *known = (struct known_update){store + 1, simt_update_of(visit->event, store)};
+    return known->update.missing ? known : NULL;
 }
 
-static bool is_of_memory(const char *opcode) {
-    return (!strncmp(opcode, "ld", 2) || !strncmp(opcode, "st", 2)) && !strstr(opcode, ".param") && !strstr(opcode, ".local");
+static bool is_at_line_of(const struct visit *visit, uint32_t pc, uint32_t other_pc) {
+    const simt_place *place = &visit->block->races->view->places[pc], *other = &visit->block->races->view->places[other_pc];
+    return place->line == other->line && !strcmp(place->file, other->file);
 }
 
-/* Whether the line's next access in that direction is a store, too, as where two elements are swapped: each store of a line
- * that updates comes behind its load. */
-static bool is_beside_store(const struct visit *visit, int step) {
-    enum { REACH = 128 };
-    const simt_launch_view *view = visit->block->races->view;
-    const simt_place *own = &view->places[visit->event->pc];
-    for (int i = 1; i <= REACH; i++) {
-        const int64_t pc = (int64_t)visit->event->pc + i * step;
-        const simt_place *place = pc >= 0 && pc < (int64_t)view->place_count ? &view->places[pc] : NULL;
-        if (!place) return false;
-        if (place->line == own->line && is_of_memory(place->opcode) && !strcmp(place->file, own->file)) return place->opcode[0] == 's';
+/* Whether the access at `pc` is of the update, too: of it itself or of one of its lines, as in a loop that is unrolled.  A step
+ * of a tree reads what others are to write: those lack a barrier. */
+static bool is_part_of(const struct visit *visit, const struct known_update *known, uint32_t pc) {
+    return !known->update.joins_elements && (is_at_line_of(visit, pc, known->store - 1) || is_at_line_of(visit, pc, known->update.load));
+}
+
+/* The update that both are of, the access and one that was stamped; NULL: they are of none. */
+static const struct known_update *common_update(const struct visit *visit, uint64_t stamp) {
+    const uint32_t pc = (uint32_t)stamp_field(stamp, 0, visit->block->races->thread_shift), pcs[] = {visit->event->pc, pc};
+    for (size_t i = 0; i < 2; i++) {
+        if (strncmp(visit->block->races->view->places[pcs[i]].opcode, "st", 2)) continue;
+        const struct known_update *known = update_of(visit, pcs[i]);
+        if (known && is_part_of(visit, known, pcs[1 - i])) return known;
     }
-    return false;
-}
-
-/* Whether this store races with a load or store of its line, where another thread has stored at that line, too. */
-static bool is_update(const struct visit *visit, uint32_t cell, uint64_t other, uint64_t stamp) {
-    if (visit->history != PLAIN_WRITES || !is_of_line(visit, other)) return false;
-    if (!visit->page->stamps[PLAIN_READS][0]) return false;
-    uint64_t read = visit->page->stamps[PLAIN_READS][0][cell], written = visit->page->stamps[PLAIN_WRITES][0][cell];
-    return read && is_of_line(visit, read) && !races_is_settled(visit->block, written) &&
-           (written ^ stamp) & visit->same_thread && is_of_line(visit, written) && !is_beside_store(visit, 1) && !is_beside_store(visit, -1);
+    return NULL;
 }
 
 static void visit_cell(struct visit *visit, uint32_t lane, uint32_t cell, uint64_t stamp, uint64_t value) {
@@ -168,7 +162,7 @@ static void visit_cell(struct visit *visit, uint32_t lane, uint32_t cell, uint64
                                             .address = address,
                                             .stamp = other,
                                             .is_scoped = i >= visit->scoped_from,
-                                            .is_update = is_update(visit, cell, other, stamp),
+                                            .update = common_update(visit, other),
                                             .is_locked = holds_lock(visit, lane)};
         find(visit, &encounter);
     }
@@ -228,6 +222,7 @@ static bool has_loaded(const struct visit *visit, uint32_t lane) {
 }
 
 static void check_update(struct visit *visit, uint32_t lane) {
+    const struct known_update any = {visit->event->pc + 1, {visit->event->pc, "atomic operation such as atomicAdd()", false}};
     const struct shadow_page *page = visit->page;
     const uint32_t nbytes = lane_nbytes(visit->access), thread = visit->event->warp * visit->block->races->view->warp_size + lane;
     const uint64_t address = visit->access->addresses[lane], stamp = visit_stamp(visit, lane);
@@ -236,12 +231,13 @@ static void check_update(struct visit *visit, uint32_t lane) {
         const uint64_t other = page->updates[cell], value = visit_stored(visit->access, lane, byte, page->cell_bits);
         const bool is_unordered = other && !simt_order_knows(visit->block, thread, other, true);
         if (is_unordered && page->updated[cell] == value) continue; /* as a flag that several set */
+        const struct known_update *known = update_of(visit, visit->event->pc);
         const struct encounter encounter = {.event = visit->event,
                                             .lane = lane,
                                             .lanes = 1u << lane,
                                             .address = address,
                                             .stamp = other,
-                                            .is_update = true};
+                                            .update = known ? known : &any};
         if (is_unordered) find(visit, &encounter);
         page->updates[cell] = stamp;
         page->updated[cell] = value;

@@ -69,11 +69,18 @@ struct encounter {
     bool is_shared, is_by_engine, is_read; /* the event's access; whether an engine reads is known */
     bool is_unfenced; /* they are in order, but no proxy fence is between them */
     bool is_scoped;   /* both are atomic, but the scope of one is its block */
-    bool is_update;   /* several threads read and write the address at one line */
+    const struct known_update *update; /* that threads make of the address, each by a load and a store; NULL: none */
     bool is_locked;   /* after the thread has, without a fence, taken what looks like a lock */
     uint64_t address, stamp;
     uint32_t strength; /* simt_races_strength, of one that is kept */
 };
+
+/* What is known of a store. */
+struct known_update {
+    uint32_t store; /* its pc + 1; 0: none */
+    simt_update update;
+};
+enum { UPDATES_KNOWN = 32 };
 
 enum { ENCOUNTERS_MAX = 8 }; /* of one access, with different instructions */
 
@@ -133,6 +140,7 @@ struct races_block {
     uint64_t racing_accesses;
     struct encounter encounters[ENCOUNTERS_MAX]; /* of the access that is looked at */
     uint32_t encounter_count;
+    struct known_update updates[UPDATES_KNOWN]; /* by the store's pc */
     struct shadow_page *pages[PAGES_KNOWN]; /* by the page's number; NULL: none */
 };
 

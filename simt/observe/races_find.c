@@ -72,6 +72,39 @@ static bool is_in_place(const struct races *races, uint32_t pc, uint32_t other_p
     return is_of_two && begins(races->view->places[store].opcode, "st") && first == (load < store ? FIRST_LOWER : FIRST_HIGHER);
 }
 
+/* Whether a plain store frees what the other takes by an atomic, or the other way round. */
+static bool is_unlock(const struct races_block *block, const struct encounter *encounter, const struct stamped *other) {
+    const struct races *races = block->races;
+    const uint32_t pc = encounter->event->pc;
+    const bool is_store = begins(races->view->places[pc].opcode, "st.");
+    const uint32_t store = is_store ? pc : other->pc, atomic = is_store ? other->pc : pc;
+    const char *opcode = races->view->places[atomic].opcode;
+    const bool is_taken = strstr(opcode, ".cas") || strstr(opcode, ".exch");
+    return is_taken && begins(races->view->places[store].opcode, "st.") && atomic < store && !encounter->is_by_engine && !other->is_by_engine;
+}
+
+/* The instruction that takes a lock by which the thread, as far as is known, guards what it does; 0: none, else + 1. */
+static uint32_t lock_of(const struct races_block *block, const struct encounter *encounter) {
+    const uint32_t number = encounter->event->warp * block->races->view->warp_size + encounter->lane;
+    const uint32_t pc = block->is_parted ? block->threads[number].reading_pc : 0;
+    const char *opcode = block->races->view->places[pc].opcode;
+    return strstr(opcode, ".cas") || strstr(opcode, ".exch") ? pc + 1 : 0;
+}
+
+static const char *advice_on_unlock(const struct races *races, const struct encounter *encounter, const struct stamped *other, char *text,
+                                    size_t nbytes) {
+    const uint32_t pc = encounter->event->pc, store = begins(races->view->places[pc].opcode, "st.") ? pc : other->pc;
+    snprintf(text, nbytes, "a plain store does not free a lock that an atomic takes: at line %u a __threadfence() and "
+             "atomicExch(lock, 0)", line_of(races, store));
+    return text;
+}
+
+/* The load of the two, if a loop waits for what it reads. */
+static bool is_flag(const struct races_block *block, const struct encounter *encounter, const struct stamped *other) {
+    const uint32_t pc = encounter->event->pc, load = is_load(block->races, pc) ? pc : other->pc;
+    return is_load(block->races, load) && simt_is_awaited(encounter->event, load);
+}
+
 /* Two fences and an atomic that is read: by which line, where the block has read one.  Where a load
  * comes before the store in the program's order, it may be meant to read what was there before. */
 static const char *advice_on_blocks(const struct races_block *block, const struct encounter *encounter,
@@ -83,6 +116,12 @@ static const char *advice_on_blocks(const struct races_block *block, const struc
     const bool is_old_meant = is_in_place(races, pc, other->pc, first);
     if (is_old_meant && written == line) {
         snprintf(text, nbytes, "blocks overwrite what others have still to read: line %u must store to another array", line);
+        return text;
+    }
+    if (is_flag(block, encounter, other)) {
+        snprintf(text, nbytes, "line %u waits for it in a loop, where a plain load may read it but once: make it atomic "
+                 "(cuda::atomic_ref) or volatile, with a __threadfence() before line %u sets it and one after line %u has seen it",
+                 line, written, line);
         return text;
     }
     int length = snprintf(text, nbytes, "only a fence and an atomic order accesses of two blocks: ");
@@ -137,13 +176,14 @@ static const char *advice(const struct races_block *block, const struct encounte
     if (encounter->is_by_engine)
         return "no barrier, and no mbarrier on which that thread arrives and this one waits, comes before the copy";
     if (other->block != block->index && encounter->is_shared) return "no barrier of the cluster orders them";
+    if (is_unlock(block, encounter, other)) return advice_on_unlock(block->races, encounter, other, text, nbytes);
     if (other->block != block->index && overwrites(block->races, encounter, other))
         return "blocks overwrite each other's result: an element for each block, or an atomic such as atomicAdd()";
     if (other->block != block->index) return advice_on_blocks(block, encounter, other, first, text, nbytes);
-    if (first == FIRST_NEITHER && !encounter->is_update && !encounter->is_locked && overwrites(block->races, encounter, other))
+    if (first == FIRST_NEITHER && !encounter->update && !encounter->is_locked && overwrites(block->races, encounter, other))
         return "threads overwrite each other's result: an element for each, or one thread that stores it, or an atomic such as "
                "atomicAdd()";
-    if (are_sides(block, encounter, other, first) && !encounter->is_update && !encounter->is_locked)
+    if (are_sides(block, encounter, other, first) && !encounter->update && !encounter->is_locked)
         return is_same_warp(block, encounter, other) ? BETWEEN_SIDES("__syncwarp()") : BETWEEN_SIDES("__syncthreads()");
     return NULL;
 }
@@ -155,7 +195,7 @@ uint32_t simt_races_strength(const struct races_block *block, const struct encou
     const struct stamped other = read_stamp(block->races, encounter->stamp);
     if (other.is_by_engine || encounter->is_by_engine || encounter->is_unfenced || encounter->is_scoped) return 0;
     const uint32_t reach = other.block != block->index ? 2 : !is_same_warp(block, encounter, &other);
-    return reach * CURES + (encounter->is_locked ? LOCK : encounter->is_update ? UPDATE : BARRIER);
+    return reach * CURES + (encounter->is_locked || is_unlock(block, encounter, &other) ? LOCK : encounter->update ? UPDATE : BARRIER);
 }
 
 /* Which of the two comes first in the program's order: the one after which the other may follow with no barrier. */
@@ -176,6 +216,15 @@ static void name_where(const struct races *races, uint32_t first, uint32_t secon
     else snprintf(text, nbytes, " between line %u and line %u", one->line, other->line);
 }
 
+static void name_update(const struct races *races, const struct known_update *known, simt_racing_access *other, char *text,
+                        size_t nbytes) {
+    const uint32_t read = line_of(races, known->update.load), written = line_of(races, known->store - 1);
+    other->missing = known->update.missing;
+    other->update = known->store;
+    if (read == written) snprintf(text, nbytes, " at line %u, where threads read, change and write one element", read);
+    else snprintf(text, nbytes, " for line %u and line %u, where threads read and write one element", read, written);
+}
+
 static void name_missing(const struct races_block *block, const struct encounter *encounter,
                          const struct stamped *stamped, simt_racing_access *other, char *text, size_t nbytes) {
     const uint32_t pc = encounter->event->pc, line = block->races->view->places[pc].line;
@@ -183,9 +232,8 @@ static void name_missing(const struct races_block *block, const struct encounter
     if (encounter->is_locked) {
         other->missing = "__threadfence()";
         snprintf(text, nbytes, " between the atomic that takes the lock and line %u, and before it is freed", line);
-    } else if (encounter->is_update) {
-        other->missing = "atomic operation such as atomicAdd()";
-        snprintf(text, nbytes, " at line %u, where threads read, change and write one element", line);
+    } else if (encounter->update) {
+        name_update(block->races, encounter->update, other, text, nbytes);
     } else {
         other->missing = is_same_warp(block, encounter, stamped) ? "__syncwarp()" : "__syncthreads()";
         name_where(block->races, other->is_later ? pc : stamped->pc, other->is_later ? stamped->pc : pc, text, nbytes);
@@ -258,7 +306,10 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     const simt_place *place = &view->places[stamped.pc], *own = &view->places[encounter->event->pc];
     char where[64], line[24], missing[96], blocks[384];
     const char *said = advice(block, encounter, &stamped, first, blocks, sizeof blocks);
-    const bool is_known = encounter->is_update || encounter->is_locked; /* what is missing, of two blocks as of one */
+    const bool is_known = encounter->update || encounter->is_locked; /* what is missing, of two blocks as of one */
+    if (is_unlock(block, encounter, &stamped)) other.update = 1 + (begins(own->opcode, "st.") ? stamped.pc : encounter->event->pc);
+    else if (encounter->update) other.follows = lock_of(block, encounter);
+    else if (overwrites(races, encounter, &stamped)) other.follows = simt_update_before(encounter->event, stamped.pc) + 1;
     name_place(races, encounter, where, sizeof where);
     snprintf(line, sizeof line, place->file ? ":%u" : "line %u", place->file ? place->line : place->ptx_line);
     if (said && !are_sides(block, encounter, &stamped, first)) other.is_later = false; /* as it was in this launch: what is missing depends on it */
