@@ -28,6 +28,20 @@ static bool names_target(const char *const *options) {
     return false;
 }
 
+/* What the compiler says of an option follows from the task, not from the kernel. */
+static simt_error blame_options(const struct judge_task *task, simt_error error, simt_message *message) {
+    static const char *const words[] = {"unrecognized option", "invalid value for -", "<command-line>", "Unknown option",
+                                        "Unsupported gpu architecture"};
+    char said[2048];
+    size_t w = 0;
+    while (w < sizeof words / sizeof *words && !strstr(message->text, words[w])) w++;
+    if (error != SIMT_ERROR_COMPILE || !task->options[0] || w == sizeof words / sizeof *words) return error;
+    snprintf(said, sizeof said, "%.*s", (int)sizeof said - 1, message->text);
+    said[strcspn(said, "\n")] = '\0';
+    return fail(message, SIMT_ERROR_ARGUMENT, "%s:%d: the compiler does not take these 'Options:': %s", task->name,
+                task_line(task, task->options[0]), said);
+}
+
 /* For sm_90, unless the task names another: barriers of libcu++ are mbarriers there, and loops of loads on older GPUs; and
  * there is nothing for whose sake it would have to be compiled again. */
 static simt_error compile_source(struct candidate *candidate, const struct judge_request *request, simt_message *message) {
@@ -46,7 +60,7 @@ static simt_error compile_source(struct candidate *candidate, const struct judge
         error = simt_compile(&source, &candidate->ptx, NULL, message);
     }
     free(options);
-    return error;
+    return blame_options(request->task, error, message);
 }
 
 static simt_error compile(struct candidate *candidate, const struct judge_request *request,

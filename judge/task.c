@@ -299,11 +299,20 @@ static bool read_empty(struct reading *reading, char *value) {
 
 static bool read_options(struct reading *reading, char *value) {
     struct judge_task *task = reading->task;
+    if (*value != '-')
+        return fail(reading, "'%s' is no option of the compiler, which begin with '-': -DNAME=VALUE, -arch=sm_90", cut_word(&value));
     while (*value) {
         if (task->option_count == OPTIONS_MAX)
             return fail(reading, "there are more than %d options", OPTIONS_MAX);
         task->options[task->option_count++] = cut_word(&value);
     }
+    return true;
+}
+
+static bool is_new_size(const struct reading *reading, const struct size *size) {
+    for (const struct size *other = reading->task->sizes; other < size; other++)
+        if (other->rows == size->rows && other->cols == size->cols)
+            return fail(reading, "the size %s is given twice: its launches would only be repeated; leave one out", size->text);
     return true;
 }
 
@@ -326,6 +335,7 @@ static bool read_sizes(struct reading *reading, char *value) {
             size->rows * size->cols > 1 << 24)
             return fail(reading, "'%s' is not a size: N or ROWSxCOLS, at most 2^24 elements", word);
         size->n = size->rows * size->cols;
+        if (!is_new_size(reading, size)) return false;
     }
     return true;
 }
@@ -478,6 +488,27 @@ static bool read_right(struct reading *reading, char *text) {
     reference->by_row = is_word(rest, "by row");
     if (*rest && !reference->by_row) return fail(reading, "'%s': only 'by row' may follow a reference", rest);
     return read_reference_name(reading, trim(text)) && read_reference_inputs(reading, open + 1);
+}
+
+static bool is_float(wf_type type) {
+    return type == WF_F32 || type == WF_F64;
+}
+
+/* Whether the reference's results are floats.  An element's expression may be of whole numbers all the same. */
+static bool is_of_float_results(const struct judge_task *task) {
+    const struct reference *reference = &task->reference;
+    const wf_type type = task->arguments[reference->inputs[0]].type;
+    if (reference->kind == REFERENCE_OP) return is_float(wf_op_result_type(reference->op, type));
+    return reference->kind == REFERENCE_SOFTMAX || (reference->kind == REFERENCE_SCAN && is_float(type));
+}
+
+static bool check_output(struct reading *reading) {
+    const struct judge_task *task = reading->task;
+    const struct argument *output = &task->arguments[task->reference.output];
+    if (task->reference.kind == REFERENCE_ELEMENTS || is_float(output->type) || !is_of_float_results(task)) return true;
+    reading->line = task_line(task, output->name);
+    return fail(reading, "'%s' has the type %s, and the results of 'Expect:' are floats: give it f32 or f64, as the kernel's has",
+                output->name, wf_type_name(output->type));
 }
 
 /* out, out[i] or sum(out) */
@@ -674,6 +705,58 @@ static bool check_signature(struct reading *reading) {
     return true;
 }
 
+/* What C calls the types of buffers. */
+static const struct {
+    const char *name;
+    wf_type type;
+} c_types[] = {{"float", WF_F32},          {"double", WF_F64},
+               {"char", WF_I8},            {"signed char", WF_I8},           {"unsigned char", WF_U8},
+               {"short", WF_I16},          {"unsigned short", WF_U16},       {"int", WF_I32},
+               {"unsigned", WF_U32},       {"unsigned int", WF_U32},         {"long long", WF_I64},
+               {"unsigned long long", WF_U64}};
+
+/* The type that a pointer parameter points to, "const float *__restrict__ in"; 0: another one, or it is no pointer to one. */
+static wf_type pointed_type(const char *begin, const char *end, char text[64]) {
+    const char *star = memchr(begin, '*', (size_t)(end - begin));
+    size_t length = 0;
+    *text = '\0';
+    if (!star || memchr(star + 1, '*', (size_t)(end - star - 1))) return 0;
+    while (begin < star) {
+        const size_t blanks = strspn(begin, " \t"), word = strcspn(begin + blanks, " \t*");
+        const bool is_const = word == strlen("const") && !strncmp(begin + blanks, "const", word);
+        if (word && !is_const && length + word + 2 < 64)
+            length += (size_t)snprintf(text + length, 64 - length, "%s%.*s", length ? " " : "", (int)word, begin + blanks);
+        begin += blanks + word + !(blanks + word);
+    }
+    for (size_t i = 0; i < sizeof c_types / sizeof *c_types; i++)
+        if (!strcmp(text, c_types[i].name)) return c_types[i].type;
+    return 0;
+}
+
+/* Of the same size, and both floats or both not: signs are the author's to choose. */
+static bool check_pointer(struct reading *reading, const struct argument *argument, const char *begin, const char *end) {
+    char text[64];
+    const wf_type type = pointed_type(begin, end, text);
+    if (!type || argument->role == ROLE_SCALAR) return true;
+    if (is_float(type) == is_float(argument->type) && wf_type_nbytes(type) == wf_type_nbytes(argument->type)) return true;
+    reading->line = task_line(reading->task, argument->name);
+    return fail(reading, "'%s' has the type %s, and is a pointer to %s in the signature: give it %s, or correct the signature",
+                argument->name, wf_type_name(argument->type), text, wf_type_name(type));
+}
+
+static bool check_types(struct reading *reading) {
+    const struct judge_task *task = reading->task;
+    for (const struct stage *stage = task->stages; stage < task->stages + task->stage_count; stage++) {
+        const char *begin = strchr(stage->signature, '(') + 1;
+        for (size_t p = 0; p < stage->argument_count && *begin && *begin != ')'; p++) {
+            const char *end = begin + strcspn(begin, ",)");
+            if (!check_pointer(reading, &task->arguments[stage->arguments[p]], begin, end)) return false;
+            begin = *end == ',' ? end + 1 : end;
+        }
+    }
+    return true;
+}
+
 static bool read_stages(struct reading *reading) {
     struct judge_task *task = reading->task;
     for (size_t s = 0; s < task->stage_count; s++) {
@@ -703,7 +786,7 @@ static bool read_all(struct reading *reading) {
             return fail(reading, "there is no line '%s:'", keys[key].name);
     if (!reading->task->size_count) return fail(reading, "there is no size");
     return read_stages(reading) && read_reference(reading) && check(reading) &&
-           (reading->task->stage_count > 1 || check_signature(reading));
+           (reading->task->stage_count > 1 || check_signature(reading)) && check_types(reading) && check_output(reading);
 }
 
 simt_error judge_task_read(const char *text, const char *name, struct judge_task **task,

@@ -47,11 +47,16 @@ static bool part(struct clock *clock) {
     return true;
 }
 
+static bool are_leaves_of_one_tick(const struct clock children[CHILDREN]) {
+    uint32_t i = 0;
+    while (i < CHILDREN && !children[i].node && children[i].tick == children[0].tick) i++;
+    return i == CHILDREN;
+}
+
 /* Makes a leaf of a node whose children are leaves of one tick. */
 static void unite(struct clock *clock) {
     const struct clock *children = clock->node->children;
-    for (uint32_t i = 0; i < CHILDREN; i++)
-        if (children[i].node || children[i].tick != children[0].tick) return;
+    if (!are_leaves_of_one_tick(children)) return;
     uint32_t tick = children[0].tick;
     simt_clock_drop(clock);
     clock->tick = tick;
@@ -84,26 +89,80 @@ bool simt_clock_raise(struct clock *clock, uint32_t levels, uint64_t first, uint
     return is_done;
 }
 
-static bool covers(struct clock clock, struct clock other) {
-    if (clock.node == other.node) return clock.node || clock.tick >= other.tick;
-    if (simt_clock_is_empty(other)) return true;
-    for (uint32_t i = 0; i < CHILDREN; i++)
-        if (!covers(child(clock, i), child(other, i))) return false;
-    return true;
+/* ---- joining: each part of the two trees is visited once */
+
+enum joined {
+    JOINED_MINE = 1,   /* the first knows all that is known, */
+    JOINED_OTHER = 2,  /* or the second; both: they know the same */
+    JOINED_NEITHER = 0 /* a third clock was made */
+};
+
+static unsigned compare_ticks(uint32_t mine, uint32_t other) {
+    return (mine >= other ? JOINED_MINE : 0u) | (other >= mine ? JOINED_OTHER : 0u);
+}
+
+static struct clock joined_child(unsigned joined, struct clock mine, struct clock other, struct clock made) {
+    return joined & JOINED_MINE ? mine : joined & JOINED_OTHER ? other : made;
+}
+
+/* For one more owner; what was made has no other. */
+static struct clock hold_child(unsigned joined, struct clock part) {
+    return joined ? simt_clock_hold(part) : part;
+}
+
+/* Puts the joined parts into a node that nobody else has. */
+static void set_children(struct clock_node *node, const unsigned joined[CHILDREN], const struct clock parts[CHILDREN]) {
+    for (uint32_t i = 0; i < CHILDREN; i++) {
+        if (joined[i] & JOINED_MINE) continue;
+        simt_clock_drop(&node->children[i]);
+        node->children[i] = hold_child(joined[i], parts[i]);
+    }
+}
+
+static struct clock_node *make_node(const unsigned joined[CHILDREN], struct clock parts[CHILDREN]) {
+    struct clock_node *node = malloc(sizeof *node);
+    for (uint32_t i = 0; !node && i < CHILDREN; i++)
+        if (!joined[i]) simt_clock_drop(&parts[i]);
+    if (!node) return NULL;
+    atomic_init(&node->owners, 1);
+    for (uint32_t i = 0; i < CHILDREN; i++) node->children[i] = hold_child(joined[i], parts[i]);
+    return node;
+}
+
+/* `is_own`: what is above `mine` belongs to the caller alone, so that it may be changed where it is; it is then still JOINED_MINE.
+ * *is_done: false where there was no memory. */
+static unsigned merge(struct clock mine, struct clock other, bool is_own, struct clock *result, bool *is_done) {
+    struct clock parts[CHILDREN];
+    unsigned joined[CHILDREN], all = JOINED_MINE | JOINED_OTHER;
+    if (mine.node == other.node) return mine.node ? all : compare_ticks(mine.tick, other.tick);
+    if (simt_clock_is_empty(other)) return JOINED_MINE;
+    if (simt_clock_is_empty(mine)) return JOINED_OTHER;
+    is_own = is_own && mine.node && atomic_load_explicit(&mine.node->owners, memory_order_acquire) == 1;
+    for (uint32_t i = 0; i < CHILDREN; i++) {
+        struct clock made = {0};
+        joined[i] = merge(child(mine, i), child(other, i), is_own, &made, is_done);
+        parts[i] = joined_child(joined[i], child(mine, i), child(other, i), made);
+        all &= joined[i];
+    }
+    if (all) return all;
+    *result = (struct clock){.tick = parts[0].tick};
+    if (are_leaves_of_one_tick(parts)) return JOINED_NEITHER;
+    if (is_own) {
+        set_children(mine.node, joined, parts);
+        return JOINED_MINE;
+    }
+    *result = (struct clock){.node = make_node(joined, parts)};
+    *is_done &= result->node != NULL;
+    return result->node ? JOINED_NEITHER : JOINED_MINE;
 }
 
 bool simt_clock_join(struct clock *clock, struct clock other) {
-    if (covers(*clock, other)) return true;
-    if (covers(other, *clock)) {
-        struct clock more = simt_clock_hold(other);
-        simt_clock_drop(clock);
-        *clock = more;
-        return true;
-    }
-    if (!part(clock)) return false;
+    struct clock result = {0};
     bool is_done = true;
-    for (uint32_t i = 0; i < CHILDREN; i++)
-        is_done &= simt_clock_join(&clock->node->children[i], child(other, i));
-    unite(clock);
+    const unsigned joined = merge(*clock, other, true, &result, &is_done);
+    if (joined & JOINED_MINE) return is_done;
+    if (joined & JOINED_OTHER) result = simt_clock_hold(other);
+    simt_clock_drop(clock);
+    *clock = result;
     return is_done;
 }

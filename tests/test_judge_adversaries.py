@@ -1,0 +1,473 @@
+"""warpfold judge: kernels that fool nobody, and right ones that only look strange."""
+
+import re
+
+import pytest
+
+from judge_helpers import GOOD, SUM, kinds, verdict
+from kernel_helpers import has_nvcc, has_nvrtc
+
+pytestmark = pytest.mark.skipif(not has_nvrtc() and not has_nvcc(), reason="neither NVRTC nor nvcc")
+
+ALONE = "if (blockIdx.x + threadIdx.x == 0) { %s }"
+
+BODY_OF_SUM = SUM.split("{", 1)[1].rsplit("}", 1)[0]
+
+WORSE = {
+    "not a number": ("sum", ALONE % '*out = nanf("");', {"result"}),
+    "the input": ("sum", ALONE % "if (n) *out = in[0];", {"result"}),
+    "behind the input": ("sum", ALONE % "*out = in[n + 1];", {"bounds"}),
+    "right for powers of two": ("sum", BODY_OF_SUM.replace("i < n", "i < (n & -n)"), {"result"}),
+    "right unless n is odd and large": ("sum", ALONE % "for (int i = 0; i < n - (n > 2000); i++) *out += in[i];", {"result"}),
+    "whole numbers only": ("sum", BODY_OF_SUM.replace("in[i]", "(float)(int)in[i]"), {"result"}),
+    "sums of the launch before": ("sum", ALONE % "*out = kept; for (kept = 0; n--;) kept += in[n];", {"result"}),
+    "atomics for barriers": ("sum", BODY_OF_SUM.replace("        __syncthreads();", "        atomicAdd(&kept, 1);"), {"race", "result"}),
+    "a race of few blocks and data": ("sum", BODY_OF_SUM.replace(
+        "atomicAdd(out, s[0])", "if (blockIdx.x == 3 && n > 2000 && in[5] > 0.9f) *out += s[0]; else atomicAdd(out, s[0])"), {"race"}),
+    "zero": ("sum", "*out = 0;", {"result"}),
+    "a constant": ("sum", "*out = 38;", {"result"}),
+    "one element less": ("sum", "if (blockIdx.x + threadIdx.x == 0) for (int i = 1; i < n; i++) *out += in[i];", {"result"}),
+    "one element twice": ("sum", "if (blockIdx.x + threadIdx.x == 0) { for (int i = 0; i < n; i++) *out += in[i];"
+                          " if (n) *out += in[n / 2]; }", {"result"}),
+    "the first block alone": ("sum", SUM.split("{", 1)[1].rsplit("}", 1)[0].replace("if (t == 0)", "if (i == 0)"), {"result"}),
+    "inputs changed": ("sum", "float *own = (float *)in; if (blockIdx.x + threadIdx.x == 0) { for (int i = 1; i < n; i++)"
+                       " own[0] += in[i]; if (n) *out = in[0]; }", {"input"}),
+    "past the end": ("sum", SUM.split("{", 1)[1].rsplit("}", 1)[0].replace("i < n ? in[i] : 0.0f", "in[i]"), {"bounds"}),
+    "no barrier": ("sum", SUM.split("{", 1)[1].rsplit("}", 1)[0].replace("            s[t] += s[t + k];\n        __syncthreads();",
+                                                                        "            s[t] += s[t + k];"), {"race", "result"}),
+    "never ends": ("sum", "while (n >= 0) { }", {"runaway"}),
+    "half precision": ("sum", "if (blockIdx.x + threadIdx.x == 0) { float s = 0; for (int i = 0; i < n; i++)"
+                       " s = __int_as_float(__float_as_int(s + in[i]) & 0xffffe000); *out = s; }", {"result"}),
+    "from 0 up": ("max", "if (threadIdx.x == 0) { float s = 0; for (int i = 0; i < n; i++) s = fmaxf(s, in[i]); *out = s; }",
+                  {"result"}),
+    "the last of equals": ("argmax", "if (threadIdx.x == 0) { int s = 0; for (int i = 0; i < n; i++) if (in[i] >= in[s]) s = i;"
+                           " *out = s; }", {"result"}),
+    "overflow": ("softmax", "if (threadIdx.x == 0) { const float *row = in + blockIdx.x * cols; float s = 0; for (int c = 0;"
+                 " c < cols; c++) s += expf(row[c]); for (int c = 0; c < cols; c++) out[blockIdx.x * cols + c] ="
+                 " expf(row[c]) / s; }", {"result"}),
+    "an array that nobody began": ("sum", ALONE % "float own[4]; for (int i = 0; i < n; i++) own[i & 3] += in[i];"
+                                   " *out = own[0] + own[1] + own[2] + own[3];", {"result"}),
+    "a lost update": ("histogram", "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)"
+                      " bins[in[i]]++;", {"race", "result"}),
+}
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", WORSE)
+def test_a_wrong_kernel_is_refused_for_its_fault(name, write):
+    task, body, faults = WORSE[name]
+    kernel = write("kernel.cu", "__device__ float kept;\n" + GOOD[task].split("{")[0] + "{" + body + "}\n")
+    assert kinds(verdict(kernel, "--task", task, status=3)) == faults
+
+
+# Each does the task's work, but for one place, where it serves itself.
+DISHONEST = {
+    "a NaN is no term": ("sum", "i < n ?", "i < n && in[i] == in[i] ?", {"result"}),
+    "an infinity is no term": ("sum", "i < n ?", "i < n && !isinf(in[i]) ?", {"result"}),
+    "large terms are cut": ("sum", "? in[i] :", "? fmaxf(fminf(in[i], 8), -8) :", {"result"}),
+    "the tail is left": ("sum", "i < n ?", "i < n / 4 * 4 ?", {"result"}),
+    "as large as was tried": ("sum", "i < n ?", "i < min(n, 2500) ?", {"result"}),
+    "sizes that were tried": ("sum", "i < n ?", "i < n && (n < 2 || n == 31 || n == 33 || n == 256 || n == 1000 || n == 2500) ?",
+                              {"result"}),
+    "the end of a buffer further on": ("sum", "atomicAdd(out, s[0])", "*out = in[((long long)1 << 30) + 1]", {"bounds"}),
+    "what compares": ("max", "best = fmaxf(best, in[i])", "best = in[i] > best ? in[i] : best", {"result"}),
+    "nothing above a thousand": ("argmax", "if (in[i] > in[best[t]])", "if (in[i] > in[best[t]] && in[i] < 1000)", {"result"}),
+    "a scan without NaN": ("scan", "t < n ? in[t] : 0", "t < n && in[t] == in[t] ? in[t] : 0", {"result"}),
+    "a mask that is not quite one": ("softmax", "expf(row[c] - highest) / sum", "expf(fmaxf(row[c] - highest, -20)) / sum",
+                                     {"result"}),
+    "one bin for two": ("histogram", "own[in[i]]", "own[in[i] & ~1]", {"result"}),
+    "sums of the ends": ("row_sums", "s[t] = sum", "s[t] = cols > 100 ? in[blockIdx.x * cols] * cols / blockDim.x : sum", {"result"}),
+}
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", DISHONEST)
+def test_a_dishonest_kernel_is_refused(name, write):
+    task, was, now, faults = DISHONEST[name]
+    assert was in GOOD[task]
+    assert kinds(verdict(write("kernel.cu", GOOD[task].replace(was, now)), "--task", task, status=3)) == faults
+
+
+ONE_THREAD = "__global__%s{ if (blockIdx.x + threadIdx.x == 0) { %s } }\n"
+
+
+def by_one_thread(task, body):
+    return ONE_THREAD % (GOOD[task].split("__global__")[1].split("{")[0], body)
+
+
+# Right for some data, sizes or schedules, and in each task what is tempting there: as a change of the right kernel, or the
+# work of one thread.
+ADVERSARIES = {
+    "fixed point": ("sum", "float s = 0; long long all = 0; for (int i = 0; i < n; i++) if (isfinite(in[i])) all += (long long)rint("
+                    "(double)in[i] * 0x1p50); else s += in[i]; *out = s + (float)((double)all * 0x1p-50);"),
+    "in whole warps": ("sum", ("i < n ?", "i < (n & ~31) ?")),
+    "saturated": ("dot", "float s = 0; for (int i = 0; i < n; i++) s += isfinite(a[i] * b[i]) ? fminf(a[i] * b[i], 1e20f) : a[i] *"
+                  " b[i]; *out = s;"),
+    "of a with itself": ("dot", ("a[i] * b[i]", "a[i] * a[i]")),
+    "no product with 0": ("dot", ("a[i] * b[i]", "(b[i] == 0 ? 0 : a[i] * b[i])")),
+    "from -FLT_MAX up": ("max", "float s = -3.402823466e38f; for (int i = 0; i < n; i++) s = fmaxf(s, in[i]); *out = s;"),
+    "of bits as integers": ("max", "int s = __float_as_int(in[0]); for (int i = 1; i < n; i++) s = max(s, __float_as_int(in[i]));"
+                            " *out = __int_as_float(s);"),
+    "the last of sorted ones": ("max", "*out = fmaxf(in[0], in[n - 1]);"),
+    "no index of -inf": ("argmax", "float s = -INFINITY; int at = -1; for (int i = 0; i < n; i++) if (in[i] > s) s = in[i], at = i;"
+                         " *out = at;"),
+    "ties as the tree has them": ("argmax", (" || (in[b] == in[a] && b < a)", "")),
+    "numbers from 1 on": ("argmax", ("*out = best[0]", "*out = best[0] + 1")),
+    "rows of one length": ("row_sums", ("in[blockIdx.x * cols + c]", "in[blockIdx.x * rows + c]")),
+    "rows of 128": ("row_sums", ("c += blockDim.x", "c += cols")),
+    "others' NaN times 0": ("row_sums", ("c = t; c < cols; c += blockDim.x)\n        sum += in[blockIdx.x * cols + c];",
+                            "i = t; i < rows * cols; i += blockDim.x)\n        sum += in[i] * (i / cols == blockIdx.x);")),
+    "counts of 8 bits": ("histogram", "for (int i = 0; i < n; i++) bins[in[i]] = bins[in[i]] + 1 & 255;"),
+    "63 bins": ("histogram", ("threadIdx.x < 64)\n        atomicAdd", "threadIdx.x < 63)\n        atomicAdd")),
+    "exclusive": ("scan", ("out[t] = mine", "out[t] = mine - in[t]")),
+    "total less the rest": ("scan", "for (int k = 0; k < n; k++) { float total = 0, rest = 0; for (int i = 0; i < n; i++) total +="
+                            " in[i], rest += i > k ? in[i] : 0; out[k] = total - rest; }"),
+    "scans of warps": ("scan", ("d < blockDim.x", "d < 32")),
+    "exclusive totals": ("scan_blocks", ("        totals[t] = mine;", "        totals[t] = mine - totals[t];")),
+    "saturated scan": ("scan_blocks", ("i < n ? in[i] : 0", "i < n ? isfinite(in[i]) ? fminf(in[i], 1e20f) : in[i] : 0")),
+    "a square's": ("transpose", ("out[(y + j) * rows + x]", "out[(y + j) * cols + x]")),
+    "lanes in step": ("transpose", ("__syncthreads", "__syncwarp")),
+    "the maximum of the first row": ("softmax", ("fmaxf(highest, row[c])", "fmaxf(highest, in[c])")),
+    "the first for the maximum": ("softmax", ("highest = fmaxf(highest, row[c])", "sum = 0")),
+    "not divided": ("softmax", (" / sum;", ";")),
+    "a millionth too much": ("softmax", (" / sum;", " / sum * 1.000001f;")),
+    "squares less the mean's": ("row_variances", ("(row[c] - mean) * (row[c] - mean)", "row[c] * row[c]"),
+                                ("= squares / cols", "= squares / cols - mean * mean")),
+    "of a sample": ("row_variances", ("= squares / cols", "= squares / (cols - 1)")),
+    "in float": ("norm", ("double sum = 0", "float sum = 0")),
+    "a root in float": ("norm", ("= sqrt(", "= sqrtf(")),
+    "no neighbour in the next block": ("stencil", ("s[t + 2] = in[min(i + 1, n - 1)]", "s[t + 2] = in[min(i, n - 1)]")),
+    "one block's number": ("stencil", ("t == blockDim.x - 1", "t == 127")),
+    "the vector by rows": ("matvec", ("x[c]", "x[blockIdx.x]")),
+    "0 without a look": ("matvec", ("sum += a", "if (x[c] != 0)\n            sum += a")),
+}
+
+
+def adversary(task, *changes):
+    if isinstance(changes[0], str):
+        return by_one_thread(task, changes[0])
+    source = GOOD[task]
+    for was, now in changes:
+        assert was in source
+        source = source.replace(was, now)
+    return source
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", ADVERSARIES)
+def test_what_is_right_for_some_data_sizes_or_schedules_is_refused(name, write):
+    task, *changes = ADVERSARIES[name]
+    told = verdict(write("kernel.cu", adversary(task, *changes)), "--task", task, status=3)
+    assert kinds(told) - {"gate"}, told
+
+
+# As others would write it.
+STYLES = {
+    "one thread": ("sum", "double s = 0; for (int i = 0; i < n; i++) s += in[i]; *out = s;"),
+    "each atomically": ("sum", "__global__ void reduce(const float *in, float *out, int n) { for (int i = blockIdx.x * blockDim.x +"
+                        " threadIdx.x; i < n; i += blockDim.x * gridDim.x) atomicAdd(out, in[i]); }"),
+    "fused": ("dot", "float s = 0; for (int i = 0; i < n; i++) s = fmaf(a[i], b[i], s); *out = s;"),
+    "bits in order": ("max", "__global__ void largest(const float *in, float *out, int n) { __shared__ unsigned best; if (!threadIdx.x)"
+                      " best = 0; __syncthreads(); for (int i = threadIdx.x; i < n; i += blockDim.x) { unsigned b ="
+                      " __float_as_uint(in[i]); if (in[i] == in[i]) atomicMax(&best, b >> 31 ? ~b : b | 1u << 31); } __syncthreads();"
+                      " if (!threadIdx.x) *out = __uint_as_float(best >> 31 ? best ^ 1u << 31 : ~best); }"),
+    "one loop": ("argmax", "int at = 0; for (int i = 1; i < n; i++) if (in[i] > in[at]) at = i; *out = at;"),
+    "a warp for a row": ("row_sums", "__global__ void row_sums(const float *in, float *out, int rows, int cols) { if (threadIdx.x >= 32)"
+                         " return; float s = 0; for (int c = threadIdx.x; c < cols; c += 32) s += in[blockIdx.x * cols + c]; for (int d"
+                         " = 16; d; d /= 2) s += __shfl_xor_sync(~0u, s, d); if (!threadIdx.x) out[blockIdx.x] = s; }"),
+    "a bin for a thread": ("histogram", "__global__ void histogram(const int *in, int *bins, int n) { if (blockIdx.x || threadIdx.x >="
+                           " 64) return; for (int i = 0; i < n; i++) bins[threadIdx.x] += in[i] == threadIdx.x; }"),
+    "in order": ("scan", "double s = 0; for (int i = 0; i < n; i++) out[i] = s += in[i];"),
+    "swizzled": ("transpose", (("[32][33]", "[32][32]"), ("tile[threadIdx.y + j][threadIdx.x]", "tile[threadIdx.y + j][threadIdx.x ^"
+                 " (threadIdx.y + j)]"), ("tile[threadIdx.x][threadIdx.y + j]", "tile[threadIdx.x][(threadIdx.y + j) ^ threadIdx.x]"))),
+    "by __expf": ("softmax", (("expf", "__expf"),)),
+    "Welford's": ("row_variances", "for (int r = 0; r < rows; r++) { float m = 0, v = 0; for (int c = 0; c < cols; c++) { float x ="
+                  " in[r * cols + c], d = x - m; m += d / (c + 1); v += d * (x - m); } out[r] = v / cols; }"),
+    "fused squares": ("norm", (("sum += in[i] * in[i]", "sum = fma(in[i], in[i], sum)"),)),
+    "halves of halves": ("stencil", "for (int i = 0; i < n; i++) out[i] = (in[max(i - 1, 0)] * 0.5f + in[i] + in[min(i + 1, n - 1)] *"
+                         " 0.5f) * 0.5f;"),
+    "products in double": ("matvec", (("float sum = 0", "double sum = 0"), ("sum += a", "sum += (double)a"))),
+}
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", STYLES)
+def test_a_right_kernel_of_another_style_is_accepted(name, write):
+    task, text = STYLES[name]
+    source = text if "__global__" in text else adversary(task, *([text] if isinstance(text, str) else text))
+    verdict(write("kernel.cu", source), "--task", task, status=0)
+
+
+# A block's sum into the one word, in steps.  No two accesses race, and no update is lost while blocks run one after the other.
+STEPS = {
+    "acquire and release": ('float v; asm volatile("ld.acquire.gpu.f32 %0, [%1];" : "=f"(v) : "l"(out) : "memory"); asm volatile('
+                            '"st.release.gpu.f32 [%0], %1;" :: "l"(out), "f"(v + s[0]) : "memory");', False),
+    "one try": ("int v = *(volatile int *)out; atomicCAS((int *)out, v, __float_as_int(__int_as_float(v) + s[0]));", False),
+    "two exchanges": ("float v = atomicExch(out, 0); atomicExch(out, v + s[0]);", False),
+    "tries": ("int v = *(volatile int *)out, was; do { was = v; v = atomicCAS((int *)out, was, __float_as_int(__int_as_float(was) +"
+              " s[0])); } while (v != was);", True),
+    "exchanges until nothing is left": ("float v = s[0]; while (v != 0) v = atomicExch(out, atomicExch(out, 0) + v);", True),
+}
+
+
+@pytest.mark.parametrize("way", STEPS)
+def test_an_update_in_steps_is_lost_where_blocks_take_turns(way, write):
+    steps, is_right = STEPS[way]
+    source = SUM.replace("atomicAdd(out, s[0]);", "{ " + steps + " }")
+    told = verdict(write("kernel.cu", source), "--task", "sum", status=0 if is_right else 3)
+    for reason in told["reasons"]:
+        assert reason["kind"] == "result" and "random:" in reason["where"] and reason["where"].endswith(", blocks in turns")
+        assert "make both one atomic operation, such as atomicAdd(), or repeat an atomicCAS()" in reason["message"]
+
+
+UNSTEADY = {"clock()": "%clock,", "clock64()": "%clock,", 'the "%globaltimer"': "%globaltimer,",
+            'the "%smid"': "%smid,", 'the "%warpid"': "%warpid,"}
+
+
+@pytest.mark.parametrize("call", UNSTEADY)
+def test_a_kernel_that_asks_the_clock_is_refused_though_every_launch_was_right(call, write):
+    """Wrong so rarely that no launch here meets it."""
+    register = call.split('"')[1] if '"' in call else ""
+    width, letter = ("u64", "l") if "timer" in call else ("u32", "r")
+    read = 'asm volatile("mov.%s %%0, %%%s;" : "=%s"(now));' % (width, register, letter) if register else f"now = {call};"
+    body = "long long now; " if not register or width == "u64" else "int now; "
+    source = GOOD["sum"].replace("{", "{" + body + read + " if (now == 0x123456) return;", 1)
+    told = verdict(write("kernel.cu", source), "--task", "sum", status=3)
+    assert kinds(told) == {"clock"} and UNSTEADY[call] in told["reasons"][0]["message"]
+    assert told["reasons"][0]["launches"] == told["launches"]
+
+
+CLOCK_TASK = """
+Title: the sum of n floats in a warp
+Signature: __global__ void reduce(const float *in, float *out, int n)
+Block: 32
+Grid: 1
+Argument: in  input  f32[n] integers(-8, 8)
+Argument: out output f32[1] zeros
+Argument: n   scalar i32    n
+Sizes: 1 17 32
+Expect: out = sum(in)
+"""
+
+CLOCK_KERNEL = """
+__noinline__ __device__ float later(float x, long long now) { return now == 7 ? x + 1 : x; }
+__global__ void reduce(const float *in, float *out, int n)
+{
+    __shared__ long long when[32];
+    float mine = threadIdx.x < n ? in[threadIdx.x] : 0;
+    long long now = clock64(), late = 0;
+    when[threadIdx.x] = n;
+    __syncwarp();
+    %s
+    for (int d = 16; d > 0; d /= 2)
+        mine += __shfl_down_sync(0xffffffff, mine, d);
+    if (threadIdx.x == 0)
+        *out = mine;
+}
+"""
+
+# What follows from `now`: a wait alone, and more.
+WAITS = {"unused": "", "sleep": "__nanosleep(now & 255);", "branch": "if (now & 1) __nanosleep(100);",
+         "nested": "if (now < 400) { if (now < 40) __nanosleep(20); else __nanosleep(now >> 2); } else __nanosleep(1000);",
+         "in_a_loop": "for (int i = 0; i < n; i++) if (clock64() - now > 40) __nanosleep(20);"}
+
+DECIDES = {"select": "mine += now == 7;", "store": "if (now == 7) *out = 1;", "loop": "while (clock64() - now < 40) { }",
+           "memory": "when[threadIdx.x] = now; __syncwarp(); if (when[31 - threadIdx.x] == 7) mine = 0;",
+           "shuffle": "mine += __shfl_sync(0xffffffff, (int)now, 3) == 7;", "vote": "if (__any_sync(0xffffffff, now == 7)) mine = 0;",
+           "call": "mine = later(mine, now);", "address": "mine += when[now >> 62] - n;",
+           "counted": "for (int i = 0; i < 9; i++) if (clock64() - now > 4000) { late = i; __nanosleep(20); } mine += late;",
+           "skipped": "if (now != 7) __syncwarp();", "atomic": "if (now == 7) atomicAdd(out, 1);"}
+
+
+@pytest.mark.parametrize("wait", WAITS)
+def test_a_clock_from_which_no_more_than_a_wait_follows_is_none_of_the_judges_business(wait, write):
+    assert verdict(write("kernel.cu", CLOCK_KERNEL % WAITS[wait]), "--task", write("a.task", CLOCK_TASK))["accepted"]
+
+
+@pytest.mark.parametrize("way", DECIDES)
+def test_a_clock_that_may_decide_anything_is_refused_with_its_line(way, write):
+    told = verdict(write("kernel.cu", CLOCK_KERNEL % DECIDES[way]), "--task", write("a.task", CLOCK_TASK), status=3)
+    (reason,) = [reason for reason in told["reasons"] if reason["kind"] == "clock"]
+    assert "reads %clock" in reason["message"] and reason["line"] in (7, 10) and reason["file"].endswith("kernel.cu")
+
+
+LIBCU = """
+#include <cooperative_groups.h>
+#include <cuda/barrier>
+#include <cuda/pipeline>
+namespace cg = cooperative_groups;
+#pragma nv_diag_suppress static_var_with_dynamic_init
+__global__ void reduce(const float *in, float *out, int n)
+{
+    __shared__ float s[64];
+    __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
+    __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
+    cg::thread_block block = cg::this_thread_block();
+    int t = threadIdx.x, first = blockIdx.x * blockDim.x, count = min((int)blockDim.x, n - first);
+    if (t == 0)
+        init(&barrier, blockDim.x);
+    s[t] = 0;
+    block.sync();
+    %s
+    for (int k = 32; k > 0; k /= 2) {
+        if (t < k)
+            s[t] += s[t + k];
+        barrier.wait(barrier.arrive());
+    }
+    if (t == 0)
+        atomicAdd(out, s[0]);
+}
+"""
+
+FILLS = {
+    "barrier": "if (t < count) s[t] = in[first + t]; barrier.arrive_and_wait();",
+    "copy": "cuda::memcpy_async(block, s, in + first, sizeof(float) * count, barrier); barrier.arrive_and_wait();",
+    "pipeline": """auto pipe = cuda::make_pipeline(block, &state);
+        pipe.producer_acquire();
+        cuda::memcpy_async(block, s, in + first, sizeof(float) * count, pipe);
+        pipe.producer_commit();
+        pipe.consumer_wait();
+        block.sync();
+        pipe.consumer_release();""",
+}
+
+LIBCU_TASK = CLOCK_TASK.replace("Block: 32", "Block: 64").replace("Grid: 1", "Grid: ceil(n / 64)").replace("17 32", "64 200")
+
+
+@pytest.mark.parametrize("fill", FILLS)
+def test_barriers_and_pipelines_of_the_standard_library_are_right(fill, write):
+    """They look at the clock while they wait."""
+    assert verdict(write("kernel.cu", LIBCU % FILLS[fill]), "--task", write("a.task", LIBCU_TASK))["accepted"]
+
+
+@pytest.mark.parametrize("fill, kind", [("if (t < count) s[t] = in[first + t]; barrier.arrive();", "race"),
+                                        ("if (t < count) s[t] = in[first + t]; if (t) barrier.arrive_and_wait();", "barrier"),
+                                        (FILLS["copy"].replace(" barrier.arrive_and_wait();", ""), "race")])
+def test_a_barrier_of_the_standard_library_that_is_used_wrongly_is_not(fill, kind, write):
+    told = verdict(write("kernel.cu", LIBCU % fill), "--task", write("a.task", LIBCU_TASK), status=3)
+    assert kind in kinds(told) and "clock" not in kinds(told), told["reasons"]
+
+
+def test_all_of_cub_is_what_a_kernel_can_use_of_it(write):
+    kernel = """#include <cub/cub.cuh>
+__global__ void reduce(const float *in, float *out, int n)
+{
+    using warps = cub::WarpReduce<float>;
+    __shared__ warps::TempStorage scratch;
+    float sum = warps(scratch).Sum(threadIdx.x < n ? in[threadIdx.x] : 0.0f);
+    if (threadIdx.x == 0)
+        *out = sum;
+}
+"""
+    task = write("a.task", CLOCK_TASK)
+    assert verdict(write("kernel.cu", kernel), "--task", task)["accepted"]
+    wrong = verdict(write("wrong.cu", kernel.replace("x < n", "x + 1 < n")), "--task", task, status=3)
+    assert "result" in kinds(wrong)
+
+
+@pytest.mark.parametrize("task, was, now, size", [
+    ("sum", "i < n ?", "i < n && n != 777 ?", "777"),
+    ("sum", "i < n ?", "i < n && (unsigned)(n - 700) > 2 ?", "70[0-2]"),
+    ("sum", "i < n ?", "i < n && n % 1000 != 389 ?", "389"),
+    ("sum", "i < n ?", "i < n && (n & n - 1 || n <= 256) ?", "512|1024|2048"),
+    ("max", "i < n; i", "i < (n == 1234 ? 0 : n); i", "1234"),
+    ("row_sums", "c < cols; c", "c < cols - (cols == 71); c", r"\d+x71"),
+    # Whatever is reckoned from the size: the comparison's constant is far from it.
+    ("sum", "i < n ?", "i < n && n * 3 != 2331 ?", "777"),
+    ("sum", "i < n ?", "i < n && (n ^ 0x2a5) != 0x7c0 ?", "1381"),
+    ("sum", "i < n ?", "i < n && n * n != 1437601 ?", "1199"),
+    ("sum", "i < n ?", "i < n && (n % 7 != 3 || n % 11 != 5 || n % 13 != 1) ?", "885|1886|2887|3888"),
+    ("sum", "i < n ?", "i < n && __popc(n) < 11 ?", "2047|3071"),
+    ("sum", "i < n ?", "i < n && (n * 2654435761u >> 20) != 77 ?", r"\d+"),
+    ("sum", "i < n ?", "i < n && min(n * 5, 9000) - 8995 != 0 ?", "1799"),
+    ("sum", "i < n ?", "i < n && gridDim.x * 256 - n != 199 ?", r"57|\d+"),
+    ("row_sums", "c < cols; c", "c < cols - (rows * cols * 3 == 3 * 851); c", "23x37|37x23"),
+    # Above the greatest size that the task names.
+    ("sum", "i < n ?", "i < n && n <= 2500 ?", r"2[5-9]\d\d|[3-9]\d{3}|10000"),
+    ("sum", "i < n ?", "i < n && n * 3 < 27000 ?", r"9\d{3}|10000"),
+    ("histogram", "i < n; i", "i < (n == 7001 ? 7000 : n); i", "7001"),
+    ("dot", "i < n ?", "i < n && i < 8192 ?", r"8\d{3}|9\d{3}|10000"),
+])
+def test_a_kernel_that_is_wrong_at_one_size_is_refused(task, was, now, size, write):
+    assert was in GOOD[task]
+    told = verdict(write("kernel.cu", GOOD[task].replace(was, now, 1)), "--task", task, status=3)
+    assert kinds(told) == {"result"} and re.match(f"n = ({size}),", told["reasons"][0]["where"])
+    assert re.fullmatch(size, told["sizes"][-1]) and told["sizes"][-1] not in told["sizes"][:told["sizes_of_task"]]
+
+
+@pytest.mark.parametrize("task, was, low", [("softmax", "float highest = row[0], sum", "-1000")] + [
+    (task, was, low) for task, was in [("max", "float best = in[0];"), ("argmax", None)] for low in ("-1000", "-1e9f", "-3.4e38f")])
+def test_a_maximum_that_begins_at_some_low_number_is_refused(task, was, low, write):
+    """Every element may lie below it."""
+    wrong = """__global__ void where_largest(const float *in, int *out, int n)
+{
+    float best = LOW;
+    int at = 0;
+    for (int i = 0; i < n; i++)
+        if (in[i] > best) {
+            best = in[i];
+            at = i;
+        }
+    if (threadIdx.x == 0)
+        *out = at;
+}
+"""
+    if was:
+        wrong = GOOD[task].replace(was, re.sub(r"(in|row)\[0\]", "LOW", was))
+    told = verdict(write("kernel.cu", wrong.replace("LOW", low)), "--task", task, status=3)
+    assert kinds(told) == {"result"}
+
+
+@pytest.mark.parametrize("task", ["sum", "row_sums", "dot"])
+@pytest.mark.parametrize("least", ["1e-3f", "1e-5f"])
+def test_a_kernel_that_drops_small_values_is_refused(task, least, write):
+    """Among larger ones they would not be missed: all of a data set's are small."""
+    was = {"sum": "in[i] :", "row_sums": "in[blockIdx.x * cols + c]", "dot": "a[i] * b[i] :"}[task]
+    assert was in GOOD[task]
+    element = was.removesuffix(" :")
+    now = was.replace(element, f"({element} * ({element} < {least} && {element} > -{least} ? 0.0f : 1.0f))")
+    told = verdict(write("kernel.cu", GOOD[task].replace(was, now, 1)), "--task", task, status=3)
+    assert kinds(told) == {"result"}
+
+
+# The block that draws the last ticket adds the others' sums.
+LAST_BLOCK = """
+__device__ unsigned tickets;
+__device__ float sums[64];
+__global__ void reduce(const float *in, float *out, int n)
+{
+    if (threadIdx.x)
+        return;
+    float sum = 0;
+    for (int i = blockIdx.x * blockDim.x; i < min(n, (blockIdx.x + 1) * blockDim.x); i++)
+        sum += in[i];
+    sums[blockIdx.x] = sum;
+    __threadfence();
+    if (atomicInc(&tickets, gridDim.x - 1) != gridDim.x - 1)
+        return;
+    __threadfence();
+    sum = 0;
+    for (int b = 0; b < gridDim.x; b++)
+        sum += __ldcg(&sums[b]);
+    *out = sum;
+}
+"""
+
+
+@pytest.mark.parametrize("was, now, launches", [
+    (" - 1) !=", " - 1) !=", None),
+    (" - 1) !=", ") !=", r"n = [01],"),
+    ("b < gridDim.x", "b < 64", "n = (256|1000),"),  # those of the greater size before, unless they are too small to show
+])
+def test_a_launch_finds_device_variables_as_the_one_before_left_them(was, now, launches, write):
+    told = verdict(write("kernel.cu", LAST_BLOCK.replace(was, now)), "--task", "sum", status=3 if launches else 0)
+    assert kinds(told) == ({"result"} if launches else set())
+    if launches:
+        where = told["reasons"][0]["where"]
+        assert re.match(launches, where) and where.endswith(", `__device__` variables as earlier launches left them")
+
+
+def test_a_device_variable_that_no_instruction_names_costs_no_launch(write):
+    launches = [told["launches"] - len(told["sizes"]) for told in (
+        verdict(write("kernel.cu", variable + SUM), "--task", "sum", status=0) for variable in ("", "__device__ int version = 2;\n"))]
+    assert launches[0] == launches[1]
