@@ -1,22 +1,17 @@
 /* Two arrays of different types as arrays of one type, which has every element of both. */
 #include "core.h"
 
-/* The numbers of a type: 0 and those below 2^most in magnitude that are multiples of 2^least and have so many significant
- * bits. */
+/* The numbers of a type: see types.h. */
 struct numbers {
     bool has_negative;
     int bits, least, most;
 };
 
 static const struct numbers numbers_of[TYPES] = {
-    [WF_BOOL] = {false, 1, 0, 1},    [WF_I8] = {true, 7, 0, 8},        [WF_I16] = {true, 15, 0, 16},
-    [WF_I32] = {true, 31, 0, 32},    [WF_I64] = {true, 63, 0, 64},     [WF_U8] = {false, 8, 0, 8},
-    [WF_U16] = {false, 16, 0, 16},   [WF_U32] = {false, 32, 0, 32},    [WF_U64] = {false, 64, 0, 64},
-    [WF_F16] = {true, 11, -24, 16},  [WF_BF16] = {true, 8, -133, 128}, [WF_F32] = {true, 24, -149, 128},
-    [WF_F64] = {true, 53, -1074, 1024},
+#define LINE(NAME, name, ...) [WF_##NAME] = {__VA_ARGS__},
+    TYPE_LINES(LINE)
+#undef LINE
 };
-
-_Static_assert(TYPES == 14, "a new type has its numbers here");
 
 static bool has_all_of(wf_type type, wf_type other) {
     const struct numbers *ours = &numbers_of[type], *theirs = &numbers_of[other];

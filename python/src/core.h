@@ -13,7 +13,7 @@
  *   results.c       results in the caller's kind; errors as exceptions;  scalars.c: one value
  *   accumulator.c   the type Accumulator;  accumulate.c: adding to one, and its results
  *   words.c         accumulators as integers that collectives add up;  rolling.c: reductions of windows
- *   module.c        the lists of functions
+ *   module.c        the lists of functions;  types.h: the list of types
  *
  * Only Python's limited API is used, so that one build serves every later version.  A function that returns int or a
  * pointer returns -1 or NULL with an exception set, if it fails. */
@@ -25,10 +25,10 @@
 
 #include "warpfold.h"
 
+#include "types.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
-
-enum { TYPES = WF_F64 + 1 }; /* the last of wf_type, and one */
 
 /* ---- the module */
 
@@ -42,7 +42,7 @@ struct state {
     PyObject *empty;          /* numpy.empty */
     PyObject *plain_buffer;   /* the first type that was found to have a buffer and nothing else */
     PyObject *stranger;       /* the first type that was found to be none of NumPy's: not looked into again */
-    PyObject *scalars[TYPES]; /* numpy.float64 and so on, by wf_type; NULL: bf16, which NumPy lacks */
+    PyObject *scalars[TYPES]; /* numpy.float64 and so on, by wf_type; NULL: NumPy lacks it */
     PyObject *truths[2];           /* numpy.False_, numpy.True_ */
     PyObject *dtypes[TYPES];  /* their dtypes, in the machine's byte order */
     atomic_bool is_plain[TYPES]; /* the scalar is an object's header and the number behind it */

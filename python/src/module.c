@@ -70,6 +70,7 @@ static PyMethodDef methods[] = {
 static int begin(PyObject *module) {
     struct state *state = state_of(module);
     if (handles_begin()) return PyErr_NoMemory(), -1;
+    if (wf_type_nbytes((wf_type)TYPES)) return PyErr_SetString(PyExc_SystemError, "types.h has not all types of the library"), -1;
     state->streams = PyDict_New();
     state->kinds = state->streams ? PyImport_ImportModule("warpfold._kinds") : NULL;
     if (!state->kinds) return -1;

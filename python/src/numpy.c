@@ -96,13 +96,12 @@ static int probe_arrays(struct state *state, PyObject *numpy) {
 
 /* Keeps what results in NumPy's kind need, from the first array that is met; the type of arrays comes last. */
 static int meet_numpy(struct state *state) {
-    static const char *const names[] = {[WF_BOOL] = "bool_", [WF_I8] = "int8", [WF_I16] = "int16",
-                                        [WF_I32] = "int32", [WF_I64] = "int64", [WF_U8] = "uint8",
-                                        [WF_U16] = "uint16", [WF_U32] = "uint32", [WF_U64] = "uint64",
-                                        [WF_F16] = "float16", [WF_F32] = "float32", [WF_F64] = "float64"};
+#define LINE(NAME, name, ...) [WF_##NAME] = (name),
+    static const char *const names[TYPES] = {TYPE_LINES(LINE)};
+#undef LINE
     PyObject *numpy = PyImport_ImportModule("numpy"); /* there already: one of its objects is here */
     if (!numpy) return -1;
-    for (size_t type = 0; type < sizeof names / sizeof names[0]; type++) {
+    for (size_t type = 0; type < TYPES; type++) {
         if (!names[type]) continue;
         keep_attribute(&state->scalars[type], numpy, names[type]);
         keep_dtype(state, (wf_type)type, numpy);

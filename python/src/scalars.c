@@ -4,8 +4,10 @@
 #include <string.h>
 
 bool type_is_float(wf_type type) {
-    _Static_assert(TYPES == 14, "a new type is a float here, or none");
-    return type == WF_F16 || type == WF_BF16 || type == WF_F32 || type == WF_F64;
+#define LINE(NAME, name, has_negative, bits, least, most) [WF_##NAME] = (least) < 0,
+    static const bool are_floats[TYPES] = {TYPE_LINES(LINE)};
+#undef LINE
+    return are_floats[type];
 }
 
 PyObject *python_value(const wf_value *value) {

@@ -42,7 +42,7 @@ INLINE bool is_negative(uword bits) {
     return bits >> SIGN_SHIFT & 1;
 }
 
-/* LANES finite elements as f64. */
+/* LANES elements as f64, infinities and NaNs as such: by what is not finite, sums of a few are seen to have failed. */
 INLINE vf64 widen(const unsigned char *x) {
     _Static_assert(ELEMENT == ELEMENT_F16 || ELEMENT == ELEMENT_BF16 || ELEMENT == ELEMENT_F32 ||
                        ELEMENT == ELEMENT_F64,
