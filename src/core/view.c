@@ -1,5 +1,6 @@
 #include "core/view.h"
 #include "core/array.h"
+#include "core/strided.h"
 
 #include <string.h>
 
@@ -86,24 +87,6 @@ void wf_view_make(struct wf_view *view, const wf_array *a, const wf_array *b, bo
     merge_dimensions(view);
 }
 
-/* Copies elements that are stride_bytes apart.  Sizes are constants, so that an element is copied by one instruction. */
-static void copy_strided(unsigned char *to, const unsigned char *from, int64_t stride_bytes, size_t count,
-                         size_t nbytes) {
-    switch (nbytes) {
-    case 1:
-        for (size_t i = 0; i < count; i++) to[i] = from[(int64_t)i * stride_bytes];
-        break;
-    case 2:
-        for (size_t i = 0; i < count; i++) memcpy(to + 2 * i, from + (int64_t)i * stride_bytes, 2);
-        break;
-    case 4:
-        for (size_t i = 0; i < count; i++) memcpy(to + 4 * i, from + (int64_t)i * stride_bytes, 4);
-        break;
-    default:
-        for (size_t i = 0; i < count; i++) memcpy(to + 8 * i, from + (int64_t)i * stride_bytes, 8);
-    }
-}
-
 /* Finds the index of element `first` in each dimension. */
 static void locate(const struct wf_view *view, int64_t first, int64_t index[WF_NDIM_MAX]) {
     for (int d = view->ndim - 1; d > 0; d--) {
@@ -135,7 +118,7 @@ static void copy_rows(const struct wf_view *view, int o, int64_t index[WF_NDIM_M
     while (count) {
         int64_t left = view->shape[inner] - index[inner];
         size_t run = (int64_t)count < left ? count : (size_t)left;
-        copy_strided(buffer, element_address(view, o, index), view->stride_bytes[o][inner], run, view->nbytes);
+        wf_copy_strided(buffer, element_address(view, o, index), view->stride_bytes[o][inner], run, view->nbytes);
         advance(view, index, (int64_t)run);
         buffer += run * view->nbytes;
         count -= run;

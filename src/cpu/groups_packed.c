@@ -1,6 +1,7 @@
 /* Reductions by groups: neighbours that do not lie side by side, as columns of a strided view, or that are few, as those
  * along a middle axis, are packed: a tile's elements are copied to rows of many groups, which are then reduced as those of
  * any array are.  So are a group's own elements that lie apart, to one row a group. */
+#include "core/strided.h"
 #include "cpu/groups_job.h"
 
 enum {
@@ -123,31 +124,11 @@ static inline void copy_bytes(unsigned char *restrict to, const unsigned char *r
     for (; i < nbytes; i++) to[i] = from[i];
 }
 
-static inline __attribute__((always_inline)) void copy_apart(unsigned char *restrict to, const unsigned char *restrict from,
-                                                             int64_t stride_bytes, size_t count, size_t nbytes) {
-    for (size_t i = 0; i < count; i++) memcpy(to + i * nbytes, from + (int64_t)i * stride_bytes, nbytes);
-}
-
-/* Strides of two elements are constants, since compilers have shuffles for them.  nbytes is one where this is called. */
-static inline __attribute__((always_inline)) void copy_strided(unsigned char *to, const unsigned char *from,
-                                                               int64_t stride_bytes, size_t count, size_t nbytes) {
-    if (stride_bytes == 2 * (int64_t)nbytes)
-        copy_apart(to, from, 2 * (int64_t)nbytes, count, nbytes);
-    else
-        copy_apart(to, from, stride_bytes, count, nbytes);
-}
-
 static void copy_elements(unsigned char *to, const unsigned char *from, int64_t stride_bytes, size_t count, size_t nbytes) {
-    if (stride_bytes == (int64_t)nbytes) {
+    if (stride_bytes == (int64_t)nbytes)
         copy_bytes(to, from, count * nbytes);
-        return;
-    }
-    switch (nbytes) {
-    case 1: copy_strided(to, from, stride_bytes, count, 1); break;
-    case 2: copy_strided(to, from, stride_bytes, count, 2); break;
-    case 4: copy_strided(to, from, stride_bytes, count, 4); break;
-    default: copy_strided(to, from, stride_bytes, count, 8);
-    }
+    else
+        wf_copy_strided(to, from, stride_bytes, count, nbytes);
 }
 
 /* Rows whose elements are in memory at the addresses, of that many results of the last dimension. */
