@@ -25,12 +25,12 @@ static bool has_products(const struct wf_cuda_task *task) {
     return task->parts & (WF_PART_SQUARES | WF_PART_DOT);
 }
 
-/* Sums of different kinds at once need more registers than threads. */
+/* Sums of different kinds at once need registers; with few vectors in a chunk, a variance's few enough for all threads.
+ * The more warps there are, the less they wait for their bins. */
 static int ring_block(const struct wf_cuda_task *task) {
     if (task->type == WF_F64 && has_products(task)) return 256;
-    if (!has_values(task) || !has_products(task)) return 512;
-    if (task->parts & WF_PART_ABS) return 256;
-    return task->type == WF_BF16 ? 352 : 384; /* which leaves memory for three stages */
+    if (!has_values(task) || !has_products(task) || !(task->parts & WF_PART_ABS)) return 512;
+    return task->type == WF_F32 ? 384 : 256;
 }
 
 static int operands(const struct wf_cuda_task *task) {
@@ -101,10 +101,10 @@ static int stage_nbytes(const struct wf_cuda_plan *plan, const struct wf_cuda_ta
 static void plan_ring(struct wf_cuda_plan *plan, const struct wf_cuda_task *task, const struct wf_gpu *gpu) {
     enum { STAGES_MAX = 4 };
     int block = ring_block(task);
-    /* A chunk's fixed work is felt where threads are few, or where elements take little: bf16's sums but that of squares,
+    /* A chunk's fixed work is felt where threads are few, or where elements take little: bf16's sums but those with squares,
      * and dots of f16. */
-    bool is_squares = task->parts == WF_PART_SQUARES, is_dot = task->parts == WF_PART_DOT;
-    bool takes_little = (task->type == WF_BF16 && plan->sums_nbytes && !is_squares) || (task->type == WF_F16 && is_dot);
+    bool has_squares = task->parts & WF_PART_SQUARES, is_dot = task->parts == WF_PART_DOT;
+    bool takes_little = (task->type == WF_BF16 && plan->sums_nbytes && !has_squares) || (task->type == WF_F16 && is_dot);
     plan->vectors = (block == 256 || takes_little ? 8 : 4) / operands(task);
     plan->block = largest_block(plan, gpu, block);
     plan->resident = 1;
