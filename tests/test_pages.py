@@ -915,7 +915,9 @@ def test_sentences_are_read_out(show, tmp_path):
 
 def test_print_has_all_and_no_controls(show, tmp_path):
     page = show(write_page(tmp_path, "05", *PICTURE)[0])
+    go_to(page, 2)
     page.emulate_media(media="print")
+    assert page.locator(".caption").evaluate("node => getComputedStyle(node, '::before').content") == '"Step 2 of 3: "'
     assert not page.locator(".player").first.is_visible() and not page.locator("#controls").is_visible()
     assert page.locator("main button:not(.share):visible").count() == 0
     assert page.locator(".stage").is_visible() and page.locator(".tree").is_visible()

@@ -370,3 +370,17 @@ def test_the_source_is_as_high_as_what_stands_beside_it(costs_page, show):
     bottoms = show(costs_page, (1440, 900)).locator(".source-and-line > .panel").evaluate_all(
         "nodes => nodes.map(node => node.getBoundingClientRect().bottom)")
     assert len(bottoms) == 2 and bottoms[0] >= bottoms[1] - 1
+
+
+def test_what_has_the_focus_is_not_cut(race_page, show):
+    """By the box that it scrolls in, to the right or at an edge."""
+    page = show(race_page, (1440, 900))
+    page.keyboard.press("Tab")
+    for name, box in ((".finding", ".findings"), ("button.line[tabindex='0'], button.line:not([tabindex])", ".listing")):
+        node = page.locator(name).last
+        node.focus()
+        assert node.evaluate("""(node, box) => {
+            const {outlineOffset, outlineWidth, outlineStyle} = getComputedStyle(node), beyond = parseFloat(outlineOffset) + parseFloat(outlineWidth);
+            const own = node.getBoundingClientRect(), frame = node.closest(box).getBoundingClientRect();
+            return outlineStyle === "solid" && own.left - beyond >= frame.left && own.right + beyond <= frame.right + 0.5
+                && own.top - beyond >= frame.top - 0.5 && own.bottom + beyond <= frame.bottom + 0.5; }""", box)

@@ -99,6 +99,7 @@ function makeStagePart(model) {
     const stage = element("div");
     function show(index, view) {
         const access = accessesOf(model, index, view.warp)[view.access];
+        words.dataset.moment = frameLabel(model, index);
         words.replaceChildren(...withTerms(caption(model, index)));
         sentence.replaceChildren(...access ? withTerms(`Warp ${view.warp}, line ${access.line}: ${tellAccess(model, access)}`) : []);
         sentence.classList.toggle("costly", Boolean(access) && slowness(access) > 1);
