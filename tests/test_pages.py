@@ -532,6 +532,37 @@ def test_tree_marks_the_step(show, tmp_path):
     assert (len(data["start"]["values"]), len(data["steps"])) == (16, 4)
 
 
+@pytest.mark.parametrize("rung", ["12", "16"])
+def test_tree_of_several_warps(rung, show, tmp_path):
+    """The last step adds what the warps had made, wherever it was moved to in between; each sum is that of its branches."""
+    path, data = write_page(tmp_path, rung)
+    rows = show(path).locator(".tree .row")
+    *_, (_, made), (branches, last) = [row.evaluate("""row => [
+        row.querySelector(".branch")?.getAttribute("d").match(/M[\\d.]+/g).map(start => Number(start.slice(1))),
+        [...row.querySelectorAll(":scope > g text")].map(text => [Number(text.getAttribute("x")), Number(text.textContent)])]""") for row in rows.all()]
+    assert len(made) == data["block"] / data["warp"] == 2
+    assert sorted(branches) == [x for x, _ in made]
+    assert [value for _, value in last] == [sum(value for _, value in made)] == [data["steps"][-1]["combines"][0]["value"]]
+
+
+@pytest.mark.parametrize("rung, options, told", [("00", [], "active, idle"), ("02", [], "active, waiting, idle"),
+                                                 ("05", [], "active, waiting, idle, bank conflict")])
+def test_legend_has_what_is_shown(rung, options, told, show, tmp_path):
+    """Of the lanes' states and the conflicts those that some step shows, so that none is looked for in vain."""
+    path, data = write_page(tmp_path, rung, *options)
+    page = show(path)
+    seen = set()
+    for _ in each_frame(page, range(len(data["steps"]) + 2)):
+        seen |= set(page.evaluate("""() => [...document.querySelectorAll(".thread")].map(node => node.dataset.state)"""))
+        seen |= {"bank conflict"} if page.locator(".stage .box.conflict").count() else set()
+    names = [text.split(":")[0].split(" while")[0] for text in texts(page.locator(".stage-panel .legend li"))]
+    assert ", ".join(name for name in names if name not in ("read", "written")) == told
+    assert seen == set(told.split(", "))
+    words = page.locator("section", has_text="Which warps work").last.locator("p.faint").text_content()
+    assert ("diverges" in words) == any(step["diverged"] for step in data["steps"])
+    assert ("bank conflict" in words) == ("bank conflict" in seen)
+
+
 # ---- what the sources print wrong --------------------------------------------------------------------
 
 
@@ -845,9 +876,48 @@ def test_no_motion_where_none_is_wanted(show, tmp_path):
     assert moving == 0
 
 
+def test_what_has_the_focus_is_seen(show, tmp_path):
+    """All that the tabulator key reaches, also what is pressed."""
+    page = show(write_page(tmp_path, "05", *PICTURE)[0])
+    go_to(page, 2)
+    reached = []
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        name, style, is_pressed, *colours = page.evaluate("""() => {
+            const node = document.activeElement, {outlineStyle, outlineColor} = getComputedStyle(node);
+            const probe = document.body.appendChild(document.createElement("i"));
+            probe.style.color = "var(--focus)";
+            const colour = getComputedStyle(probe).color;
+            probe.remove();
+            return [node.className || node.tagName, outlineStyle, node.getAttribute("aria-pressed"), outlineColor, colour]; }""")
+        if name == "BODY":
+            break
+        reached.append((name.split()[0], is_pressed))
+        assert style == "solid" and colours[0] == colours[1], (name, style, colours)
+    assert name == "BODY" and ("share", "true") in reached
+
+
+def test_the_focus_stays_in_the_player(show, tmp_path):
+    """A button that goes no further is switched off under the finger that pressed it."""
+    page = show(write_page(tmp_path, "05", *PICTURE)[0])
+    page.get_by_role("button", name="Last step").first.focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.type") == "range"
+    page.keyboard.press("ArrowLeft")
+    assert page.locator(".where").first.text_content() == "Step 3 of 3"
+
+
+def test_sentences_are_read_out(show, tmp_path):
+    page = show(write_page(tmp_path, "05", *PICTURE)[0])
+    for name in (".caption", ".sentence"):
+        assert page.locator(name).evaluate("node => node.closest('[aria-live]').getAttribute('aria-live')") == "polite"
+
+
 def test_print_has_all_and_no_controls(show, tmp_path):
     page = show(write_page(tmp_path, "05", *PICTURE)[0])
+    go_to(page, 2)
     page.emulate_media(media="print")
+    assert page.locator(".caption").evaluate("node => getComputedStyle(node, '::before').content") == '"Step 2 of 3: "'
     assert not page.locator(".player").first.is_visible() and not page.locator("#controls").is_visible()
     assert page.locator("main button:not(.share):visible").count() == 0
     assert page.locator(".stage").is_visible() and page.locator(".tree").is_visible()

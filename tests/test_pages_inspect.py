@@ -356,3 +356,31 @@ def test_counts_of_many_digits_and_deep_lines_have_room(show, page_of_polls, siz
         return [line.textContent, line.querySelector(".lead").getBoundingClientRect().width, box.width]; }""")
     assert text.startswith(16 * " " + "polls[") and lead < 0.45 * begin
     assert is_within_width(page)
+
+
+def test_lines_have_room_for_a_finger(costs_page, show):
+    """Where a mouse points, a line is as high as its text."""
+    heights = "nodes => nodes.map(node => node.getBoundingClientRect().height)"
+    touched = show(costs_page, (390, 844), has_touch=True, is_mobile=True).locator("button.line")
+    assert touched.count() > 5 and min(touched.evaluate_all(heights)) >= 24
+    assert min(show(costs_page, (1440, 900)).locator("button.line").evaluate_all(heights)) < 24
+
+
+def test_the_source_is_as_high_as_what_stands_beside_it(costs_page, show):
+    bottoms = show(costs_page, (1440, 900)).locator(".source-and-line > .panel").evaluate_all(
+        "nodes => nodes.map(node => node.getBoundingClientRect().bottom)")
+    assert len(bottoms) == 2 and bottoms[0] >= bottoms[1] - 1
+
+
+def test_what_has_the_focus_is_not_cut(race_page, show):
+    """By the box that it scrolls in, to the right or at an edge."""
+    page = show(race_page, (1440, 900))
+    page.keyboard.press("Tab")
+    for name, box in ((".finding", ".findings"), ("button.line[tabindex='0'], button.line:not([tabindex])", ".listing")):
+        node = page.locator(name).last
+        node.focus()
+        assert node.evaluate("""(node, box) => {
+            const {outlineOffset, outlineWidth, outlineStyle} = getComputedStyle(node), beyond = parseFloat(outlineOffset) + parseFloat(outlineWidth);
+            const own = node.getBoundingClientRect(), frame = node.closest(box).getBoundingClientRect();
+            return outlineStyle === "solid" && own.left - beyond >= frame.left && own.right + beyond <= frame.right + 0.5
+                && own.top - beyond >= frame.top - 0.5 && own.bottom + beyond <= frame.bottom + 0.5; }""", box)

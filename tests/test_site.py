@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from cli_helpers import CLI, ROOT, TIMEOUT_SECONDS, printed
-from page_faults import LEAST_TEXT, faults_in_every_form
+from page_faults import FORMS, LEAST_TEXT, faults_in_every_form, faults_of
 from page_helpers import PHONE, PROJECTOR, browser, is_in_view, is_within_width, show  # noqa: F401
 
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -214,12 +214,34 @@ def test_no_text_stands_in_a_narrow_column(site, show):
     assert seen > 100
 
 
-@pytest.mark.parametrize("name", ["index.html", "ladder.html", "puzzles.html", "docs/ladder.html", "docs/simulator-vs-hardware.html",
-                                  "docs/groups.html", "explain/05_interleaved_strided.html", "explain/12_warp_shuffle.html",
-                                  "wrong/missing_loop_barrier.html", "source/ladder/06_sequential.cu.html"])
+@pytest.mark.parametrize("name", ["index.html", "ladder.html"])
 def test_pages_look_right_in_every_form(name, site, show):
     folder, _ = site
     assert faults_in_every_form(show, folder / name) == []
+
+
+def test_long_pages_list_their_sections(site):
+    _, pages = site
+    puzzles = sorted(path.stem for path in (ROOT / "puzzles").glob("*.cu"))
+    assert [link[1:] for link in pages["puzzles.html"].links if link.startswith("#") and link != "#main"] == puzzles
+    written = re.findall(r"^## (.*)$", (ROOT / "docs" / "judge.md").read_text(), re.MULTILINE)
+    assert len(written) >= 4
+    assert [link for link in pages["docs/judge.html"].links if link.startswith("#") and link != "#main"][:len(written)] == [
+        f"#{title.lower().replace(' ', '-')}" for title in written]
+
+
+@pytest.mark.parametrize("turn", range(len(FORMS)))
+def test_every_page_looks_right(turn, site, show):
+    """Each in one size and scheme, and of pages of a kind one in each; of the sources, which are alike, a sixth."""
+    folder, pages = site
+    size, scheme = FORMS[turn]
+    page = show(folder / "index.html", size, color_scheme=scheme)
+    drawn = sorted(name for name in pages if not name.startswith("source/"))[turn::len(FORMS)]
+    sources = sorted(name for name in pages if name.startswith("source/"))[turn::len(FORMS) ** 2]
+    assert len(drawn) > 5 and sources
+    for name in drawn + sources:
+        page.goto((folder / name).as_uri())
+        assert faults_of(page) == [], name
 
 
 def test_the_ladder_leads_to_each_rungs_page(site, show):

@@ -94,17 +94,19 @@ function linesNow(model, index) {
 // ---- parts that follow the steps: each has a node and show(index, view)
 
 function makeStagePart(model) {
-    const words = element("p", {class: "caption", "aria-live": "polite"}), sentence = element("p", {class: "sentence"});
+    const words = element("p", {class: "caption"}), sentence = element("p", {class: "sentence"});
+    const told = element("div", {"aria-live": "polite", "aria-atomic": "true"}, words, sentence); // one after the other
     const stage = element("div");
     function show(index, view) {
         const access = accessesOf(model, index, view.warp)[view.access];
+        words.dataset.moment = frameLabel(model, index);
         words.replaceChildren(...withTerms(caption(model, index)));
         sentence.replaceChildren(...access ? withTerms(`Warp ${view.warp}, line ${access.line}: ${tellAccess(model, access)}`) : []);
         sentence.classList.toggle("costly", Boolean(access) && slowness(access) > 1);
         stage.replaceChildren(drawStage(model, index, view));
     }
-    const node = element("section", {class: "panel stage-panel", "aria-label": "The block, step by step"}, words, sentence,
-                         scroller("Picture of the step", stage), makeLegend([...laneEntries(), ...cellEntries()]));
+    const node = element("section", {class: "panel stage-panel", "aria-label": "The block, step by step"}, told,
+                         scroller("Picture of the step", stage), makeLegend([...stateEntries(model), ...cellEntries(model)]));
     return {node, show};
 }
 
@@ -176,7 +178,9 @@ function makeSourcePart(model) {
 function makeGridPart(model, go) {
     const grid = makeWarpGrid(model, go), box = scroller("Active lanes by warp and step", grid.node);
     box.classList.add("grid");
-    const words = "Active lanes. Hatched, div: the warp diverges. ×2: a bank conflict, twice the turns. Keys up and down: other warps.";
+    const has = name => grid.node.querySelector(name) !== null;
+    const words = ["Active lanes.", has(".parts") ? "Hatched, div: the warp diverges." : "",
+                   has(".clashes") ? "×2: a bank conflict, twice the turns." : "", model.warpCount > 1 ? "Keys up and down: other warps." : ""].filter(Boolean).join(" ");
     return {node: panel("Which warps work", box, element("p", {class: "faint"}, withTerms(words))),
             show: (index, view) => grid.mark(index, view.warp)};
 }
@@ -203,8 +207,18 @@ const CELL_ROLES = [
     {role: "read", text: "read"}, {role: "made", text: "written"}, {role: "conflict", text: "bank conflict"},
 ];
 
-function cellEntries() {
-    return CELL_ROLES.map(({role, text}) => ({picture: svgBox(`box ${role}`, 2, 2, 16, 16, 2), text}));
+// Only what this run shows at some moment is explained.
+function stateEntries(model) {
+    const threads = Array.from({length: model.data.block}, (_, thread) => thread);
+    const seen = new Set(model.frames.flatMap((_, index) =>
+        threads.map(thread => laneState(activeMask(model, index, warpOf(model, thread)), thread % model.data.warp))));
+    return laneEntries().filter((_, i) => seen.has(LANE_STATES[i].state));
+}
+
+function cellEntries(model) {
+    const all = [...model.data.steps.flatMap(step => step.accesses), ...model.data.outside.accesses];
+    const roles = CELL_ROLES.filter(({role}) => role !== "conflict" || all.some(isConflict));
+    return roles.map(({role, text}) => ({picture: svgBox(`box ${role}`, 2, 2, 16, 16, 2), text}));
 }
 
 // ---- the whole

@@ -3,7 +3,7 @@
 const LINE_NBYTES = 128, SECTOR_NBYTES = 32, WORD_NBYTES = 4;
 const SECTORS = [0, 1, 2, 3]; // of a line
 const WORDS_PER_SECTOR = SECTOR_NBYTES / WORD_NBYTES;
-const BANKS = {left: 58, pitch: 28, crowdedPitch: 22, crowded: 16, laneY: 13, headY: 64, rowY: 71, rowHeight: 30,
+const BANKS = {left: 62, pitch: 28, crowdedPitch: 22, crowded: 16, laneY: 13, headY: 64, rowY: 71, rowHeight: 30,
                lowHeight: 17, rowsRoomy: 2, scaleMost: 1.15};
 const LINES = {left: 96, pitch: 17.5, rowHeight: 32, top: 20, height: 26, scaleMost: 1.15,
                nameMost: 11, rangeMost: 8};

@@ -29,27 +29,40 @@ function widestSum(steps) {
     return Math.max(...steps.flatMap(step => step.combines.map(combine => sumWidth(combine.value))));
 }
 
-// rows: where each cell was made last.  Neighbouring sums do not overlap, if there is room for all.
+// ends: where the branches from each cell begin, which is where it was made last; made: the same by what it is the sum of.
+// Neighbouring sums do not overlap, if there is room for all.
 function layOutTree(count, widest) {
     const pitchMost = Math.max(TREE.pitchMost, widest + 4);
     const pitch = Math.max(2, Math.min(pitchMost, (TREE.widthMost - TREE.label) / count));
-    return {pitch, isRoomy: pitch >= TREE.pitchRoomy, rows: new Array(count).fill(0),
-            x: cell => TREE.label + (cell + 0.5) * pitch, y: row => TREE.top + row * TREE.rowHeight};
+    const x = cell => TREE.label + (cell + 0.5) * pitch, y = row => TREE.top + row * TREE.rowHeight;
+    const radius = Math.min(5, pitch / 4), isRoomy = pitch >= TREE.pitchRoomy;
+    const ends = Array.from({length: count}, (_, cell) => ({x: x(cell), y: y(0) + (isRoomy ? radius : 0)}));
+    return {pitch, radius, isRoomy, ends, made: new Map(), x, y};
 }
 
 function treeNode(layout, x, y) {
-    return svg("circle", {class: "leaf", cx: x, cy: y, r: Math.min(5, layout.pitch / 4)});
+    return svg("circle", {class: "leaf", cx: x, cy: y, r: layout.radius});
 }
 
+// What a cell held before the step may have been made in another cell, as that of another warp, or be nothing.
+function beginnings(step, layout) {
+    const moved = new Map(step.before.map(({cell, symbol}) => [cell, symbol === null ? null : layout.made.get(symbol) || layout.ends[cell]]));
+    return cells => cells.map(cell => moved.has(cell) ? moved.get(cell) : layout.ends[cell]).filter(Boolean);
+}
+
+// Without additions of nothing.
 function drawTreeRow(step, row, layout) {
-    const {x, y, rows} = layout, used = step.combines.filter(combine => combine.symbol !== null);
-    const below = cell => y(rows[cell]) + (rows[cell] && layout.isRoomy ? 9 : 0); // its box
-    const branch = (cell, target) => `M${x(cell)} ${below(cell)}L${x(target)} ${y(row)}`;
+    const {x, y} = layout, beginningsOf = beginnings(step, layout);
+    const used = step.combines.filter(({symbol, target, sources}) => symbol !== null && beginningsOf([target, ...sources]).length > 1);
     const branches = used.flatMap(({target, sources}) =>
-        [target, ...sources].map(cell => branch(cell, target)));
+        beginningsOf([target, ...sources]).map(end => `M${end.x} ${end.y}L${x(target)} ${y(row)}`));
     const room = roomOfSums(used.map(combine => x(combine.target)));
     const sums = used.map(combine => drawSum(layout, combine, x(combine.target), y(row), room));
-    used.forEach(combine => { rows[combine.target] = row; });
+    used.forEach(({target, symbol, value}) => {
+        const below = !layout.isRoomy ? 0 : hasNumber(value, room) ? 9 : layout.radius;
+        layout.ends[target] = {x: x(target), y: y(row) + below};
+        layout.made.set(symbol, layout.ends[target]);
+    });
     return svg("g", {class: "row", "data-row": row}, svgText(`step ${row}`, 2, y(row) + 4, "faint"),
                svg("path", {class: "branch", d: branches.join("")}), layout.isRoomy ? sums : null);
 }
@@ -60,12 +73,20 @@ function roomOfSums(places) {
     return Math.min(Infinity, ...sorted.slice(1).map((place, i) => place - sorted[i]));
 }
 
+function widthOfSum(value, room) {
+    return Math.min(sumWidth(value), room - 1);
+}
+
+function hasNumber(value, room) {
+    return widthOfSum(value, room) > valueText(value).length * TREE.characterWidth + 1;
+}
+
 // A node without its number where its neighbour's would lie on it.
 function drawSum(layout, combine, x, y, room) {
-    const text = valueText(combine.value), width = Math.min(sumWidth(combine.value), room - 1);
+    const text = valueText(combine.value), width = widthOfSum(combine.value, room);
     const box = [svgBox("leaf", x - width / 2, y - 9, width, 18, 5), svgText(text, x, y + 4, "middle")];
     return svg("g", null, svg("title", null, `${combine.symbol} = ${combine.value}`),
-               width > text.length * TREE.characterWidth + 1 ? box : treeNode(layout, x, y));
+               hasNumber(combine.value, room) ? box : treeNode(layout, x, y));
 }
 
 // ---- warps by steps

@@ -185,12 +185,16 @@ function makeLineDetail(data, text, line) {
     if (!counts) return [head, element("p", {class: "faint"}, "This line was not executed.")];
     const facts = LINE_FACTS.filter(([key]) => counts[key]).map(([key, name]) => [key, name, counts[key]]);
     const ptx = data.instruction_list.filter(place => text.lineOf(place) === line);
-    return [head,
-        makeFacts(facts),
-        text.isPtx ? null : scroller("Its instructions", makeTable("Its instructions in the PTX",
-            ["line", "warp instr.", "lanes %", "instruction"],
-            ptx.map(place => [place.ptx_line, place.instructions, withShares(place, data.warp).lanes,
-                              {text: ptxText(data, place.ptx_line) || place.opcode, class: "words"}])))];
+    return [head, makeFacts(facts), text.isPtx ? null : makeInstructions(data, ptx)];
+}
+
+function makeInstructions(data, places) {
+    const row = place => [place.ptx_line, place.instructions, withShares(place, data.warp).lanes,
+                          {text: ptxText(data, place.ptx_line) || place.opcode, class: "words"}];
+    const box = scroller("Its instructions", makeTable("Its instructions in the PTX", ["line", "warp instr.", "lanes %", "instruction"],
+                                                       places.map(row)));
+    box.classList.add("of-line");
+    return box;
 }
 
 const ptxLines = new WeakMap();
@@ -318,7 +322,7 @@ function showPage(data, main) {
     main.classList.add("inspect");
     const wrong = makeWrong(data), summary = makeSummary(data);
     const source = element("div", {class: `columns source-and-line${findings.length ? " has-replay" : ""}`}, panel("Source", listing.node),
-        element("div", {class: "columns"}, findings.length ? panel("Replay", replay.node) : "", panel("Line", detail)));
+        findings.length ? panel("Replay", replay.node) : "", panel("Line", detail));
     // Where something is wrong or advised, its line comes before the counts.
     const hasLine = wrong || findings.length || data.advice.length;
     main.append(beside(wrong, makeProblems(data, buttons, showAdvice)), ...(hasLine ? [source, summary] : [summary, source]),

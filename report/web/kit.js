@@ -124,6 +124,8 @@ function makePlayer(labels, show, options) {
     const play = button("▶ Play", "Play (space)", () => timer === null ? start() : pause());
     const ahead = button("▶", "Step ahead (right arrow)", () => go(index + 1));
     const end = button("▶|", "Last step (End)", () => go(last));
+    const node = element("div", {class: "player", role: "group", "aria-label": "Steps"},
+                         first, back, play, ahead, end, slider, where);
 
     function draw() {
         slider.value = index;
@@ -131,7 +133,14 @@ function makePlayer(labels, show, options) {
         where.textContent = labels[index];
         first.disabled = back.disabled = index === 0;
         ahead.disabled = end.disabled = index === last;
+        keepFocus();
         show(index);
+    }
+    // A button that is switched off while it has the focus would lose it to the page's beginning.
+    function keepFocus() {
+        if (!node.contains(document.activeElement) || !document.activeElement.disabled) return;
+        const isShown = slider.getClientRects().length > 0;
+        (isShown ? slider : play).focus({preventScroll: true});
     }
     function go(to) {
         pause();
@@ -170,9 +179,7 @@ function makePlayer(labels, show, options) {
     if (options && options.keys) document.addEventListener("keydown", press);
     draw();
     return {
-        node: element("div", {class: "player", role: "group", "aria-label": "Steps"},
-                      first, back, play, ahead, end, slider, where),
-        go, get index() { return index; },
+        node, go, get index() { return index; },
     };
 }
 

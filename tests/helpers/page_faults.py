@@ -1,19 +1,21 @@
 """What can be wrong with the look of a page, found in the browser: texts too faint, too small, cut or on one another; places
 too small for a finger; what scrolls and no key reaches."""
 
-LEAST_CONTRAST, LEAST_TEXT, LEAST_TARGET = 4.5, 9, 24  # WCAG 2.2 AA; pixels of a picture's texts; pixels of a target
+LEAST_CONTRAST, LEAST_LARGE, LEAST_TEXT, LEAST_TARGET = 4.5, 3, 9, 24  # WCAG 2.2 AA: of texts, of large ones; pixels of a picture's texts; pixels of a target
 
-FAULTS = r"""([leastContrast, leastText, leastTarget]) => {
+FAULTS = r"""([leastContrast, leastLarge, leastText, leastTarget]) => {
     const faults = [], say = (kind, node, told) => faults.push([kind, node.outerHTML.slice(0, 120), told]);
     const isSeen = node => node.checkVisibility({visibilityProperty: true}) && !node.closest(".hidden, .skip, .prose thead");
     const brush = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
-    const colourOf = text => {
+    const kept = (map, key, make) => map.has(key) ? map.get(key) : (map.set(key, make()), map.get(key));
+    const colours = new Map(), grounds = new Map(), opacities = new Map(); // the same few are asked for again and again
+    const colourOf = text => kept(colours, text, () => {
         brush.clearRect(0, 0, 1, 1);
         brush.fillStyle = text;
         brush.fillRect(0, 0, 1, 1);
         const [red, green, blue, alpha] = brush.getImageData(0, 0, 1, 1).data;
         return {rgb: [red, green, blue], alpha: alpha / 255};
-    };
+    });
     const lay = (over, under) => under.map((value, i) => over.rgb[i] * over.alpha + value * (1 - over.alpha));
     const linear = value => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
     const luminance = rgb => rgb.reduce((sum, value, i) => sum + [0.2126, 0.7152, 0.0722][i] * linear(value / 255), 0);
@@ -21,8 +23,26 @@ FAULTS = r"""([leastContrast, leastText, leastTarget]) => {
         const [dark, light] = [luminance(one), luminance(other)].sort((a, b) => a - b);
         return (light + 0.05) / (dark + 0.05);
     };
-    const groundOf = node => lay(colourOf(getComputedStyle(node).backgroundColor),
-                                 node.parentElement ? groundOf(node.parentElement) : [255, 255, 255]);
+    const groundOf = node => kept(grounds, node, () => lay(colourOf(getComputedStyle(node).backgroundColor),
+                                                           node.parentElement ? groundOf(node.parentElement) : [255, 255, 255]));
+    // What a text of a picture may stand on, behind its middle: of a pattern, each of its colours.
+    const within = (at, x, y) => at.left <= x && x <= at.right && at.top <= y && y <= at.bottom;
+    const paintOf = node => {
+        const {fill, opacity, fillOpacity} = getComputedStyle(node), pattern = fill.match(/url\("?#([\w-]+)/);
+        const faded = colour => ({...colour, alpha: colour.alpha * opacity * fillOpacity});
+        if (!pattern) return [faded(colourOf(fill))];
+        return [...document.getElementById(pattern[1]).children].flatMap(part => [getComputedStyle(part)[part.matches("rect") ? "fill" : "stroke"]])
+            .map(colour => faded(colourOf(colour)));
+    };
+    const groundsOf = (text, at, shapes, page) => {
+        const {paintOrder, stroke, strokeWidth} = getComputedStyle(text);
+        if (paintOrder.startsWith("stroke") && stroke !== "none" && parseFloat(strokeWidth) >= 3) return [colourOf(stroke).rgb];
+        const x = (at.left + at.right) / 2, y = (at.top + at.bottom) / 2;
+        const behind = shapes.filter(shape => within(shape.at, x, y) && shape.node.compareDocumentPosition(text) & 4 &&
+            shape.node.isPointInFill(new DOMPoint(x, y).matrixTransform(shape.node.getScreenCTM().inverse())));
+        return behind.reduce((grounds, {node}) => grounds.flatMap(ground => paintOf(node).map(paint => lay(paint, ground))), [page]);
+    };
+    const opacityOf = node => node ? kept(opacities, node, () => getComputedStyle(node).opacity * opacityOf(node.parentElement)) : 1;
     const overlap = (a, b) => [Math.min(a.right, b.right) - Math.max(a.left, b.left),
                                Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)];
 
@@ -42,8 +62,15 @@ FAULTS = r"""([leastContrast, leastText, leastTarget]) => {
     for (const picture of document.querySelectorAll("svg:not(.patterns)")) {
         const frame = picture.getBoundingClientRect();
         const placed = [...picture.querySelectorAll("text")].filter(isSeen).map(node => ({node, at: node.getBoundingClientRect()}));
+        const shapes = [...picture.querySelectorAll("rect, circle, path")].filter(node => isSeen(node) && getComputedStyle(node).fill !== "none")
+            .map(node => ({node, at: node.getBoundingClientRect()}));
+        const page = groundOf(picture.parentElement);
         placed.forEach(({node, at}, i) => {
-            const size = parseFloat(getComputedStyle(node).fontSize) * Math.hypot(node.getScreenCTM().a, node.getScreenCTM().b);
+            const style = getComputedStyle(node), size = parseFloat(style.fontSize) * Math.hypot(node.getScreenCTM().a, node.getScreenCTM().b);
+            const ink = colourOf(style.fill), isLarge = size >= 24 || size >= 18.66 && style.fontWeight >= 700;
+            const ratio = Math.min(...groundsOf(node, at, shapes, page)
+                .map(ground => contrast(lay({...ink, alpha: ink.alpha * opacityOf(node)}, ground), ground)));
+            if (ratio < (isLarge ? leastLarge : leastContrast)) say("contrast", node, `${node.textContent} ${ratio}`);
             if (size < leastText) say("tiny", node, `${node.textContent} ${size}`);
             if (at.left < frame.left - 1 || at.right > frame.right + 1) say("cut", node, node.textContent);
             for (const other of placed.slice(i + 1)) {
@@ -69,7 +96,7 @@ FAULTS = r"""([leastContrast, leastText, leastTarget]) => {
 
 def faults_of(page):
     """[kind, the node, what is wrong]: as the page is shown now."""
-    return page.evaluate(FAULTS, [LEAST_CONTRAST, LEAST_TEXT, LEAST_TARGET])
+    return page.evaluate(FAULTS, [LEAST_CONTRAST, LEAST_LARGE, LEAST_TEXT, LEAST_TARGET])
 
 
 FORMS = [(size, scheme) for size in ((390, 844), (820, 1180), (1440, 900)) for scheme in ("light", "dark")]
