@@ -311,18 +311,18 @@ static bool goes_round(const struct launch *launch, uint32_t begin, uint32_t loa
     return false;
 }
 
-bool simt_is_awaited(const simt_event *event, uint32_t load) {
+uint32_t simt_awaiting_branch(const simt_event *event, uint32_t load) {
     const struct launch *launch = event->block->machine;
     const struct function *kernel = launch->function;
     const struct instruction *instruction = load >= kernel->begin && load < kernel->end ? instruction_at(launch, load) : NULL;
-    if (!instruction || !is_base(instruction, "ld") || !is_element(&instruction->operands[1])) return false;
+    if (!instruction || !is_base(instruction, "ld") || !is_element(&instruction->operands[1])) return NO_PC;
     for (uint32_t pc = load; pc < kernel->end; pc++) {
         const struct code *code = &launch->image->codes[pc];
         if (!code->instruction || !code->is_branch || code->instruction->guard < 0) continue;
         struct trace trace = {.launch = launch, .address = &instruction->operands[1], .load = NO_PC};
         trace_register(&trace, (uint32_t)code->instruction->guard, NULL);
         if (trace.load == load && !trace.is_lost && (goes_round(launch, code->target, load, pc) || goes_round(launch, pc + 1, load, pc)))
-            return true;
+            return pc;
     }
-    return false;
+    return NO_PC;
 }
