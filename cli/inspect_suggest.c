@@ -166,30 +166,50 @@ static void put_pointers(FILE *stream, const char *path, const struct kernel *ke
     }
 }
 
-int inspect_suggest(const char *path, const struct kernel *kernel, const char *wanted) {
+/* The options that a comment of the source gives: "// Inspect: --block 128 --arg 'f32[128]=ones'", if a shell takes them for words
+ * and nothing else.  0: it gives none. */
+static size_t given_options(const char *text, const char **options) {
+    static const char mark[] = "// Inspect: ",
+                      plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=:.,[]' ";
+    const char *found = text ? strstr(text, mark) : NULL;
+    if (!found || (found > text && found[-1] != '\n')) return 0;
+    *options = found + strlen(mark);
+    const size_t length = strspn(*options, plain);
+    size_t quotes = 0;
+    for (size_t i = 0; i < length; i++) quotes += (*options)[i] == '\'';
+    return strchr("\r\n", (*options)[length]) && quotes % 2 == 0 ? length : 0;
+}
+
+static void put_guessed(FILE *stream, const struct kernel *kernel) {
     const struct kernel_source *source = &kernel->source;
     const uint64_t one_warp[3] = {32, 1, 1}, one[3] = {1, 1, 1};
     const uint64_t *grid = source->grid[0] ? source->grid : one, *block = source->has_block ? source->block : one_warp;
     const uint64_t elements = grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2] * (source->elements ? source->elements : 1);
     const uint64_t along = block[0] * grid[0], side = block[1] > along ? block[1] : along; /* of a square, where the launch is not known */
     const bool is_plane = !source->has_launch && (block[1] > 1 || source->has_pitch);
+    put_extent(stream, "grid", grid);
+    put_extent(stream, "block", block);
+    if (source->shared) fprintf(stream, " --shared %" PRIu64, source->shared);
+    for (size_t i = 0; i < source->count; i++) put_argument(stream, kernel, i, is_plane ? side * side : elements, is_plane ? side : elements);
+    const size_t output = first_output(source);
+    if (output < source->count) fprintf(stream, " --print %zu", output);
+}
+
+int inspect_suggest(const char *path, const struct kernel *kernel, const char *wanted) {
+    const char *options = NULL;
+    const size_t given = simt_module_kernel_count(kernel->module) == 1 ? given_options(kernel->text, &options) : 0;
     struct page page;
     page_open(&page);
     if (page.stream) {
         fputs("warpfold: ", page.stream);
-        put_signature(page.stream, kernel->name, source);
+        put_signature(page.stream, kernel->name, &kernel->source);
         fputs(" takes these arguments, each by an --arg; to begin with:\n    warpfold inspect ", page.stream);
         put_name(page.stream, path, strlen(path));
         if (wanted) fprintf(page.stream, " --kernel '%s'", wanted);
-        put_extent(page.stream, "grid", grid);
-        put_extent(page.stream, "block", block);
-        if (source->shared) fprintf(page.stream, " --shared %" PRIu64, source->shared);
-        for (size_t i = 0; i < source->count; i++)
-            put_argument(page.stream, kernel, i, is_plane ? side * side : elements, is_plane ? side : elements);
-        const size_t output = first_output(source);
-        if (output < source->count) fprintf(page.stream, " --print %zu", output);
+        if (given) fprintf(page.stream, " %.*s", (int)given, options);
+        else put_guessed(page.stream, kernel);
         fputc('\n', page.stream);
-        put_pointers(page.stream, path, kernel);
+        if (!given) put_pointers(page.stream, path, kernel);
     }
     bool is_whole = page_end(&page);
     if (is_whole) write_all(STDERR_FILENO, page.text, page.length); /* as it is: to be copied */

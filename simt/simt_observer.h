@@ -276,8 +276,8 @@ simt_update simt_update_of(const simt_event *event, uint32_t store);
  * UINT32_MAX: there is none. */
 uint32_t simt_update_before(const simt_event *event, uint32_t store);
 
-/* Whether a loop does nothing but wait for what the load reads. */
-bool simt_is_awaited(const simt_event *event, uint32_t load);
+/* The branch of a loop that does nothing but wait for what the load reads; UINT32_MAX: there is none. */
+uint32_t simt_awaiting_branch(const simt_event *event, uint32_t load);
 
 /* The other access of a race; thread is a number in its block. */
 typedef struct simt_racing_access {

@@ -127,7 +127,7 @@ __global__ void matmul(const float *a, const float *b, float *c, int n)
     }
 }
 """, "--block 64 --grid 2 --arg i32[100]=ones --arg i32[1]=zeros --arg i32:100",
-        [("shuffle", 7, "of the warp only lanes 0-3 are here: let all that the mask names come")]),
+        [("shuffle", 7, "of the warp only lanes 0-3 are here: let all come to the shuffle, those without a value with a neutral one")]),
     "a tree of fewer": ("""__global__ void maxi(const float *in, float *out, int n)
 {
     __shared__ float s[128];
@@ -200,6 +200,104 @@ __global__ void twostep(float *a, float *b, int n)
 }
 """, "--block 64 --arg f32[128]=ones --arg f32[1]",
         [("race", None, "no __syncwarp() between line 8 and line 9; nor at the other accesses of lines 8 to 13, of which 10 pairs race")]),
+    "a queue": ("""__global__ void evens(const int *in, int *queue, int *tail)
+{
+    int v = in[threadIdx.x];
+    if (v % 2 == 0) {
+        int at = *tail;
+        queue[at] = v;
+        *tail = at + 1;
+    }
+}
+""", "--block 64 --arg i32[64]=iota --arg i32[64] --arg i32[1]=zeros",
+        [("race", 5, "no atomic operation such as atomicAdd() for line 5 and line 7, where threads read and write one element (index 0 of `tail`")]),
+    "places of a counter in shared memory": ("""__global__ void positive(const int *in, int *out)
+{
+    __shared__ int n;
+    if (threadIdx.x == 0) n = 0;
+    __syncthreads();
+    int v = in[threadIdx.x];
+    if (v > 0) { int at = n++; out[at] = v; }
+}
+""", "--block 64 --arg i32[64]=iota --arg i32[64]",
+        [("race", 7, "no atomic operation such as atomicAdd() at line 7")]),
+    "a greatest": ("""__global__ void top(const int *x, int *best)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (x[i] > *best) *best = x[i];
+}
+""", "--block 64 --grid 2 --arg i32[128]=iota --arg i32[1]=zeros",
+        [("race", 4, "no atomic operation such as atomicMax() at line 4")]),
+    "a least": ("""__global__ void low(const int *x, int *best)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (*best > x[i]) {
+        *best = x[i];
+    }
+}
+""", "--block 64 --grid 2 --arg i32[128]=-5 --arg i32[1]=zeros",
+        [("race", 4, "no atomic operation such as atomicMin() for line 4 and line 5")]),
+    "a greatest float": ("""__global__ void top(const float *x, float *best)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    *best = fmaxf(*best, x[i]);
+}
+""", "--block 64 --grid 2 --arg f32[128]=iota --arg f32[1]=zeros",
+        [("race", 4, "such as a loop with atomicCAS() (atomicMax() takes no float) at line 4")]),
+    "a greatest and its place": ("""__global__ void where(const int *x, int *best, int *at)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (x[i] > *best) {
+        *best = x[i];
+        *at = i;
+    }
+}
+""", "--block 64 --grid 2 --arg i32[128]=iota --arg i32[1]=zeros --arg i32[1]",
+        [("race", 4, "atomicMax() of value and index in one word of 64 bits for line 4 and line 5")]),
+    "bits": ("""__global__ void flags(const int *x, int *all)
+{
+    *all |= x[threadIdx.x];
+}
+""", "--block 64 --arg i32[64]=iota --arg i32[1]=zeros",
+        [("race", 3, "no atomic operation such as atomicOr() at line 3")]),
+    "a lock that a plain store frees": ("""__global__ void add(int *lock, int *sum)
+{
+    while (atomicCAS(lock, 0, 1) != 0) ;
+    __threadfence();
+    *sum += 1;
+    __threadfence();
+    *lock = 0;
+}
+""", "--block 1 --grid 4 --arg i32[1]=zeros --arg i32[1]=zeros",
+        [("race", 3, "a plain store does not free a lock that an atomic takes: at line 7 a __threadfence() and atomicExch(lock, 0)")]),
+    "a plain flag": ("""__global__ void pass(int *flag, int *data, int *out)
+{
+    if (blockIdx.x == 0) {
+        *data = 42;
+        __threadfence();
+        *flag = 1;
+    } else {
+        while (*flag == 0) ;
+        *out = *data;
+    }
+}
+""", "--threads 1 --block 1 --grid 2 --arg i32[1]=zeros --arg i32[1] --arg i32[1]",
+        [("race", None, "line 8 waits for it in a loop, where a plain load may read it but once: make it atomic (cuda::atomic_ref) or volatile"),
+         ("race", 9, "a __threadfence() and an atomic that tells of it")]),
+    "steps of a scan without a barrier": ("""__global__ void up(const int *in, int *out)
+{
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[2 * t] = in[2 * t];
+    s[2 * t + 1] = in[2 * t + 1];
+    __syncthreads();
+    for (int d = 32, o = 1; d > 0; d /= 2, o *= 2)
+        if (t < d) s[o * (2 * t + 2) - 1] += s[o * (2 * t + 1) - 1];
+    __syncthreads();
+    out[t] = s[t];
+}
+""", "--block 32 --arg i32[64]=iota --arg i32[32]",
+        [("race", 9, "no __syncwarp() between the store and the load of line 9")]),
     "half a halo": ("""__global__ void stencil(const float *in, float *out, int n)
 {
     __shared__ float s[66];

@@ -309,6 +309,15 @@ def test_the_line_to_copy_shows_blocks_that_meet():
     assert done.returncode == 3 and "blocks overwrite each other's result" in done.stdout
 
 
+@pytest.mark.parametrize("comment, is_taken", [("--block 8 --arg 'f32[8]=ones' --expect 0=2", True), ("--block 8; true", False),
+                                               ("--block $(true)", False), ("--block 8 --arg 'f32[8]=ones", False)])
+def test_a_comment_may_give_the_line_to_copy(comment, is_taken, write, compiling):
+    """What a shell would take for more than words is not printed."""
+    path = write("given.cu", f"// Inspect: {comment}\n__global__ void f(float *x) {{ x[threadIdx.x] *= 2; }}\n")
+    line = run("inspect", path, env=compiling).stderr.splitlines()[-1]
+    assert line.endswith(f"given.cu {comment}") == is_taken and ("--block 32" in line) == (not is_taken)
+
+
 @pytest.mark.parametrize("rung", ["06_sequential", "16_bulk_copy"])
 def test_the_line_to_copy_of_a_rung_of_the_ladder(rung):
     line = run("inspect", f"ladder/{rung}.cu", cwd=ROOT).stderr.splitlines()[-1].strip()

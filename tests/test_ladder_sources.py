@@ -7,6 +7,7 @@ import importlib.machinery
 import importlib.util
 import json
 import re
+import shlex
 import struct
 import subprocess
 import sys
@@ -98,7 +99,18 @@ def test_misprinted_kernels_are_there():
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_kernel_tells_how_it_is_launched(name):
     facts = facts_of(name)
-    assert re.fullmatch(r"(grid=\d+ )?block=\d+( shared=\d+)? [if]32\[\d+\]=(iota|ones) [if]32\[1\]=zeros( [iu]32:\d+)?", facts["Launch"])
+    assert re.fullmatch(r"(--grid \d+ )?--block \d+( --shared \d+)? --arg '[if]32\[\d+\]=(iota|ones)' --arg '[if]32\[1\]=zeros'"
+                        r"( --arg [iu]32:\d+)?( --expect 1=\d+)?", facts["Inspect"])
+    assert facts["Inspect"].endswith(f" --expect 1={facts.get('Right')}") or "Right" not in facts
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_command_that_a_wrong_kernel_prints_shows_what_is_wrong(name, nvrtc):
+    told = run("inspect", f"ladder/wrong/{name}.cu", cwd=ROOT)
+    assert told.returncode == 2
+    done = run(*shlex.split(told.stderr.splitlines()[-1])[1:], cwd=ROOT)
+    facts = facts_of(name)
+    assert done.returncode == 3 and (facts["Report"] if facts["Report"] != "none" else "wrong result") in done.stdout
 
 
 def test_rungs_keep_the_ops_of_those_below():
@@ -261,9 +273,8 @@ def first_of(path):
 def inspect(path, *options, folder):
     """The report, and the file with the result."""
     after = folder / "after.npy"
-    facts = facts_of(path.stem)
     done = run("inspect", path, *inspect_options(path.stem), "--json", "--out", f"1={after}", *options)
-    assert done.returncode == (0 if facts["Report"] == "none" else 3), done
+    assert done.returncode == 3, done
     return json.loads(done.stdout), after
 
 
@@ -309,7 +320,7 @@ def test_wrong_source_gets_the_same_report(name, nvrtc, tmp_path):
 @pytest.mark.parametrize("name", [name for name in WRONG if announced(name)[0]["Report"] == "race"])
 def test_race_gives_a_wrong_answer_under_some_schedule(name, tmp_path):
     facts, lines = announced(name)
-    count = int(re.search(r"\[(\d+)\]=iota", facts["Launch"]).group(1))
+    count = int(re.search(r"\[(\d+)\]=iota", facts["Inspect"]).group(1))
     answers = []
     for schedule in ["lockstep", "split"] + [f"random:{seed}" for seed in range(1, 9)]:
         inspect(LADDER / "ptx" / "wrong" / f"{name}.ptx", "--schedule", schedule, folder=tmp_path)

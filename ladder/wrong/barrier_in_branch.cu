@@ -3,7 +3,7 @@
 // Only the threads that add come to the barrier, and it waits for all.
 //
 // Report: barrier
-// Launch: block=128 shared=512 i32[128]=iota i32[1]=zeros
+// Inspect: --block 128 --shared 512 --arg 'i32[128]=iota' --arg 'i32[1]=zeros'
 
 extern "C" __global__ void reduce(const int *input, int *output)
 {

@@ -4,7 +4,7 @@
 // the upper half of the array is never added.  Right is `stride = blockDim.x`.  256 ones make 128.
 //
 // Report: none
-// Launch: block=128 f32[256]=ones f32[1]=zeros
+// Inspect: --block 128 --arg 'f32[256]=ones' --arg 'f32[1]=zeros' --expect 1=256
 // Result: 128, and must be 256
 
 extern "C" __global__ void reduce(float *input, float *output)

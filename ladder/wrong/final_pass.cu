@@ -5,7 +5,7 @@
 // grid-stride loop, as in the first pass.  300 ones make 256.
 //
 // Report: none
-// Launch: block=256 f32[300]=ones f32[1]=zeros i32:300
+// Inspect: --block 256 --arg 'f32[300]=ones' --arg 'f32[1]=zeros' --arg i32:300 --expect 1=300
 // Result: 256, and must be 300
 
 #define BLOCK_SIZE 256

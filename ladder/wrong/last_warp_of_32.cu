@@ -4,7 +4,7 @@
 // elements.  With 32 threads there are 32, and lane 0 reads past the end of shared memory.
 //
 // Report: bounds
-// Launch: block=32 shared=128 i32[64]=iota i32[1]=zeros
+// Inspect: --block 32 --shared 128 --arg 'i32[64]=iota' --arg 'i32[1]=zeros'
 
 extern "C" __global__ void reduce(const int *input, int *output)
 {

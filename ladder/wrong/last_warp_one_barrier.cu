@@ -5,7 +5,7 @@
 // or a second barrier goes between everyone's load and everyone's store.
 //
 // Report: race
-// Launch: block=128 shared=512 i32[256]=iota i32[1]=zeros
+// Inspect: --block 128 --shared 512 --arg 'i32[256]=iota' --arg 'i32[1]=zeros'
 
 extern "C" __global__ void reduce(const int *input, int *output)
 {

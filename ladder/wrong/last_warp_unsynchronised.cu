@@ -6,7 +6,7 @@
 // if the lanes do keep step.
 //
 // Report: race
-// Launch: block=128 shared=512 i32[256]=iota i32[1]=zeros
+// Inspect: --block 128 --shared 512 --arg 'i32[256]=iota' --arg 'i32[1]=zeros'
 
 extern "C" __global__ void reduce(const int *input, int *output)
 {

@@ -4,7 +4,7 @@
 // step.  They need not: volatile orders nothing between two lanes, and it is as much a race as without.
 //
 // Report: race
-// Launch: block=128 shared=512 i32[256]=iota i32[1]=zeros
+// Inspect: --block 128 --shared 512 --arg 'i32[256]=iota' --arg 'i32[1]=zeros'
 
 extern "C" __global__ void reduce(const int *input, int *output)
 {

@@ -4,7 +4,7 @@
 // has not yet added to, or has added to already.
 //
 // Report: race
-// Launch: block=128 shared=512 i32[128]=iota i32[1]=zeros
+// Inspect: --block 128 --shared 512 --arg 'i32[128]=iota' --arg 'i32[1]=zeros'
 
 extern "C" __global__ void reduce(const int *input, int *output)
 {

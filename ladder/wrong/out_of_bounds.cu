@@ -4,7 +4,7 @@
 // second load.
 //
 // Report: bounds
-// Launch: block=128 shared=512 i32[200]=iota i32[1]=zeros
+// Inspect: --block 128 --shared 512 --arg 'i32[200]=iota' --arg 'i32[1]=zeros'
 
 extern "C" __global__ void reduce(const int *input, int *output)
 {

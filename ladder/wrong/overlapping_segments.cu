@@ -6,7 +6,7 @@
 // make 256.
 //
 // Report: race
-// Launch: grid=2 block=128 f32[512]=iota f32[1]=zeros
+// Inspect: --grid 2 --block 128 --arg 'f32[512]=iota' --arg 'f32[1]=zeros'
 
 #define BLOCK_SIZE 128
 

@@ -5,7 +5,7 @@
 // object to, only a wrong sum: 128 ones make 30.
 //
 // Report: none
-// Launch: block=128 shared=512 i32[128]=ones i32[1]=zeros
+// Inspect: --block 128 --shared 512 --arg 'i32[128]=ones' --arg 'i32[1]=zeros' --expect 1=128
 // Result: 30, and must be 128
 
 extern "C" __global__ void reduce(const int *input, int *output)

@@ -4,7 +4,7 @@
 // it is, and the tree adds it up.  The identity belongs there.
 //
 // Report: uninitialised
-// Launch: block=128 shared=512 i32[100]=iota i32[1]=zeros u32:100
+// Inspect: --block 128 --shared 512 --arg 'i32[100]=iota' --arg 'i32[1]=zeros' --arg u32:100
 
 extern "C" __global__ void reduce(const int *input, int *output, unsigned int n)
 {

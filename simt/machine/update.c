@@ -6,9 +6,25 @@
 
 enum { REGISTERS_MAX = 1 << 8 }; /* that a value is traced through; of one that comes from more nothing is said */
 
+/* A function's instructions. */
+struct body {
+    const struct code *codes;
+    const struct function *function;
+};
+
+/* That of the instruction; false: it is in none. */
+static bool body_of(const simt_event *event, uint32_t pc, struct body *body) {
+    const struct launch *launch = event->block->machine;
+    const struct simt_module *module = launch->image->module;
+    *body = (struct body){.codes = launch->image->codes};
+    for (uint32_t f = 0; f < module->function_count && !body->function; f++)
+        if (pc >= module->functions[f]->begin && pc < module->functions[f]->end) body->function = module->functions[f];
+    return body->function != NULL;
+}
+
 /* Backwards from a register to the loads that it comes from. */
 struct trace {
-    const struct launch *launch;
+    const struct body *body;
     const struct operand *address;  /* of the store */
     const struct instruction *joint; /* that made the value of what was read, and maybe more; NULL: it is what was read */
     uint32_t load;                  /* at that address, or NO_PC, */
@@ -17,8 +33,8 @@ struct trace {
     bool is_lost;
 };
 
-static const struct instruction *instruction_at(const struct launch *launch, uint32_t pc) {
-    return launch->image->codes[pc].instruction;
+static const struct instruction *instruction_at(const struct body *body, uint32_t pc) {
+    return body->codes[pc].instruction;
 }
 
 static bool is_base(const struct instruction *instruction, const char *base) { return !strcmp(instruction->base, base); }
@@ -40,10 +56,10 @@ static bool has_register(const struct operand *operand, uint32_t index) {
 }
 
 /* The instructions of the kernel that may give the register its value, from pc on; the kernel's end: none. */
-static uint32_t next_definition(const struct launch *launch, uint32_t index, uint32_t pc) {
+static uint32_t next_definition(const struct body *body, uint32_t index, uint32_t pc) {
     static const char *const without[] = {"st", "red", "bra", "brx", "call"};
-    for (; pc < launch->function->end; pc++) {
-        const struct instruction *instruction = instruction_at(launch, pc);
+    for (; pc < body->function->end; pc++) {
+        const struct instruction *instruction = instruction_at(body, pc);
         if (!instruction || !instruction->operand_count || !has_register(&instruction->operands[0], index)) continue;
         bool is_result = true;
         for (size_t w = 0; w < sizeof without / sizeof *without; w++) is_result &= !is_base(instruction, without[w]);
@@ -72,41 +88,41 @@ static void trace_operand(struct trace *trace, const struct operand *operand, co
 }
 
 /* The kernel's pointer from which the address was calculated; NULL: not known. */
-static const struct variable *pointer_of(const struct launch *launch, const struct operand *operand, uint32_t depth) {
+static const struct variable *pointer_of(const struct body *body, const struct operand *operand, uint32_t depth) {
     enum { DEPTH_MAX = 16 };
     const bool has_base = operand->kind == OPERAND_REGISTER || (operand->kind == OPERAND_ADDRESS && operand->has_base_register);
     if (!has_base || depth == DEPTH_MAX) return operand->variable;
-    const uint32_t pc = next_definition(launch, operand->index, launch->function->begin);
-    const struct instruction *instruction = pc < launch->function->end ? instruction_at(launch, pc) : NULL;
+    const uint32_t pc = next_definition(body, operand->index, body->function->begin);
+    const struct instruction *instruction = pc < body->function->end ? instruction_at(body, pc) : NULL;
     const struct variable *found = NULL;
     if (instruction && is_base(instruction, "ld")) {
         const struct variable *variable = instruction->operands[1].variable;
         return variable && variable->is_parameter && variable->nbytes == sizeof(uint64_t) ? variable : NULL;
     }
     for (uint32_t o = 1; instruction && o < instruction->operand_count && !found; o++)
-        found = pointer_of(launch, &instruction->operands[o], depth + 1);
+        found = pointer_of(body, &instruction->operands[o], depth + 1);
     return found;
 }
 
-static bool is_same_array(const struct launch *launch, const struct operand *one, const struct operand *other) {
+static bool is_same_array(const struct body *body, const struct operand *one, const struct operand *other) {
     if (one->array || other->array) return one->array == other->array;
-    const struct variable *pointer = pointer_of(launch, one, 0);
-    return pointer && pointer == pointer_of(launch, other, 0);
+    const struct variable *pointer = pointer_of(body, one, 0);
+    return pointer && pointer == pointer_of(body, other, 0);
 }
 
 static void trace_load(struct trace *trace, uint32_t pc, const struct instruction *joint) {
-    const struct operand *address = &instruction_at(trace->launch, pc)->operands[1];
+    const struct operand *address = &instruction_at(trace->body, pc)->operands[1];
     if (is_element(address) && is_same_element(address, trace->address)) {
         trace->load = pc;
         trace->joint = joint;
-    } else trace->has_sibling |= is_element(address) && is_same_array(trace->launch, address, trace->address);
+    } else trace->has_sibling |= is_element(address) && is_same_array(trace->body, address, trace->address);
 }
 
 static void trace_register(struct trace *trace, uint32_t index, const struct instruction *joint) {
-    const struct launch *launch = trace->launch;
+    const struct body *body = trace->body;
     if (!is_new(trace, index)) return;
-    for (uint32_t pc = launch->function->begin; (pc = next_definition(launch, index, pc)) < launch->function->end; pc++) {
-        const struct instruction *instruction = instruction_at(launch, pc);
+    for (uint32_t pc = body->function->begin; (pc = next_definition(body, index, pc)) < body->function->end; pc++) {
+        const struct instruction *instruction = instruction_at(body, pc);
         if (is_base(instruction, "ld")) trace_load(trace, pc, joint);
         else
             for (uint32_t o = 1; o < instruction->operand_count && !is_base(instruction, "atom"); o++)
@@ -123,48 +139,48 @@ struct condition {
 
 /* Where the branch leads around the store, it is executed only if the branch is not taken; if it leads to it, only if it is, where a
  * jump behind the branch leads around it. */
-static bool leads_around(const struct launch *launch, uint32_t branch, uint32_t store, bool *is_taken) {
-    const struct code *code = &launch->image->codes[branch], *next = code + 1;
+static bool leads_around(const struct body *body, uint32_t branch, uint32_t store, bool *is_taken) {
+    const struct code *code = &body->codes[branch], *next = code + 1;
     *is_taken = code->target > branch && code->target <= store;
     if (!*is_taken) return code->target > store;
     return next->instruction && next->is_branch && !next->has_guard && next->target > store;
 }
 
 /* Whether the store is executed only where the predicate has one value: which. */
-static bool is_guarded_by(const struct launch *launch, uint32_t store, uint32_t predicate, bool *is_negated) {
-    const struct instruction *instruction = instruction_at(launch, store);
+static bool is_guarded_by(const struct body *body, uint32_t store, uint32_t predicate, bool *is_negated) {
+    const struct instruction *instruction = instruction_at(body, store);
     *is_negated = instruction->guard_is_negated;
     if (instruction->guard == (int32_t)predicate) return true;
-    for (uint32_t pc = launch->function->begin; pc < store; pc++) {
-        const struct code *code = &launch->image->codes[pc];
+    for (uint32_t pc = body->function->begin; pc < store; pc++) {
+        const struct code *code = &body->codes[pc];
         bool is_taken;
         if (!code->instruction || !code->is_branch || code->instruction->guard != (int32_t)predicate) continue;
-        if (!leads_around(launch, pc, store, &is_taken)) continue;
+        if (!leads_around(body, pc, store, &is_taken)) continue;
         *is_negated = code->instruction->guard_is_negated == is_taken;
         return true;
     }
     return false;
 }
 
-static uint32_t load_of(const struct launch *launch, const struct operand *operand, const struct operand *address) {
-    struct trace trace = {.launch = launch, .address = address, .load = NO_PC};
+static uint32_t load_of(const struct body *body, const struct operand *operand, const struct operand *address) {
+    struct trace trace = {.body = body, .address = address, .load = NO_PC};
     trace_operand(&trace, operand, NULL);
     return trace.is_lost ? NO_PC : trace.load;
 }
 
 /* Fills in the load that the condition compares; the store's value is the other side. */
-static struct condition condition_of(const struct launch *launch, uint32_t store, uint32_t *load) {
-    const struct operand *operands = instruction_at(launch, store)->operands;
+static struct condition condition_of(const struct body *body, uint32_t store, uint32_t *load) {
+    const struct operand *operands = instruction_at(body, store)->operands;
     struct condition condition = {NULL, false};
-    for (uint32_t pc = launch->function->begin; pc < store && !condition.compare; pc++) {
-        const struct instruction *compare = instruction_at(launch, pc);
+    for (uint32_t pc = body->function->begin; pc < store && !condition.compare; pc++) {
+        const struct instruction *compare = instruction_at(body, pc);
         bool is_negated;
         if (!compare || !is_base(compare, "setp") || compare->operands[0].kind != OPERAND_REGISTER ||
-            !is_guarded_by(launch, store, compare->operands[0].index, &is_negated))
+            !is_guarded_by(body, store, compare->operands[0].index, &is_negated))
             continue;
         for (uint32_t side = 1; side <= 2; side++) {
             const struct operand *other = &compare->operands[3 - side];
-            const uint32_t read = load_of(launch, &compare->operands[side], &operands[0]);
+            const uint32_t read = load_of(body, &compare->operands[side], &operands[0]);
             const bool is_stored = other->kind == OPERAND_REGISTER && has_register(&operands[1], other->index);
             if (read == NO_PC || !is_stored) continue;
             *load = read;
@@ -207,89 +223,100 @@ static const char *atomic_of_joint(const struct instruction *joint) {
 }
 
 /* Whether under the same condition another element is stored, too, as an index beside a value. */
-static bool is_beside_other(const struct launch *launch, uint32_t store, const struct condition *condition) {
+static bool is_beside_other(const struct body *body, uint32_t store, const struct condition *condition) {
     const uint32_t predicate = condition->compare->operands[0].index;
-    const struct operand *address = &instruction_at(launch, store)->operands[0];
-    for (uint32_t pc = store > 8 ? store - 8 : 0; pc < store + 8 && pc < launch->function->end; pc++) {
-        const struct instruction *instruction = instruction_at(launch, pc);
+    const struct operand *address = &instruction_at(body, store)->operands[0];
+    for (uint32_t pc = store > 8 ? store - 8 : 0; pc < store + 8 && pc < body->function->end; pc++) {
+        const struct instruction *instruction = instruction_at(body, pc);
         bool is_negated;
         if (pc == store || !instruction || !is_base(instruction, "st") || is_same_element(&instruction->operands[0], address)) continue;
-        if (is_guarded_by(launch, pc, predicate, &is_negated)) return true;
+        if (is_guarded_by(body, pc, predicate, &is_negated)) return true;
     }
     return false;
 }
 
-static const char *atomic_of_condition(const struct launch *launch, uint32_t store, const struct condition *condition) {
+static const char *atomic_of_condition(const struct body *body, uint32_t store, const struct condition *condition) {
     static const char *const greater[] = {"gt", "ge", "gtu", "geu", "hi", "hs"}, *const less[] = {"lt", "le", "ltu", "leu", "lo", "ls"};
     int sense = 0; /* of what is stored beside what was read */
     for (size_t i = 0; i < sizeof greater / sizeof *greater; i++)
         sense += (int)simt_has(condition->compare, greater[i]) - (int)simt_has(condition->compare, less[i]);
     if (!sense) return NULL;
-    return greatest((sense < 0) != condition->is_negated, is_float(condition->compare), is_beside_other(launch, store, condition));
+    return greatest((sense < 0) != condition->is_negated, is_float(condition->compare), is_beside_other(body, store, condition));
 }
 
-simt_update simt_update_of(const simt_event *event, uint32_t store) {
-    const struct launch *launch = event->block->machine;
-    const struct function *kernel = launch->function;
+/* The address of that load or store; NULL: it is none. */
+static const struct operand *address_of(const struct body *body, uint32_t pc, const char *base) {
+    const struct instruction *instruction = instruction_at(body, pc);
+    if (!instruction || !is_base(instruction, base)) return NULL;
+    const struct operand *address = &instruction->operands[is_base(instruction, "ld")];
+    return is_element(address) ? address : NULL;
+}
+
+static simt_update update_of(const struct body *body, uint32_t store) {
     simt_update update = {.load = NO_PC};
-    const struct instruction *instruction = store >= kernel->begin && store < kernel->end ? instruction_at(launch, store) : NULL;
-    if (!instruction || !is_base(instruction, "st") || !is_element(&instruction->operands[0])) return update;
-    struct trace trace = {.launch = launch, .address = &instruction->operands[0], .load = NO_PC};
-    trace_operand(&trace, &instruction->operands[1], NULL);
+    struct trace trace = {.body = body, .address = address_of(body, store, "st"), .load = NO_PC};
+    if (!trace.address) return update;
+    trace_operand(&trace, &instruction_at(body, store)->operands[1], NULL);
     if (trace.is_lost) return update;
     if (trace.load != NO_PC) {
         if (trace.joint) update = (simt_update){trace.load, atomic_of_joint(trace.joint), trace.has_sibling};
         return update;
     }
     uint32_t load = NO_PC;
-    const struct condition condition = condition_of(launch, store, &load);
-    const char *how = condition.compare ? atomic_of_condition(launch, store, &condition) : NULL;
+    const struct condition condition = condition_of(body, store, &load);
+    const char *how = condition.compare ? atomic_of_condition(body, store, &condition) : NULL;
     if (how) update = (simt_update){load, how, trace.has_sibling};
     return update;
+}
+
+simt_update simt_update_of(const simt_event *event, uint32_t store) {
+    struct body body;
+    return body_of(event, store, &body) ? update_of(&body, store) : (simt_update){.load = NO_PC};
 }
 
 /* ---- what follows from an update: where another store goes, or whether */
 
 /* The store by which what is read there is updated; NO_PC: there is none. */
-static uint32_t updating_store(const simt_event *event, uint32_t load) {
-    const struct launch *launch = event->block->machine;
-    for (uint32_t pc = launch->function->begin; pc < launch->function->end; pc++) {
-        const simt_update update = simt_update_of(event, pc);
+static uint32_t updating_store(const struct body *body, uint32_t load) {
+    const struct operand *read = address_of(body, load, "ld");
+    for (uint32_t pc = body->function->begin; read && pc < body->function->end; pc++) {
+        const struct operand *written = address_of(body, pc, "st");
+        if (!written || !is_same_element(read, written)) continue;
+        const simt_update update = update_of(body, pc);
         if (update.missing && update.load == load) return pc;
     }
     return NO_PC;
 }
 
-/* The first of the loads that the register comes from by which something is updated. */
-static uint32_t cause_of(const simt_event *event, struct trace *trace, uint32_t index) {
-    const struct launch *launch = trace->launch;
+/* The first of the updates from whose reads the register comes. */
+static uint32_t cause_of(struct trace *trace, uint32_t index) {
+    const struct body *body = trace->body;
     uint32_t cause = NO_PC;
     if (!is_new(trace, index)) return cause;
-    for (uint32_t pc = launch->function->begin; cause == NO_PC; pc++) {
-        pc = next_definition(launch, index, pc);
-        if (pc >= launch->function->end) break;
-        const struct instruction *instruction = instruction_at(launch, pc);
-        if (is_base(instruction, "ld")) cause = updating_store(event, pc);
-        for (uint32_t o = 1; o < instruction->operand_count && cause == NO_PC && !is_base(instruction, "ld"); o++)
-            if (instruction->operands[o].kind == OPERAND_REGISTER) cause = cause_of(event, trace, instruction->operands[o].index);
+    for (uint32_t pc = body->function->begin; cause == NO_PC; pc++) {
+        pc = next_definition(body, index, pc);
+        if (pc >= body->function->end) break;
+        const struct instruction *instruction = instruction_at(body, pc);
+        const bool is_read = is_base(instruction, "ld");
+        if (is_read) cause = updating_store(body, pc);
+        for (uint32_t o = 1; o < instruction->operand_count && cause == NO_PC && !is_read; o++)
+            if (instruction->operands[o].kind == OPERAND_REGISTER) cause = cause_of(trace, instruction->operands[o].index);
     }
     return cause;
 }
 
 uint32_t simt_update_before(const simt_event *event, uint32_t store) {
-    const struct launch *launch = event->block->machine;
-    const struct function *kernel = launch->function;
-    const struct instruction *instruction = store >= kernel->begin && store < kernel->end ? instruction_at(launch, store) : NULL;
-    if (!instruction || !is_base(instruction, "st") || !is_element(&instruction->operands[0])) return NO_PC;
-    const struct operand *address = &instruction->operands[0];
-    struct trace trace = {.launch = launch, .address = address};
-    uint32_t cause = address->has_base_register ? cause_of(event, &trace, address->index) : NO_PC;
-    for (uint32_t pc = kernel->begin; pc < store && cause == NO_PC; pc++) {
-        const struct instruction *compare = instruction_at(launch, pc);
+    struct body body;
+    const struct operand *address = body_of(event, store, &body) ? address_of(&body, store, "st") : NULL;
+    if (!address) return NO_PC;
+    struct trace trace = {.body = &body, .address = address};
+    uint32_t cause = address->has_base_register ? cause_of(&trace, address->index) : NO_PC;
+    for (uint32_t pc = body.function->begin; pc < store && cause == NO_PC; pc++) {
+        const struct instruction *compare = instruction_at(&body, pc);
         bool is_negated;
         if (compare && is_base(compare, "setp") && compare->operands[0].kind == OPERAND_REGISTER &&
-            is_guarded_by(launch, store, compare->operands[0].index, &is_negated))
-            cause = cause_of(event, &trace, compare->operands[0].index);
+            is_guarded_by(&body, store, compare->operands[0].index, &is_negated))
+            cause = cause_of(&trace, compare->operands[0].index);
     }
     return cause == store ? NO_PC : cause;
 }
@@ -297,12 +324,12 @@ uint32_t simt_update_before(const simt_event *event, uint32_t store) {
 /* ---- a loop that waits */
 
 /* Whether nothing but the load's own loop is executed from there on, if the branch is not left. */
-static bool goes_round(const struct launch *launch, uint32_t begin, uint32_t load, uint32_t branch) {
+static bool goes_round(const struct body *body, uint32_t begin, uint32_t load, uint32_t branch) {
     static const char *const others[] = {"ld", "st", "atom", "red", "bar", "barrier", "call", "ret", "exit"};
     enum { STEPS_MAX = 64 };
     uint32_t pc = begin;
-    for (uint32_t step = 0; step < STEPS_MAX && pc < launch->function->end; step++) {
-        const struct code *code = &launch->image->codes[pc];
+    for (uint32_t step = 0; step < STEPS_MAX && pc < body->function->end; step++) {
+        const struct code *code = &body->codes[pc];
         if (pc == load || pc == branch || (step && pc == begin)) return true;
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
             if (!code->instruction || is_base(code->instruction, others[i])) return false;
@@ -311,18 +338,16 @@ static bool goes_round(const struct launch *launch, uint32_t begin, uint32_t loa
     return false;
 }
 
-bool simt_is_awaited(const simt_event *event, uint32_t load) {
-    const struct launch *launch = event->block->machine;
-    const struct function *kernel = launch->function;
-    const struct instruction *instruction = load >= kernel->begin && load < kernel->end ? instruction_at(launch, load) : NULL;
-    if (!instruction || !is_base(instruction, "ld") || !is_element(&instruction->operands[1])) return false;
-    for (uint32_t pc = load; pc < kernel->end; pc++) {
-        const struct code *code = &launch->image->codes[pc];
+uint32_t simt_awaiting_branch(const simt_event *event, uint32_t load) {
+    struct body body;
+    const struct operand *address = body_of(event, load, &body) ? address_of(&body, load, "ld") : NULL;
+    for (uint32_t pc = load; address && pc < body.function->end; pc++) {
+        const struct code *code = &body.codes[pc];
         if (!code->instruction || !code->is_branch || code->instruction->guard < 0) continue;
-        struct trace trace = {.launch = launch, .address = &instruction->operands[1], .load = NO_PC};
+        struct trace trace = {.body = &body, .address = address, .load = NO_PC};
         trace_register(&trace, (uint32_t)code->instruction->guard, NULL);
-        if (trace.load == load && !trace.is_lost && (goes_round(launch, code->target, load, pc) || goes_round(launch, pc + 1, load, pc)))
-            return true;
+        if (trace.load != load || trace.is_lost) continue;
+        if (goes_round(&body, code->target, load, pc) || goes_round(&body, pc + 1, load, pc)) return pc;
     }
-    return false;
+    return NO_PC;
 }

@@ -99,10 +99,10 @@ static const char *advice_on_unlock(const struct races *races, const struct enco
     return text;
 }
 
-/* The load of the two, if a loop waits for what it reads. */
-static bool is_flag(const struct races_block *block, const struct encounter *encounter, const struct stamped *other) {
+/* The branch of the loop that waits for what is stored; UINT32_MAX: none does. */
+static uint32_t waiting_branch(const struct races_block *block, const struct encounter *encounter, const struct stamped *other) {
     const uint32_t pc = encounter->event->pc, load = is_load(block->races, pc) ? pc : other->pc;
-    return is_load(block->races, load) && simt_is_awaited(encounter->event, load);
+    return is_load(block->races, load) ? simt_awaiting_branch(encounter->event, load) : UINT32_MAX;
 }
 
 /* Two fences and an atomic that is read: by which line, where the block has read one.  Where a load
@@ -118,10 +118,11 @@ static const char *advice_on_blocks(const struct races_block *block, const struc
         snprintf(text, nbytes, "blocks overwrite what others have still to read: line %u must store to another array", line);
         return text;
     }
-    if (is_flag(block, encounter, other)) {
+    const uint32_t waiting = waiting_branch(block, encounter, other);
+    if (waiting != UINT32_MAX) {
         snprintf(text, nbytes, "line %u waits for it in a loop, where a plain load may read it but once: make it atomic "
                  "(cuda::atomic_ref) or volatile, with a __threadfence() before line %u sets it and one after line %u has seen it",
-                 line, written, line);
+                 line_of(races, waiting), written, line_of(races, waiting));
         return text;
     }
     int length = snprintf(text, nbytes, "only a fence and an atomic order accesses of two blocks: ");
@@ -157,9 +158,42 @@ static bool are_sides(const struct races_block *block, const struct encounter *e
     return first == FIRST_NEITHER && other->block == block->index && encounter->event->pc != other->pc;
 }
 
+/* In which of its coordinates alone the thread differs from the other; 3: in several. */
+static uint32_t only_difference(const struct races_block *block, const struct encounter *encounter, const struct stamped *other) {
+    const simt_launch_view *view = block->races->view;
+    uint32_t one = encounter->event->warp * view->warp_size + encounter->lane, two = other->thread, differing = 0, which = 0;
+    for (uint32_t c = 0; c < 3; c++) {
+        const bool differs = one % view->block[c] != two % view->block[c];
+        differing += differs;
+        if (differs) which = c;
+        one /= view->block[c];
+        two /= view->block[c];
+    }
+    return differing == 1 ? which : 3;
+}
+
+static const char *advice_on_overwriting(const struct races_block *block, const struct encounter *encounter, const struct stamped *other,
+                                         char *text, size_t nbytes) {
+    const uint32_t which = only_difference(block, encounter, other);
+    snprintf(text, nbytes, "threads overwrite each other's result: an element for each, or one thread that stores it, or an atomic such as "
+             "atomicAdd()");
+    if (which == 1 || which == 2)
+        snprintf(text, nbytes, "threads that differ in threadIdx.%c overwrite each other's result: an index that depends on it, or one "
+                 "thread that stores it, or an atomic such as atomicAdd()", "xyz"[which]);
+    return text;
+}
+
 #define BETWEEN_SIDES(barrier)                                                                                     \
     "the two are on different sides of a branch: split it in two with " barrier " between them, or hand over by an " \
     "atomic flag, with __threadfence_block() before it is set and after it is seen"
+
+/* Whether a copy by cp.async should have been waited for: what it races with comes behind it in the program's order alone, though it
+ * was before it in this launch. */
+static bool is_read_too_early(const struct races *races, const struct encounter *encounter, const struct stamped *other) {
+    const simt_event *event = encounter->event;
+    return encounter->is_by_engine && !other->is_by_engine && begins(races->view->places[event->pc].opcode, "cp.async.c") &&
+           simt_may_follow(event, event->pc, other->pc, false) && !simt_may_follow(event, other->pc, event->pc, false);
+}
 
 static const char *advice(const struct races_block *block, const struct encounter *encounter, const struct stamped *other,
                           enum first_of_pair first, char *text, size_t nbytes) {
@@ -173,6 +207,7 @@ static const char *advice(const struct races_block *block, const struct encounte
                "that of the device";
     if (other->is_by_engine) return advice_on_copy(other->engine);
     if (encounter->is_by_engine && is_wgmma) return "no barrier, and no mbarrier on which that thread arrives and the warp waits, comes before wgmma";
+    if (is_read_too_early(block->races, encounter, other)) return advice_on_copy(ENGINE_GROUPS);
     if (encounter->is_by_engine)
         return "no barrier, and no mbarrier on which that thread arrives and this one waits, comes before the copy";
     if (other->block != block->index && encounter->is_shared) return "no barrier of the cluster orders them";
@@ -181,8 +216,7 @@ static const char *advice(const struct races_block *block, const struct encounte
         return "blocks overwrite each other's result: an element for each block, or an atomic such as atomicAdd()";
     if (other->block != block->index) return advice_on_blocks(block, encounter, other, first, text, nbytes);
     if (first == FIRST_NEITHER && !encounter->update && !encounter->is_locked && overwrites(block->races, encounter, other))
-        return "threads overwrite each other's result: an element for each, or one thread that stores it, or an atomic such as "
-               "atomicAdd()";
+        return advice_on_overwriting(block, encounter, other, text, nbytes);
     if (are_sides(block, encounter, other, first) && !encounter->update && !encounter->is_locked)
         return is_same_warp(block, encounter, other) ? BETWEEN_SIDES("__syncwarp()") : BETWEEN_SIDES("__syncthreads()");
     return NULL;
@@ -312,7 +346,7 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     else if (overwrites(races, encounter, &stamped)) other.follows = simt_update_before(encounter->event, stamped.pc) + 1;
     name_place(races, encounter, where, sizeof where);
     snprintf(line, sizeof line, place->file ? ":%u" : "line %u", place->file ? place->line : place->ptx_line);
-    if (said && !are_sides(block, encounter, &stamped, first)) other.is_later = false; /* as it was in this launch: what is missing depends on it */
+    if (said && !are_sides(block, encounter, &stamped, first)) other.is_later = is_read_too_early(races, encounter, &stamped); /* as it was in this launch: what is missing depends on it */
     if (!said || (stamped.block != block->index && !encounter->is_shared && is_known && !encounter->is_scoped))
         name_missing(block, encounter, &stamped, &other, missing, sizeof missing);
     simt_record_race(

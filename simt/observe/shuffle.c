@@ -14,7 +14,8 @@ static void check_shuffle(void *block, const simt_event *event, const uint8_t *s
     simt_record_finding_of_lanes(
         event, SIMT_FINDING_SHUFFLE, strays, 0,
         "lane %u shuffles in the value of lane %u, which does not take part: the value is undefined; of the warp only "
-        "%s %s here: let all that the mask names come, or name these alone", lane, sources[lane], here.text, here.be);
+        "%s %s here: let all come to the shuffle, those without a value with a neutral one (0 for a sum), or read from these "
+        "alone", lane, sources[lane], here.text, here.be);
 }
 
 static void end_block(void *launch, void *block, const simt_block_view *view) {

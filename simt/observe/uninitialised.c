@@ -5,6 +5,7 @@
  * so, that is the fault: the finding is withdrawn in favour of the race's. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,11 +80,22 @@ static void note_written(struct early_table *table, uint64_t word, uint64_t thre
     }
 }
 
+static bool is_of_clusters(const simt_event *event) { return event->block->launch->blocks_per_cluster > 1; }
+
+/* One for each byte, of shared memory as all blocks of the cluster know it. */
+static uint64_t address_of(const simt_event *event, const simt_access *access, uint32_t lane) {
+    enum { CLUSTER_SHIFT = 32 };
+    const uint64_t address = access->addresses[lane], cluster = UINT64_C(1) << 63 | event->block->cluster << CLUSTER_SHIFT;
+    if (access->space != SIMT_SHARED || !is_of_clusters(event)) return address;
+    const uint64_t own = (uint64_t)(event->block->rank + 1) << SIMT_RANK_SHIFT;
+    return cluster | address | (address >> SIMT_RANK_SHIFT ? 0 : own);
+}
+
 static void note_writes(struct early_table *table, const simt_event *event, const simt_access *access) {
     const uint64_t nbytes = (uint64_t)access->element_nbytes * access->elements;
     for (uint32_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(lanes);
-        uint64_t address = access->addresses[lane];
+        uint64_t address = address_of(event, access, lane);
         for (uint64_t word = address >> WORD_SHIFT; word <= (address + nbytes - 1) >> WORD_SHIFT; word++)
             note_written(table, word, thread_of(event, lane));
     }
@@ -106,11 +118,15 @@ static void find(const simt_event *event, const simt_access *access, uint32_t la
     static const char advice_global[] = "initialise the buffer, or store to it before reading";
     bool is_shared = access->space == SIMT_SHARED;
     uint64_t address = access->addresses[__builtin_ctz(lanes)] + element * access->element_nbytes;
+    const uint64_t rank = is_shared ? address >> SIMT_RANK_SHIFT : 0;
+    char of_block[48] = "";
+    if (rank) snprintf(of_block, sizeof of_block, " of the cluster's block %llu", (unsigned long long)rank - 1);
     simt_record_finding_of_lanes(event, SIMT_FINDING_UNINITIALISED, lanes, address,
-                                 is_shared ? "%s %u bytes of %s memory at byte %llu, which has not been written: %s"
-                                           : "%s %u bytes of %s memory at 0x%llx, which has not been written: %s",
+                                 is_shared ? "%s %u bytes of %s memory at byte %llu%s, which has not been written: %s"
+                                           : "%s %u bytes of %s memory at 0x%llx%s, which has not been written: %s",
                                  access->kind == SIMT_ATOMIC ? "updates" : "loads", access->element_nbytes,
-                                 is_shared ? "shared" : "global", (unsigned long long)address,
+                                 is_shared ? "shared" : "global",
+                                 (unsigned long long)(rank ? address & ((1u << SIMT_RANK_SHIFT) - 1) : address), of_block,
                                  is_shared ? advice_shared : advice_global);
 }
 
@@ -118,7 +134,7 @@ static void remember_elements(struct early_table *table, const simt_event *event
                           uint32_t unwritten) {
     for (; unwritten; unwritten &= unwritten - 1) {
         uint64_t element = (uint64_t)__builtin_ctz(unwritten) * access->element_nbytes;
-        remember(table, &(struct early_read){.word = (access->addresses[lane] + element) >> WORD_SHIFT,
+        remember(table, &(struct early_read){.word = (address_of(event, access, lane) + element) >> WORD_SHIFT,
                                              .thread = thread_of(event, lane),
                                              .pc = event->pc,
                                              .is_taken = true});
@@ -156,7 +172,7 @@ static void check_reads(struct reader *reader, bool is_shared, const simt_event 
 static void check_access(void *block, const simt_event *event, const simt_access *access) {
     struct reader *reader = block;
     if ((access->space != SIMT_SHARED && access->space != SIMT_GLOBAL) || !access->lanes) return;
-    const bool is_shared = access->space == SIMT_SHARED;
+    const bool is_shared = access->space == SIMT_SHARED && !is_of_clusters(event); /* the block's own */
     if (access->kind != SIMT_STORE && access->initialised) check_reads(reader, is_shared, event, access);
     if (access->kind == SIMT_LOAD) return;
     if (is_shared && reader->shared.slots) note_writes(&reader->shared, event, access);
