@@ -16,12 +16,17 @@ static bool read_header(const struct elf *elf, Elf64_Ehdr *header) {
            header->e_ident[EI_DATA] == order && (header->e_type == ET_EXEC || header->e_type == ET_DYN);
 }
 
+/* Entry `index` of a table that has so many, each of entry_nbytes. */
+static bool read_entry(const struct elf *elf, uint64_t offset, unsigned count, size_t entry_nbytes, unsigned index, void *entry,
+                       size_t nbytes) {
+    if (entry_nbytes != nbytes || index >= count) return false;
+    const unsigned char *bytes = part(elf, offset, (uint64_t)count * nbytes);
+    if (bytes) memcpy(entry, bytes + index * nbytes, nbytes);
+    return bytes;
+}
+
 static bool read_segment(const struct elf *elf, const Elf64_Ehdr *header, unsigned index, Elf64_Phdr *segment) {
-    if (header->e_phentsize != sizeof *segment) return false;
-    const unsigned char *bytes = part(elf, header->e_phoff, (uint64_t)header->e_phnum * sizeof *segment);
-    if (!bytes || index >= header->e_phnum) return false;
-    memcpy(segment, bytes + index * sizeof *segment, sizeof *segment);
-    return true;
+    return read_entry(elf, header->e_phoff, header->e_phnum, header->e_phentsize, index, segment, sizeof *segment);
 }
 
 /* Where in the file an address of the running program comes from; SIZE_MAX: nowhere. */
@@ -78,11 +83,7 @@ const char *elf_next_needed(const struct elf *elf, size_t *at) {
 /* ---- sections ------------------------------------------------------------------------------------ */
 
 static bool read_section(const struct elf *elf, const Elf64_Ehdr *header, unsigned index, Elf64_Shdr *section) {
-    if (header->e_shentsize != sizeof *section) return false;
-    const unsigned char *bytes = part(elf, header->e_shoff, (uint64_t)header->e_shnum * sizeof *section);
-    if (!bytes || index >= header->e_shnum) return false;
-    memcpy(section, bytes + index * sizeof *section, sizeof *section);
-    return true;
+    return read_entry(elf, header->e_shoff, header->e_shnum, header->e_shentsize, index, section, sizeof *section);
 }
 
 bool elf_has_section(const struct elf *elf, const char *name) {

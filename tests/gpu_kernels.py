@@ -20,11 +20,11 @@ sys.path.insert(1, str(Path(__file__).resolve().parent / "helpers"))
 import gpu_data  # noqa: E402
 import warpfold_ctypes as wf  # noqa: E402
 from gpu_memory import Gpu, why_none  # noqa: E402
+from gpu_pair import Pair  # noqa: E402
 from group_helpers import Laid, integer_vector, operands  # noqa: E402
 from oracle import FLOATS, TYPES, ops_of  # noqa: E402
 from samples import agree, nbytes_of, outcome  # noqa: E402
 from test_gpu import Engines, outcome_on_device  # noqa: E402
-from test_gpu_groups import Pair  # noqa: E402
 from warpfold_ctypes import library  # noqa: E402
 
 COUNTS = (1, 33, 1000, 20011)

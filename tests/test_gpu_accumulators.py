@@ -10,11 +10,11 @@ import pytest
 
 import warpfold_ctypes as wf
 from cuda_helpers import gpu  # noqa: F401: a fixture
+from gpu_pair import pair  # noqa: F401: a fixture
 from group_helpers import Laid, integer_vector
 from oracle import TYPES, ops_of
 from samples import NAN_POLICIES
 from test_accumulator_shaped import Grouped, create, cut
-from test_gpu_groups import pair  # noqa: F401: a fixture
 
 library = wf.library
 # On the simulator: parts that kernels gather, each of some type.

@@ -16,11 +16,11 @@ import warpfold_ctypes as wf  # noqa: E402
 from cuda_helpers import gpu  # noqa: E402, F401: a fixture
 from each_type import EVERY_KERNEL  # noqa: E402
 from oracle import FLOATS, TYPES, ops_of  # noqa: E402
+from gpu_pair import pair  # noqa: E402, F401: a fixture
 from group_helpers import Laid, operands  # noqa: E402
 from samples import NAN_POLICIES, nbytes_of  # noqa: E402
 from test_accumulator_shaped import Grouped, create, cut, results_of  # noqa: E402
 from test_gpu_accumulators import There  # noqa: E402
-from test_gpu_groups import pair  # noqa: E402, F401: a fixture
 
 SELECTED = [("sum", "f32"), ("var", "f64"), ("argmax", "i8"), ("argmin", "f32"), ("min", "f16"), ("xor", "u8"), ("dot", "i64"),
             ("mean", "bf16"), ("norminf", "f64"), ("all", "bool")]

@@ -121,12 +121,6 @@ API cudaDeviceGetAttribute(int *value, int attribute, int device) {
 enum { LIMITS = 7 };
 static size_t limits[LIMITS] = {1024, 1 << 20, 8 << 20, 2, 2048, 0, 0}; /* stack, printf, heap, ... */
 
-static cudaError_t set_config(int *result, int number) {
-    if (!result) return cudaErrorInvalidValue;
-    *result = number;
-    return cudaSuccess;
-}
-
 static cudaError_t set_limit(int limit, size_t value) {
     if (limit < 0 || limit >= LIMITS) return cudaErrorUnsupportedLimit;
     limits[limit] = value;
@@ -142,9 +136,9 @@ static cudaError_t get_limit(size_t *value, int limit) {
 API cudaDeviceSetLimit(int limit, size_t value) { return CALL(set_limit(limit, value)); }
 API cudaDeviceGetLimit(size_t *value, int limit) { return CALL(get_limit(value, limit)); }
 API cudaDeviceSetCacheConfig(int config) { return CALL(((void)config, cudaSuccess)); }
-API cudaDeviceGetCacheConfig(int *config) { return CALL(set_config(config, 0)); }
+API cudaDeviceGetCacheConfig(int *config) { return CALL(answer_number(config, 0)); }
 API cudaDeviceSetSharedMemConfig(int config) { return CALL(((void)config, cudaSuccess)); }
-API cudaDeviceGetSharedMemConfig(int *config) { return CALL(set_config(config, 1)); }
+API cudaDeviceGetSharedMemConfig(int *config) { return CALL(answer_number(config, 1)); }
 
 __attribute__((visibility("default"))) struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
                                                                                           int kind) {

@@ -7,12 +7,6 @@
 
 enum { RUNTIME_VERSION = 13000 };
 
-static cudaError_t set_number(int *result, int number) {
-    if (!result) return cudaErrorInvalidValue;
-    *result = number;
-    return cudaSuccess;
-}
-
 /* ---- the current one ----------------------------------------------------------------------------- */
 
 static cudaError_t set_device(int device) {
@@ -23,8 +17,8 @@ static cudaError_t set_device(int device) {
     return device_current()->sticky;
 }
 
-API cudaGetDeviceCount(int *count) { return CALL(set_number(count, runtime.device_count)); }
-API cudaGetDevice(int *device) { return CALL(set_number(device, runtime_thread.device)); }
+API cudaGetDeviceCount(int *count) { return CALL(answer_number(count, runtime.device_count)); }
+API cudaGetDevice(int *device) { return CALL(answer_number(device, runtime_thread.device)); }
 
 /* Also where a launch on the device that was current before has failed for good. */
 API cudaSetDevice(int device) {
@@ -35,8 +29,8 @@ API cudaSetDevice(int device) {
 API cudaSetDeviceFlags(unsigned flags) { return CALL(((void)flags, cudaSuccess)); }
 API cudaGetDeviceFlags(unsigned *flags) { return CALL((*flags = 0, cudaSuccess)); }
 API cudaSetValidDevices(int *devices, int count) { return CALL(((void)devices, (void)count, cudaSuccess)); }
-API cudaRuntimeGetVersion(int *version) { return CALL(set_number(version, RUNTIME_VERSION)); }
-API cudaDriverGetVersion(int *version) { return CALL(set_number(version, RUNTIME_VERSION)); }
+API cudaRuntimeGetVersion(int *version) { return CALL(answer_number(version, RUNTIME_VERSION)); }
+API cudaDriverGetVersion(int *version) { return CALL(answer_number(version, RUNTIME_VERSION)); }
 API cudaDeviceSynchronize(void) { return CALL((host_wait_device(runtime_thread.device), cudaSuccess)); }
 API cudaProfilerStart(void) { return CALL(cudaSuccess); }
 API cudaProfilerStop(void) { return CALL(cudaSuccess); }
@@ -49,7 +43,7 @@ API cudaInitDevice(int device, unsigned device_flags, unsigned flags) {
 
 API cudaChooseDevice(int *device, const struct cudaDeviceProp *properties) {
     (void)properties;
-    return CALL(set_number(device, 0));
+    return CALL(answer_number(device, 0));
 }
 
 /* Also ends what an error of a launch has begun. */
@@ -83,7 +77,7 @@ API cudaDeviceGetByPCIBusId(int *device, const char *text) { return CALL(find_on
 static bool is_pair(int device, int peer) { return !device_check(device) && !device_check(peer); }
 
 API cudaDeviceCanAccessPeer(int *can, int device, int peer) {
-    return CALL(is_pair(device, peer) ? set_number(can, device != peer) : cudaErrorInvalidDevice);
+    return CALL(is_pair(device, peer) ? answer_number(can, device != peer) : cudaErrorInvalidDevice);
 }
 
 enum { PEER_RANK = 1, PEER_ACCESS, PEER_ATOMICS, PEER_ARRAYS };
@@ -91,7 +85,7 @@ enum { PEER_RANK = 1, PEER_ACCESS, PEER_ATOMICS, PEER_ARRAYS };
 static cudaError_t ask_pair(int *value, int attribute, int device, int peer) {
     if (!is_pair(device, peer) || device == peer) return cudaErrorInvalidDevice;
     if (attribute < PEER_RANK || attribute > PEER_ARRAYS) return cudaErrorInvalidValue;
-    return set_number(value, attribute == PEER_ACCESS || attribute == PEER_ATOMICS);
+    return answer_number(value, attribute == PEER_ACCESS || attribute == PEER_ATOMICS);
 }
 
 API cudaDeviceGetP2PAttribute(int *value, int attribute, int device, int peer) {

@@ -71,6 +71,13 @@ extern _Thread_local struct thread runtime_thread;
 
 static inline struct device *device_current(void) { return &runtime.devices[runtime_thread.device]; }
 
+/* The answer to a question for a number. */
+static inline cudaError_t answer_number(int *result, int number) {
+    if (!result) return cudaErrorInvalidValue;
+    *result = number;
+    return cudaSuccess;
+}
+
 /* runtime.c */
 cudaError_t runtime_absent(const char *name); /* a call that is not supported: named once */
 bool runtime_begin(void); /* takes the lock; false: the device's `sticky` says why nothing can be done */
@@ -261,10 +268,12 @@ const struct simt_observer *const *watch_observers(const char *kernel, uint64_t 
 void watch_begin(const char *kernel); /* for those who show what goes on */
 void watch_end(void);
 void watch_note(const simt_launch *launch, const simt_report *report, bool is_watched, uint64_t number);
-void lines_note(const simt_report *report); /* the costs of its lines */
+
+/* lines.c */
+extern const struct simt_observer code_observer; /* notes which lines have code */
+void lines_note(const simt_report *report); /* the costs of a launch's lines */
 
 /* host.c: memory that the program must not use before it has waited for a stream; with the lock held */
-extern const struct simt_observer code_observer; /* notes which lines have code */
 extern const struct simt_observer host_observer;
 uint32_t *host_create_touched(size_t nbytes); /* for a buffer of that size; NULL: no memory */
 void host_destroy_touched(uint32_t *touched); /* NULL: nothing */

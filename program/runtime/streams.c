@@ -275,25 +275,20 @@ ALSO(cudaStreamSetAttribute, _ptsz)
 ALSO(cudaStreamGetAttribute, _ptsz)
 ALSO(cudaStreamCopyAttributes, _ptsz)
 
-static cudaError_t set_number(int *result, int number) {
-    *result = number;
-    return cudaSuccess;
-}
-
 API cudaStreamGetDevice(cudaStream_t stream, int *device) {
-    return CALL(stream_is_known(stream) ? set_number(device, stream_device(stream)) : cudaErrorInvalidResourceHandle);
+    return CALL(stream_is_known(stream) ? answer_number(device, stream_device(stream)) : cudaErrorInvalidResourceHandle);
 }
 ALSO(cudaStreamGetDevice, _ptsz)
 
 API cudaStreamIsCapturing(cudaStream_t stream, int *status) {
-    return CALL(stream_is_known(stream) ? set_number(status, stream_capture_status(stream))
+    return CALL(stream_is_known(stream) ? answer_number(status, stream_capture_status(stream))
                                         : cudaErrorInvalidResourceHandle);
 }
 ALSO(cudaStreamIsCapturing, _ptsz)
 
 API cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
     enum { GREATEST = -5 };
-    return CALL((least ? set_number(least, 0) : cudaSuccess, greatest ? set_number(greatest, GREATEST) : cudaSuccess));
+    return CALL((least ? answer_number(least, 0) : cudaSuccess, greatest ? answer_number(greatest, GREATEST) : cudaSuccess));
 }
 
 /* ---- events -------------------------------------------------------------------------------------- */

@@ -34,11 +34,17 @@ static const struct simt_observer *const *all_observers(bool is_first) {
     return observers;
 }
 
-static bool is_watched_first(const char *kernel) {
-    const struct record *record = runtime.record;
+/* NULL: it was not launched before. */
+static struct record_kernel *find_kernel(const char *name) {
+    struct record *record = runtime.record;
     for (uint32_t i = 0; i < record->kernel_count; i++)
-        if (!strncmp(record->kernels[i].name, kernel, RECORD_NAME - 1)) return !record->kernels[i].watched;
-    return true;
+        if (!strncmp(record->kernels[i].name, name, RECORD_NAME - 1)) return &record->kernels[i];
+    return NULL;
+}
+
+static bool is_watched_first(const char *kernel) {
+    const struct record_kernel *known = find_kernel(kernel);
+    return !known || !known->watched;
 }
 
 /* NULL: this launch is not to be watched.  *number counts those that might be, from 1. */
@@ -65,13 +71,13 @@ void watch_end(void) { __atomic_store_n(&runtime.record->running.launch, 0, __AT
 
 static struct record_kernel *kernel_entry(const char *name) {
     struct record *record = runtime.record;
-    for (uint32_t i = 0; i < record->kernel_count; i++)
-        if (!strncmp(record->kernels[i].name, name, RECORD_NAME - 1)) return &record->kernels[i];
+    struct record_kernel *entry = find_kernel(name);
+    if (entry) return entry;
     if (record->kernel_count == RECORD_KERNELS) {
         record->kernels_lost++;
         return NULL;
     }
-    struct record_kernel *entry = &record->kernels[record->kernel_count];
+    entry = &record->kernels[record->kernel_count];
     snprintf(entry->name, sizeof entry->name, "%s", name);
     record->kernel_count++;
     return entry;

@@ -87,7 +87,7 @@ PyObject *accumulator_update(PyObject *self, PyTypeObject *type, PyObject *const
         BIT(ARG_A) | BIT(ARG_B) | BIT(ARG_AXIS) | BIT(ARG_IDS) | BIT(ARG_THREADS) | BIT(ARG_DEVICE),
         1,
         {ARG_A, ARG_B, ARGUMENTS}};
-    struct accumulator *accumulator = (struct accumulator *)self;
+    struct accumulator *accumulator = accumulator_of(self);
     struct state *state = PyType_GetModuleState(type);
     PyObject *values[ARGUMENTS];
     struct added added;
@@ -186,14 +186,14 @@ static PyObject *read_stats(struct state *state, PyObject *self, int32_t ndim) {
     static const struct array python = {.kind = KIND_PYTHON};
     wf_stats stats = {.nbytes = sizeof stats};
     if (ndim) return PyObject_CallMethod(state->kinds, "read_stats", "(O)", self);
-    if (read_results((struct accumulator *)self, NULL, NULL, NULL, &stats)) return NULL;
+    if (read_results(accumulator_of(self), NULL, NULL, NULL, &stats)) return NULL;
     return make_stats(state, &python, &stats);
 }
 
 PyObject *accumulator_result(PyObject *self, PyTypeObject *type, PyObject *const *arguments, Py_ssize_t count,
                              PyObject *names) {
     static const struct signature signature = {"result", BIT(ARG_OP), 0, {ARG_OP, ARGUMENTS}};
-    struct accumulator *accumulator = (struct accumulator *)self;
+    struct accumulator *accumulator = accumulator_of(self);
     struct state *state = PyType_GetModuleState(type);
     struct reading reading = {.what = READ_OP, .op = wf_accumulator_op(accumulator->state)};
     PyObject *values[ARGUMENTS];

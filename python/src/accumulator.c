@@ -5,10 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct accumulator *of(PyObject *self) {
-    return (struct accumulator *)self;
-}
-
 /* ---- making */
 
 static PyObject *make(PyTypeObject *type, wf_accumulator *state) {
@@ -18,15 +14,15 @@ static PyObject *make(PyTypeObject *type, wf_accumulator *state) {
         wf_accumulator_destroy(state);
         return NULL;
     }
-    of(self)->state = state;
-    pthread_mutex_init(&of(self)->lock, NULL);
+    accumulator_of(self)->state = state;
+    pthread_mutex_init(&accumulator_of(self)->lock, NULL);
     return self;
 }
 
 static void destroy(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
-    wf_accumulator_destroy(of(self)->state);
-    pthread_mutex_destroy(&of(self)->lock);
+    wf_accumulator_destroy(accumulator_of(self)->state);
+    pthread_mutex_destroy(&accumulator_of(self)->lock);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
     Py_DECREF(type);
 }
@@ -120,7 +116,7 @@ static wf_error join_locked(join *function, struct accumulator *into, struct acc
 static PyObject *join_into(join *function, PyObject *self, PyObject *other) {
     wf_handle *handle = handle_lend(CPU, 0);
     if (!handle) return NULL;
-    wf_error error = join_locked(function, of(self), of(other), handle);
+    wf_error error = join_locked(function, accumulator_of(self), accumulator_of(other), handle);
     if (error) raise_error(handle, error);
     handle_return(handle, CPU);
     if (error) return NULL;
@@ -167,7 +163,7 @@ static PyObject *save(PyObject *self, PyObject *Py_UNUSED(nothing)) {
     PyObject *bytes = NULL;
     wf_handle *handle = handle_lend(CPU, 0);
     if (!handle) return NULL;
-    wf_error error = save_locked(of(self), handle, buffer, sizeof buffer, &memory, &nbytes);
+    wf_error error = save_locked(accumulator_of(self), handle, buffer, sizeof buffer, &memory, &nbytes);
     if (error == WF_ERROR_MEMORY) PyErr_NoMemory();
     else if (error) raise_error(handle, error);
     else bytes = PyBytes_FromStringAndSize(memory ? memory : buffer, (Py_ssize_t)nbytes);
@@ -238,19 +234,19 @@ static PyObject *minus_in_place(PyObject *left, PyObject *right) {
 /* ---- what it tells of itself */
 
 static PyObject *get_op(PyObject *self, void *Py_UNUSED(closure)) {
-    return PyUnicode_FromString(wf_op_name(wf_accumulator_op(of(self)->state)));
+    return PyUnicode_FromString(wf_op_name(wf_accumulator_op(accumulator_of(self)->state)));
 }
 
 static PyObject *get_dtype(PyObject *self, void *Py_UNUSED(closure)) {
     return PyObject_CallMethod(((struct state *)PyType_GetModuleState(Py_TYPE(self)))->kinds, "dtype_name", "s",
-                               wf_type_name(wf_accumulator_type(of(self)->state)));
+                               wf_type_name(wf_accumulator_type(accumulator_of(self)->state)));
 }
 
 static PyObject *get_count(PyObject *self, void *Py_UNUSED(closure)) {
     PyThreadState *thread = PyEval_SaveThread();
-    pthread_mutex_lock(&of(self)->lock);
-    int64_t count = wf_accumulator_count(of(self)->state);
-    pthread_mutex_unlock(&of(self)->lock);
+    pthread_mutex_lock(&accumulator_of(self)->lock);
+    int64_t count = wf_accumulator_count(accumulator_of(self)->state);
+    pthread_mutex_unlock(&accumulator_of(self)->lock);
     PyEval_RestoreThread(thread);
     return PyLong_FromLongLong(count);
 }
@@ -258,7 +254,7 @@ static PyObject *get_count(PyObject *self, void *Py_UNUSED(closure)) {
 static PyObject *get_shape(PyObject *self, void *Py_UNUSED(closure)) {
     int32_t ndim;
     int64_t shape[WF_NDIM_MAX];
-    wf_accumulator_shape(of(self)->state, &ndim, shape);
+    wf_accumulator_shape(accumulator_of(self)->state, &ndim, shape);
     return make_shape(ndim, shape);
 }
 
@@ -268,7 +264,7 @@ static PyObject *describe(PyObject *self) {
     PyObject *shape = dtype ? get_shape(self, NULL) : NULL;
     PyObject *text = NULL;
     if (shape) {
-        const char *op = wf_op_name(wf_accumulator_op(of(self)->state));
+        const char *op = wf_op_name(wf_accumulator_op(accumulator_of(self)->state));
         text = PyTuple_Size(shape)
                    ? PyUnicode_FromFormat("<Accumulator of %U: %S results, %s of %S elements>", dtype, shape, op, count)
                    : PyUnicode_FromFormat("<Accumulator of %U: %s of %S elements>", dtype, op, count);

@@ -12,6 +12,8 @@ struct accumulator {
     pthread_mutex_t lock;
 };
 
+static inline struct accumulator *accumulator_of(PyObject *self) { return (struct accumulator *)self; }
+
 /* The groups of an array whose results have the accumulator's shape: by key where there are ids (else NULL), otherwise along
  * axes, by default the first ones. */
 int accumulator_read_groups(const wf_accumulator *accumulator, int32_t ndim, struct array *ids, PyObject *axis, wf_groups *groups);

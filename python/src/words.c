@@ -4,10 +4,6 @@
 
 #include <string.h>
 
-static struct accumulator *of(PyObject *self) {
-    return (struct accumulator *)self;
-}
-
 /* ---- memory of words: a bytearray, seen as int64 */
 
 static PyObject *make_words(int64_t count, int64_t **words) {
@@ -72,9 +68,9 @@ static wf_error write_words(wf_handle *handle, wf_accumulator *state, struct wor
 /* -1: an exception is set. */
 static int run(PyObject *self, wf_handle *handle, call *function, struct words *words) {
     PyThreadState *thread = PyEval_SaveThread();
-    pthread_mutex_lock(&of(self)->lock);
-    wf_error error = function(handle, of(self)->state, words);
-    pthread_mutex_unlock(&of(self)->lock);
+    pthread_mutex_lock(&accumulator_of(self)->lock);
+    wf_error error = function(handle, accumulator_of(self)->state, words);
+    pthread_mutex_unlock(&accumulator_of(self)->lock);
     PyEval_RestoreThread(thread);
     if (error) raise_error(handle, error);
     return error ? -1 : 0;
@@ -178,7 +174,7 @@ static bool is_plain(const struct array *array, int64_t count) {
 static int take_device_words(PyObject *self, PyObject *object, const wf_word_counts *counts, struct device_words *taken) {
     if (array_take(PyType_GetModuleState(Py_TYPE(self)), object, &taken->array)) return -1;
     int64_t *at = (int64_t *)(uintptr_t)taken->array.view.data;
-    measure(of(self)->state, counts, taken);
+    measure(accumulator_of(self)->state, counts, taken);
     const int64_t count = taken->sums + taken->largest + taken->indices;
     taken->words = (wf_device_words){.nbytes = sizeof taken->words, .added = at + WF_AGREED_WORDS, .agreed = at};
     if (counts->largest) taken->words.largest = at + taken->sums;
@@ -220,9 +216,9 @@ static int run_on_device(PyObject *self, const struct device_call *call) {
     wf_handle *handle = handle_lend(device, 0);
     if (!handle) return -1;
     PyThreadState *thread = PyEval_SaveThread();
-    pthread_mutex_lock(&of(self)->lock);
-    wf_error error = call_device(handle, of(self)->state, call);
-    pthread_mutex_unlock(&of(self)->lock);
+    pthread_mutex_lock(&accumulator_of(self)->lock);
+    wf_error error = call_device(handle, accumulator_of(self)->state, call);
+    pthread_mutex_unlock(&accumulator_of(self)->lock);
     PyEval_RestoreThread(thread);
     keep_stream(PyType_GetModuleState(Py_TYPE(self)), handle, &call->words.array, error);
     if (error) raise_error(handle, error);
@@ -244,13 +240,13 @@ PyObject *accumulator_device_word_counts(PyObject *self, PyObject *Py_UNUSED(not
     wf_handle *handle = begin(self, &words);
     if (!handle) return NULL;
     handle_return(handle, CPU);
-    measure(of(self)->state, &words.counts, &parts);
+    measure(accumulator_of(self)->state, &words.counts, &parts);
     return Py_BuildValue("LLL", (long long)parts.sums, (long long)parts.largest, (long long)parts.indices);
 }
 
 /* The array, and its groups. */
 static int give_words(PyObject *self, struct device_call *call, struct array *array, struct array *ids, PyObject *axis) {
-    if (accumulator_read_groups(of(self)->state, array->view.ndim, ids, axis == Py_None ? NULL : axis, &call->groups)) return -1;
+    if (accumulator_read_groups(accumulator_of(self)->state, array->view.ndim, ids, axis == Py_None ? NULL : axis, &call->groups)) return -1;
     if (check_memory(array, ids, "auto")) return -1;
     call->array = &array->view;
     return run_on_device(self, call);
@@ -313,7 +309,7 @@ PyObject *accumulator_device_result(PyObject *self, PyObject *words) {
     PyObject *result = NULL;
     int32_t ndim;
     int64_t shape[WF_NDIM_MAX];
-    const wf_accumulator *accumulator = of(self)->state;
+    const wf_accumulator *accumulator = accumulator_of(self)->state;
     if (begin_on_device(self, words, &call)) return NULL;
     wf_type type = wf_accumulator_op_result_type(accumulator, wf_accumulator_op(accumulator));
     wf_accumulator_shape(accumulator, &ndim, shape);

@@ -378,29 +378,32 @@ static bool decode_collective(struct decoder *decoder, struct code *code, collec
     return simt_has(decoder->instruction, "sync");
 }
 
+struct mode {
+    const char *modifier; /* NULL: the end of a list */
+    char letter;
+};
+
+/* Of the modifier that the instruction has; 0: none of them. */
+static char find_mode(const struct instruction *instruction, const struct mode *modes) {
+    while (modes->modifier && !simt_has(instruction, modes->modifier)) modes++;
+    return modes->letter;
+}
+
 static bool decode_shuffle(struct decoder *decoder, struct code *code) {
+    static const struct mode modes[] = {{"up", 'u'}, {"down", 'd'}, {"bfly", 'b'}, {"idx", 'i'}, {NULL, 0}};
     static const uint32_t places[] = {VALUE, LANE, CLAMP, MEMBERS};
     static const enum type types[] = {TYPE_B32, TYPE_B32, TYPE_B32, TYPE_B32};
-    const struct instruction *instruction = decoder->instruction;
-    code->collective.mode = simt_has(instruction, "up")     ? 'u'
-                      : simt_has(instruction, "down") ? 'd'
-                      : simt_has(instruction, "bfly") ? 'b'
-                      : simt_has(instruction, "idx")  ? 'i'
-                                                      : 0;
+    code->collective.mode = find_mode(decoder->instruction, modes);
     return code->collective.mode && decode_collective(decoder, code, shuffle) &&
            decode_results(decoder, code, TYPE_B32) &&
            decode_sources(decoder, code, places, types, 4);
 }
 
 static bool decode_vote(struct decoder *decoder, struct code *code) {
+    static const struct mode modes[] = {{"all", 'a'}, {"any", 'y'}, {"uni", 'u'}, {"ballot", 'b'}, {NULL, 0}};
     static const uint32_t places[] = {VALUE, MEMBERS};
     static const enum type types[] = {TYPE_PRED, TYPE_B32};
-    const struct instruction *instruction = decoder->instruction;
-    code->collective.mode = simt_has(instruction, "all")      ? 'a'
-                      : simt_has(instruction, "any")    ? 'y'
-                      : simt_has(instruction, "uni")    ? 'u'
-                      : simt_has(instruction, "ballot") ? 'b'
-                                                        : 0;
+    code->collective.mode = find_mode(decoder->instruction, modes);
     return code->collective.mode && decode_collective(decoder, code, vote) &&
            decode_results(decoder, code, code->collective.mode == 'b' ? TYPE_B32 : TYPE_PRED) &&
            decode_sources(decoder, code, places, types, 2);

@@ -1,0 +1,117 @@
+"""Handles of the CPU and of the GPU side by side, for tests of reductions by groups: results in the host's memory, and those that
+are left in the GPU's."""
+
+import ctypes
+import math
+import struct
+from ctypes import byref
+
+import pytest
+
+import warpfold_ctypes as wf
+from cuda_helpers import gpu  # noqa: F401: a fixture
+from group_helpers import Laid
+from oracle import TYPECODES, ops_of
+
+library = wf.library
+
+
+class Pair:
+    """A handle of the CPU, and one of the GPU."""
+
+    def __init__(self, gpu):  # noqa: F811
+        self.turn = 0
+        self.gpu, self.host, self.device = gpu, wf.Handle("cpu"), wf.Handle("cuda:0")
+
+    def there(self, array):
+        """The same array in the GPU's memory."""
+        return self.gpu.memory(array.data).strided(array.type, array.shape, array.strides, array.offset)
+
+    def labels_there(self, values, type_name, stride):
+        nbytes = struct.calcsize(TYPECODES[type_name])
+        gap = b"\x7f" * (nbytes * (stride - 1))
+        data = b"".join(struct.pack(f"={TYPECODES[type_name]}", value) + gap for value in values)
+        return self.gpu.memory(data + bytes(nbytes)).strided(type_name, (len(values),), (nbytes * stride,))
+
+    def check(self, op, groups, arrays, *context, groups_there=None, **chosen):
+        """Results in the host's memory, and in the GPU's."""
+        expected = returned(self.host, op, groups, [array.view() for array in arrays], **chosen)
+        views = [self.there(array) for array in arrays]
+        groups_there = groups_there or groups
+        got = returned(self.device, op, groups_there, views, **chosen)
+        assert got == expected, (op, arrays[0].type, *context, chosen)
+        left = self.left_there(op, groups_there, views, **chosen)
+        assert left == (expected if isinstance(expected, list) else expected.split(":")[0]), (op, *context, chosen, "there")
+
+    def left_there(self, op, groups, views, flags=0, fill=None, **chosen):
+        """The results that a call leaves in the GPU's memory, or the name of the error that is its status."""
+        asked = wf.reduction(op, **chosen)
+        asked.flags = flags
+        asked.fill = fill and ctypes.pointer(fill)
+        shape = wf.groups_shape(views[0], groups)
+        number = asked.result_type or library.wf_op_result_type(asked.op, views[0].type)
+        nbytes, count = library.wf_type_nbytes(number), math.prod(shape)
+        memory, status = self.gpu.empty(nbytes * count, 0xcd), self.gpu.empty(4, 0xcd)
+        output = wf.wf_output(data=memory.pointer, type=number, ndim=len(shape), status=status.pointer,
+                              shape=(ctypes.c_int64 * len(shape))(*shape))
+        b = byref(views[1]) if len(views) > 1 else None
+        code = library.wf_reduce(self.device.pointer, byref(asked), byref(views[0]), b, byref(groups), byref(output))
+        left = struct.unpack("=i", status.read())[0]
+        if code:
+            return wf.ERRORS[code]
+        if left:
+            return wf.ERRORS[left]
+        data = memory.read()
+        pieces = (data[i * nbytes:(i + 1) * nbytes] for i in range(count))
+        return [wf.value_bits(wf.value_of_bits(number, int.from_bytes(piece, "little"))) for piece in pieces]
+
+    def ops(self, type_name, rng, selected):
+        """Some: each is a kernel for each way of walking, and compiling is what takes long."""
+        return rng.sample([*ops_of(type_name), "dot"], 4) if self.gpu.is_real else selected.get(type_name, ())
+
+    def turns(self, real):
+        return real if self.gpu.is_real else 2
+
+
+@pytest.fixture(scope="module")
+def pair(gpu):  # noqa: F811
+    return Pair(gpu)
+
+
+def returned(handle, op, groups, views, **chosen):
+    """The results' bits, or the error and what it says."""
+    try:
+        return handle.reduce_groups(op, groups, *views, **chosen)
+    except wf.WarpfoldError as error:
+        return f"{error.code}: {error.message}"
+
+
+def random_arrays(type_name, shape, rng):
+    return [Laid(type_name, shape, rng, rng.choice(["special", "plain", "wild"]), rng.random() < 0.5) for _ in range(2)]
+
+
+EDGES = {"f32": ((10, 58, 59, 60, 61, 62, 90), (0, 100)), "f64": ((20, 29, 30, 31, 32, 33, 74, 76, 120), (0, -360, 440, -700))}
+
+
+class Binades:
+    """A matrix of odd significands, exponents so far apart, in rows.  A row's second half is the first one times `sign`, but for
+    the lowest bit of an element as small as any: where all else cancels, only the lowest bits of that are left."""
+
+    def __init__(self, type_name, shape, rng, span, top, sign):
+        self.type, self.shape = type_name, shape
+        code, self.nbytes, bits = ("f", 4, 24) if type_name == "f32" else ("d", 8, 53)
+        self.strides, self.offset = (shape[1] * self.nbytes, self.nbytes), self.nbytes
+
+        def odd(exponent):
+            return math.ldexp(rng.choice((-1, 1)) * (rng.randrange(2 ** (bits - 1), 2 ** bits) | 1), exponent - bits)
+
+        self.data = bytes(self.nbytes)
+        for _ in range(shape[0]):
+            half = [odd(rng.choice((top, top - span, rng.randint(top - span, top)))) for _ in range(shape[1] // 2)]
+            half[3] = odd(top - span)
+            row = [*half, *(sign * x for x in half)]
+            row[len(half) + 3] += math.ldexp(1, top - span - bits)
+            self.data += struct.pack(f"={len(row)}{code}", *row)
+
+    def view(self):
+        return wf.strided(self.data, self.type, self.shape, self.strides, self.offset)

@@ -1,0 +1,400 @@
+"""Elements by key in a GPU's memory, by way of tables, ranges and sorted keys, give the CPU's bits."""
+
+import itertools
+import math
+import random
+import struct
+from ctypes import byref
+
+import pytest
+
+import warpfold_ctypes as wf
+from cuda_helpers import gpu  # noqa: F401: a fixture
+from gpu_pair import pair  # noqa: F401: pair is a fixture
+from group_helpers import Laid, integer_vector
+from oracle import INTEGERS, TYPES, ops_of
+from samples import NAN_POLICIES
+
+library = wf.library
+
+
+TABLE_COUNT = (1 << 14) + 5  # elements, from which on they are added to tables
+
+
+def put(array, values):
+    """The same array of floats with some of its elements replaced."""
+    data, code = bytearray(array.data), {"f32": "f", "f64": "d"}[array.type]
+    for i, value in values.items():
+        struct.pack_into(code, data, i * array.nbytes, value)
+    array.data = bytes(data)
+    return array
+
+
+TABLE_KINDS = {"tame": {}, "minus zeros": {3: -0.0, 5000: -0.0}, "infinities": {7: math.inf, 9000: -math.inf},
+               "a NaN": {11: math.nan, 8000: math.inf}, "too wide": {100: 1e30, 200: -1e-30}}
+
+
+SQUARE_KINDS = {**TABLE_KINDS, "tiny": {50: 1e-37}, "as wide as can be": {50: 2.0 ** -37, 60: 3 * 2.0 ** -40}}
+
+
+def table_keys(rng, groups, order):
+    keys = [min(int(groups * rng.random() ** 4), groups - 1) for _ in range(TABLE_COUNT)]
+    return sorted(keys) if order == "sorted" else keys
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("kind", TABLE_KINDS)
+@pytest.mark.parametrize("type_name", ("f32", "f64"))
+def test_tables_of_floats(pair, type_name, kind):
+    rng = random.Random(f"gpu tables {type_name} {kind}")
+    if not pair.gpu.is_real and type_name == "f64" and kind != "tame":
+        pytest.skip("no GPU: on the simulator fewer types")
+    cases = [(1, "sorted"), (7, "random"), (300, "sorted"), (6000, "random"), (TABLE_COUNT, "random")]
+    for groups, order in cases if pair.gpu.is_real else rng.sample(cases, 1):
+        array = put(Laid(type_name, (TABLE_COUNT,), rng, "plain", plain=True), TABLE_KINDS[kind])
+        keys = integer_vector(table_keys(rng, groups, order), "i64")
+        for op in ("sum", "mean", "norm1") if pair.gpu.is_real else ("sum",):
+            for nan in NAN_POLICIES if pair.gpu.is_real else ("propagate",):
+                pair.check(op, library.wf_groups_keys(0, groups, byref(keys)), [array], groups, order, nan=nan)
+                plan = library.wf_handle_plan(pair.device.pointer).decode()
+                in_shared = plan.startswith("tables in shared memory")
+                assert in_shared or plan.startswith("a table in global memory"), plan
+                assert groups <= (6000 if pair.gpu.is_real else 300) if in_shared else groups > 300, plan
+
+
+def tiled(array, count):
+    """The same array again and again."""
+    array.data = array.data[:array.shape[0] * array.nbytes] * (count // array.shape[0] + 1)
+    array.shape = (count,)
+    return array
+
+
+# What a sample of one element in 8 does not see: some are larger than the middle word holds, than all words, or lie below these.
+UNSEEN_KINDS = {"tame": {}, "minus zeros": {3: -0.0, 9: -0.0}, "infinities": {7: math.inf, 9001: -math.inf}, "a NaN": {11: math.nan},
+                "larger": {17: 1e9, 8003: -3e12}, "too large": {17: 1e30, 8003: -1e38}, "too small": {25: 1e-30, 33: 1e-38},
+                "too wide": {17: 1e37, 25: 1e-38}, "near and far": {i: 3e-10 for i in range(0, TABLE_COUNT, 3)},
+                "far, and larger": {**{i: 3e-10 for i in range(0, TABLE_COUNT, 3)}, 17: 1e9},
+                "in the lowest word": {i: 1e-13 / (i + 1) for i in range(0, TABLE_COUNT, 3)}}
+# What it does see: f64, or f32, may lie, or lie for sure, where words that hold the sample end.
+UNSEEN_KINDS |= {"seen to be short for f64": {i: 3e-15 for i in range(0, TABLE_COUNT, 8)},
+                 "seen to be short for f32": {i: 3e-24 for i in range(0, TABLE_COUNT, 8)},
+                 "seen to be too wide": {i: 1e37 if i & 8 else 1e-38 for i in range(0, TABLE_COUNT, 8)}}
+UNSEEN_ORDERS = ("random", "sorted", "half one key", "bad keys")
+
+
+def unseen_keys(rng, groups, order, count):
+    values = [rng.randrange(groups) for _ in range(TABLE_COUNT)] * (count // TABLE_COUNT + 1)
+    if order == "half one key":
+        values = [value if i & 4 else 5 for i, value in enumerate(values)]
+    if order == "bad keys":
+        values[TABLE_COUNT - 1::TABLE_COUNT] = [groups] * len(values[TABLE_COUNT - 1::TABLE_COUNT])
+    return sorted(values[:count]) if order == "sorted" else values[:count]
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("kind", UNSEEN_KINDS)
+@pytest.mark.parametrize("type_name", ("f32", "f64"))
+def test_tables_laid_out_by_a_sample(pair, type_name, kind):
+    """More elements than are looked at first, and some that change what these say."""
+    rng = random.Random(f"gpu sampled tables {type_name} {kind}")
+    count = (4 << 20 if pair.gpu.is_real else 1 << 16) + 13
+    array = put(tiled(Laid(type_name, (TABLE_COUNT,), rng, "plain", plain=True), count), UNSEEN_KINDS[kind])
+    for order in UNSEEN_ORDERS if pair.gpu.is_real else rng.sample(UNSEEN_ORDERS, 1 + (type_name == "f32")):
+        groups = rng.choice((1, 7, 300, 6000))  # of which the last has a table in global memory
+        keys = integer_vector(unseen_keys(rng, groups, order, count), "i64")
+        simulated = (("sum" if type_name == "f32" else "norm1", "omit"),)
+        for op, nan in (("sum", "propagate"), ("mean", "omit"), ("norm1", "error")) if pair.gpu.is_real else simulated:
+            pair.check(op, library.wf_groups_keys(0, groups, byref(keys)), [array], groups, order, nan=nan,
+                       flags=int(order == "bad keys"))
+            assert b", laid out by a sample" in library.wf_handle_plan(pair.device.pointer), op
+
+
+def scattered_keys(rng, groups, count):
+    """Neighbours seldom have the same key, but in the last eighth, where a block's warps go another way.  Some are frequent, some share
+    the place where a block keeps their words, some are of no group."""
+    chosen = [5, 5 + 512, 5 + 2048, groups - 1]
+    keys = [rng.choice(chosen) if i % 3 == 1 else rng.randrange(groups) for i in range(count)]
+    keys[-(count // 8):] = sorted(keys[-(count // 8):])
+    keys[count // 2] = groups
+    return keys
+
+
+@pytest.mark.parametrize("op", ("sum", "norm1", "mean"))
+def test_scattered_keys(pair, op):
+    """A table in global memory, to whose words elements go in pairs."""
+    if not pair.gpu.is_real and op != "sum":
+        pytest.skip("no GPU: on the simulator one op")
+    rng = random.Random(f"gpu scattered {op}")
+    groups, count = (40_000, 14 << 20) if pair.gpu.is_real else (6000, 1 << 18)
+    values = scattered_keys(rng, groups, TABLE_COUNT) * (count // TABLE_COUNT + 1)
+    keys = integer_vector(values[:count], "i32")
+    for kind in ("plain", "special", "wild", "wide") if pair.gpu.is_real else ("wide",):
+        array = tiled(Laid("f64", (TABLE_COUNT,), rng, "plain" if kind == "wide" else kind, plain=True), count)
+        if kind == "wide":  # three words are needed, or two, or one
+            array = put(array, {i: rng.gauss(0, 1) * 2.0 ** rng.randrange(-30, 20) for i in range(0, count, 2)})
+        for flags in (0, 1) if pair.gpu.is_real else (1,):
+            pair.check(op, library.wf_groups_keys(0, groups, byref(keys)), [array], kind, flags=flags)
+            assert b"a table in global memory" in library.wf_handle_plan(pair.device.pointer)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("kind", [*SQUARE_KINDS, "wild"])
+@pytest.mark.parametrize("type_name", ("f32", "f64", "bf16", "f16"))
+def test_tables_of_squares(pair, type_name, kind):
+    """Variances and norms: groups without values, of fewer than ddof, of NaNs alone; exponents beyond what grids hold."""
+    rng = random.Random(f"gpu squares {type_name} {kind}")
+    if type_name not in ("f32", "f64") and kind not in ("tame", "wild"):
+        pytest.skip("special values are put into f32 and f64")
+    if not pair.gpu.is_real and type_name == "bf16":
+        pytest.skip("no GPU: on the simulator fewer types")
+    array = Laid(type_name, (TABLE_COUNT,), rng, "wild" if kind == "wild" else "plain", plain=True)
+    array = put(array, SQUARE_KINDS.get(kind, {})) if type_name in ("f32", "f64") else array
+    cases = [(1, "sorted"), (7, "random"), (300, "sorted"), (6000, "random"), (TABLE_COUNT, "random")]
+    for groups, order in cases if pair.gpu.is_real else rng.sample(cases, 2):
+        keys = integer_vector(table_keys(rng, groups, order), "i64")
+        for op in ("var", "std", "norm2") if pair.gpu.is_real else ("var", "norm2") if type_name == "f32" else ("std",):
+            for nan in NAN_POLICIES if pair.gpu.is_real else ("propagate", "omit"):
+                pair.check(op, library.wf_groups_keys(0, groups, byref(keys)), [array], groups, order, nan=nan,
+                           ddof=rng.randrange(3) if op != "norm2" else 0, fill=rng.choice((None, wf.value_of_bits(wf.WF_U8, 1))))
+                plan = library.wf_handle_plan(pair.device.pointer).decode()
+                assert plan.startswith(("tables in shared memory", "a table in global memory")) and "; else" in plan, plan
+
+
+# Ops whose tables are of integers, or of squares of these; on the simulator some.
+TABLE_OPS = ("sum", "mean", "norm1", "var", "norm2", "nonzero", "any", "all")
+SIMULATED_TABLES = {"i16": ("sum", "any"), "u32": ("var",), "i32": ("mean",), "i64": ("norm2", "sum"), "u64": ("std",),
+                    "f32": ("nonzero",), "f16": ("all",), "bool": ("mean",)}
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", TYPES)
+def test_tables_of_all_types(pair, type_name):
+    """Values and keys that lie apart; bad keys, which are skipped or told; the largest magnitudes, whose squares are longest."""
+    rng = random.Random(f"gpu tables {type_name}")
+    if not pair.gpu.is_real and type_name not in SIMULATED_TABLES:
+        pytest.skip("no GPU: on the simulator fewer types")
+    ops = [op for op in (TABLE_OPS if pair.gpu.is_real else SIMULATED_TABLES[type_name]) if op in ops_of(type_name)]
+    for key_type in ("i8", "u16", "i32", "u64") if pair.gpu.is_real else ("u16",):
+        kind = rng.choice(("ends", "plain") if type_name in INTEGERS else ("special", "plain"))
+        array = Laid(type_name, (TABLE_COUNT,), rng, kind if kind == "special" else "plain", plain=kind != "plain")
+        array = put_kind(array, kind, rng)
+        values = [rng.randrange(100) for _ in range(TABLE_COUNT)]
+        values[rng.randrange(TABLE_COUNT)] = 120
+        labels = pair.labels_there(values, key_type, rng.choice([1, 3]))
+        here = integer_vector(values, key_type)
+        for op in ops:
+            for flags, nan in ((0, "propagate"), (1, rng.choice(NAN_POLICIES))):
+                pair.check(op, library.wf_groups_keys(0, 101, byref(here)), [array], key_type, kind, flags=flags, nan=nan,
+                           groups_there=library.wf_groups_keys(0, 101, byref(labels)),
+                           fill=wf.value_of_bits(wf.WF_U8, 1))
+                assert b"table" in library.wf_handle_plan(pair.device.pointer), op
+
+
+EXTREME_KINDS = ("ties", "rising", "falling", "ends", "special", "wild")
+
+
+def put_kind(array, kind, rng):
+    """Elements of a vector: a few values again and again, each larger or less than those before it, or the type's ends."""
+    count, bits, width = array.shape[0], {"bool": 1}.get(array.type, 8 * array.nbytes), array.nbytes
+    chosen = [rng.getrandbits(bits) for _ in range(3)]
+    numbers = {"ties": lambda i: rng.choice(chosen), "rising": lambda i: i % (1 << bits),
+               "falling": lambda i: (count - i) % (1 << bits),
+               "ends": lambda i: rng.choice((0, (1 << bits) - 1, 1 << (bits - 1), (1 << (bits - 1)) - 1))}
+    if kind in numbers:
+        array.data = b"".join(numbers[kind](i).to_bytes(width, "little") for i in range(count))
+    return array
+
+
+def check_extremes(pair, type_name, groups, order, kind, ops, policies, rng):
+    places = {"tables in shared memory, 1 copy each": groups <= TABLE_COUNT, "a table in global memory": groups > 300}
+    drawn = kind if kind in ("special", "wild") else "plain"
+    array = put_kind(Laid(type_name, (TABLE_COUNT,), rng, drawn, plain=True), kind, rng)
+    keys = integer_vector(table_keys(rng, groups, order), "i32")
+    for op in ops:
+        for nan in policies:
+            is_sure = type_name in INTEGERS or nan != "error"
+            for fill in (None, wf.value_of_bits(wf.WF_U8, 1)):
+                pair.check(op, library.wf_groups_keys(0, groups, byref(keys)), [array], groups, order, kind, nan=nan,
+                           first_index=rng.choice((0, 5)), fill=fill)
+                plan = library.wf_handle_plan(pair.device.pointer).decode()
+                there = next(place for place in places if plan.startswith(place))
+                assert places[there] and ("; else groups by" in plan) != is_sure, plan
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("kind", EXTREME_KINDS)
+@pytest.mark.parametrize("type_name", TYPES)
+def test_extremes_by_key(pair, type_name, kind):
+    """Groups of which a block has a table, and of which it does not; indices beside short orders, and found afterwards."""
+    rng = random.Random(f"gpu extremes by key {type_name} {kind}")
+    cases = [(1, "random"), (7, "random"), (300, "sorted"), (6000, "random"), (TABLE_COUNT, "random"), (TABLE_COUNT, "sorted")]
+    if pair.gpu.is_real:
+        for groups, order in cases:
+            check_extremes(pair, type_name, groups, order, kind, ("min", "max", "argmin", "argmax"), NAN_POLICIES, rng)
+        return
+    simulated = {"f32": "argmax", "f64": "argmin", "u32": "max", "i64": "argmax", "i8": "min"}
+    if type_name not in simulated:
+        pytest.skip("no GPU: on the simulator fewer types")
+    for groups, order in rng.sample(cases, 2):
+        check_extremes(pair, type_name, groups, order, kind, (simulated[type_name],), ("propagate", "omit"), rng)
+
+
+def ranged_keys(rng, groups, order):
+    """Some more than groups: half of a bucket's range has none, and one key has many."""
+    values = [rng.randrange(groups) if rng.random() < 0.9 else 3 for _ in range(groups + 1)]
+    if order != "few buckets":
+        values = [value if value >> 12 & 7 != 5 else value | 1 << 11 for value in values]
+    if order == "random":
+        return values
+    if order == "few buckets":
+        return [value & 0x7fff if value >> 12 != 9 else value for value in values]
+    if order == "gap":
+        values = [value if value < 1000 or value >= groups - 1000 else 7 for value in values]
+    values.sort()
+    if order == "one far":
+        values[5] = groups
+    if order == "one falls":
+        values[groups // 2 + 1] = values[groups // 2] - 1
+    return values
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ("random", "few buckets", "sorted", "one far", "one falls", "gap"))
+def test_ranges_of_keys(pair, order):
+    """More groups than the L2 cache has words for: sums of keys in any order go by buckets, extremes take several passes; sorted
+    keys neither, and are segments where they are so to the last, and no gap is too wide.  Scratch memory is left as the call before left it."""
+    rng = random.Random(f"gpu ranges {order}")
+    groups = 5 << 20 if pair.gpu.is_real else 70_000
+    keys = integer_vector(ranged_keys(rng, groups, order), "u32")
+    array = put(Laid("f32", (groups + 1,), rng, "plain", plain=True), {9: -0.0, 77: math.inf})
+    ops = {"random": ("mean", "sum", "argmax"), "few buckets": ("norm2", "sum")}.get(order, ("sum", "argmax"))
+    for op in ops:
+        pair.check(op, library.wf_groups_keys(0, groups, byref(keys)), [array], order, flags=int(order == "one far"),
+                   fill=wf.value_of_bits(wf.WF_U8, 1))
+        plan = library.wf_handle_plan(pair.device.pointer).decode()
+        way = " 2 ranges of keys" if op == "argmax" else " buckets of "
+        assert plan.startswith("a table in global memory") and way in plan and "or as segments if keys are sorted" in plan, plan
+
+
+RUN_OPS = {"f32": ("sum", "mean", "argmin", "var", "norm2"), "f64": ("sum", "mean"), "bf16": ("norm1",), "i32": ("sum", "mean"), "i64": ("max",)}
+RUNS_SIMULATED = (("f64", "wide"), ("f64", "specials"), ("bf16", "tiles"), ("i32", "short"), ("i64", "long"))
+RUN_KINDS = ("short", "tiles", "long", "specials", "wide")
+
+
+def runs_of_keys(rng, groups, kind):
+    """Sorted keys: of no element in some groups, of a few in most, and, if any is long, of more than a tile has behind it."""
+    lengths = [rng.choice((0, 1, 1, 2, 2, 3, 3, 4, 5)) for _ in range(groups)]
+    if kind == "tiles":
+        lengths[::50] = [rng.choice((9, 17, 31, 32)) for _ in lengths[::50]]
+    if kind == "long":
+        lengths[::groups // 7] = [rng.choice((33, 256, 300, 2000)) for _ in lengths[::groups // 7]]
+    return [key for key, length in enumerate(lengths) for _ in range(length)]
+
+
+@pytest.mark.slow
+@pytest.mark.sampled
+@pytest.mark.parametrize("kind", RUN_KINDS)
+@pytest.mark.parametrize("type_name", RUN_OPS)
+def test_runs_of_sorted_keys(pair, type_name, kind):
+    """Results that are made of runs of equal keys in one pass, or of which some are left for another."""
+    if not pair.gpu.is_real and type_name != "f32" and (type_name, kind) not in RUNS_SIMULATED:
+        pytest.skip("no GPU: on the simulator fewer kinds of each type")
+    rng = random.Random(f"gpu runs {type_name} {kind}")
+    groups = 5 << 20 if pair.gpu.is_real else 70_000
+    keys = runs_of_keys(rng, groups, kind)
+    labels = integer_vector(keys, "u32")
+    array = Laid(type_name, (len(keys),), rng, "wild" if kind == "wide" else "plain", plain=kind != "tiles")
+    if kind == "specials" and type_name in ("f32", "f64"):
+        special = (math.nan, math.inf, -math.inf, -0.0, 0.0)
+        array = put(array, {i: rng.choice(special) for i in rng.sample(range(len(keys)), len(keys) // 9)})
+    ops = RUN_OPS[type_name] if pair.gpu.is_real else rng.sample(RUN_OPS[type_name], 1)
+    for op, nan in itertools.product(ops, ("propagate", "omit") if kind == "specials" else ("propagate",)):
+        for fill in (None, wf.value_of_bits(wf.WF_U8, 1)) if pair.gpu.is_real else (None,):
+            pair.check(op, library.wf_groups_keys(0, groups, byref(labels)), [array], kind, nan=nan, fill=fill)
+        assert b"short ones in the same pass" in library.wf_handle_plan(pair.device.pointer)
+
+
+STRAY_KINDS = ("few", "in runs", "many", "of one key", "falling", "blocks", "bad", "long")
+# Kernels that other tests have compiled, but for one of f64.
+STRAYS_SIMULATED = {("bf16", "few"): ("norm1",), ("f64", "in runs"): ("sum",), ("f64", "blocks"): ("norm1",),
+                    **{("f32", kind): ("sum",) for kind in ("few", "in runs", "of one key", "falling")}}
+
+
+def mostly_sorted_keys(rng, groups, kind):
+    """Runs of a few equal keys, in which others lie: single ones, pairs, and such as make strays of their neighbours, too."""
+    keys = runs_of_keys(rng, groups, "long" if kind == "long" else "tiles")
+    anywhere = range(2, len(keys) - 2)
+    for i in rng.sample(anywhere, len(keys) // (6 if kind == "many" else 70)):
+        keys[i] = 7 if kind == "of one key" else rng.randrange(groups)
+    for i in rng.sample(anywhere, len(keys) // 200 if kind == "in runs" else 0):
+        keys[i - 2:i + 3] = rng.choice(("aXaaa", "aaXaa", "aXaXa", "aXXaa", "XaXaX", "aXaYa"))
+        names = {"a": keys[i - 3], "X": rng.randrange(groups), "Y": rng.randrange(groups)}
+        keys[i - 2:i + 3] = [names.get(key, key) for key in keys[i - 2:i + 3]]
+    if kind == "falling":
+        keys.reverse()
+    if kind == "blocks":
+        keys = keys[len(keys) // 2 + 77:] + keys[:len(keys) // 2 + 77]
+    if kind == "bad":
+        keys[len(keys) // 3] = groups
+    return [key if isinstance(key, int) else 5 for key in keys]
+
+
+@pytest.mark.slow
+@pytest.mark.sampled
+@pytest.mark.parametrize("kind", STRAY_KINDS)
+@pytest.mark.parametrize("type_name", ("f32", "f64", "bf16"))
+def test_mostly_sorted_keys(pair, type_name, kind):
+    """Few keys out of place; or too many, or too many of one key, or a run that is too long, so that tables take them all."""
+    if not pair.gpu.is_real and (type_name, kind) not in STRAYS_SIMULATED:
+        pytest.skip("no GPU: on the simulator fewer kinds of each type")
+    rng = random.Random(f"gpu strays {type_name} {kind}")
+    groups = 5 << 20 if pair.gpu.is_real else 70_000
+    keys = mostly_sorted_keys(rng, groups, kind)
+    labels = integer_vector(keys, "u32")
+    kinds = ("plain", "propagate"), ("special", "propagate"), ("special", "omit"), ("wild", "propagate")
+    for values, nan in kinds if pair.gpu.is_real else rng.sample(kinds, 2):
+        array = Laid(type_name, (len(keys),), rng, "wild" if values == "wild" else "plain", plain=values != "plain")
+        if values == "special" and type_name != "bf16":
+            special = (math.nan, math.inf, -0.0, -0.0, 0.0)
+            array = put(array, {i: rng.choice(special) for i in rng.sample(range(len(keys)), len(keys) // 5)})
+        for op in ("sum", "norm1") if pair.gpu.is_real else STRAYS_SIMULATED[type_name, kind]:
+            pair.check(op, library.wf_groups_keys(0, groups, byref(labels)), [array], kind, values, nan=nan, flags=int(kind == "bad"))
+        assert b"short ones in the same pass" in library.wf_handle_plan(pair.device.pointer)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("type_name", ("f64", "i64", "bf16"))
+def test_buckets_of_other_types(pair, type_name):
+    """Records of 16 bytes, of few bits; values and keys that lie apart, and bad keys among them."""
+    rng = random.Random(f"gpu buckets {type_name}")
+    groups = 5 << 20 if pair.gpu.is_real else 70_000
+    values = ranged_keys(rng, groups, "random")
+    values[1000] = groups + 5
+    here, there = integer_vector(values, "i32"), pair.labels_there(values, "i32", 2)
+    array = Laid(type_name, (groups + 1,), rng, "plain", plain=False)
+    for flags in (0, 1):
+        pair.check("sum", library.wf_groups_keys(0, groups, byref(here)), [array], flags=flags,
+                   groups_there=library.wf_groups_keys(0, groups, byref(there)))
+        assert b" buckets of " in library.wf_handle_plan(pair.device.pointer)
+
+
+@pytest.mark.parametrize("op", ("mean", "var"))
+def test_groups_of_nothing_but_nans_by_key(pair, op):
+    """They have elements, so that a fill is for others, unless NaNs are omitted."""
+    rng = random.Random("gpu nothing but NaNs")
+    array = Laid("f32", (TABLE_COUNT,), rng, "plain", plain=True)
+    keys = integer_vector([i % 5 for i in range(TABLE_COUNT)], "i32")
+    array = put(array, {i: math.nan for i in range(2, TABLE_COUNT, 5)})
+    for nan in ("propagate", "omit"):
+        pair.check(op, library.wf_groups_keys(0, 7, byref(keys)), [array], nan=nan, fill=wf.value_of_bits(wf.WF_U8, 1))
+
+
+def test_extremes_with_bad_keys(pair):
+    rng = random.Random("gpu extremes of bad keys")
+    array = Laid("f32", (TABLE_COUNT,), rng, "special", plain=True)
+    values = [rng.randrange(100) for _ in range(TABLE_COUNT)]
+    values[9000] = -3
+    keys = integer_vector(values, "i16")
+    for nan in ("propagate", "error"):
+        for flags in (0, 1):
+            pair.check("max", library.wf_groups_keys(0, 100, byref(keys)), [array], nan, flags=flags, nan=nan)
