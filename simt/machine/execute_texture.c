@@ -87,7 +87,8 @@ static uint32_t cube_face(const struct fetch *fetch, uint32_t lane, float place[
 /* The number of the face among all layers. */
 static int64_t cube_layer(const struct fetch *fetch, uint32_t lane) {
     float place[2];
-    const int64_t cubes = fetch->texture.sizes[2] / 6, wanted = fetch->code->texture.has_cubes ? integer_of(fetch, CUBE_LAYER, lane) : 0;
+    const int64_t cubes = fetch->texture.sizes[2] / 6;
+    const int64_t wanted = fetch->code->texture.has_cubes ? integer_of(fetch, CUBE_LAYER, lane) : 0;
     return 6 * (wanted < 0 ? 0 : wanted >= cubes ? cubes - 1 : wanted) + cube_face(fetch, lane, place);
 }
 
