@@ -217,15 +217,22 @@ typedef struct simt_texture {
     bool is_normalised_read; /* integers are read as floats from 0 or -1 to 1 */
     bool is_surface;         /* for suld and sust, whose x coordinate is in bytes; no modes */
     float border[4];
-    /* Of a mipmap, whose levels' encoded forms follow each other, the first at the handle; the sampler is the first one's. */
-    uint8_t level_count;     /* 0 or 1: it is none */
-    bool is_level_linear;    /* two levels are interpolated; otherwise the nearest */
-    float level_bias, level_least, level_most; /* the level that is asked for, plus the bias, is clamped to the others */
 } simt_texture;
+
+/* How a texture of several levels is fetched from: the level that is asked for, plus the bias, is clamped to the others. */
+enum { SIMT_LEVELS_MAX = 32 };
+typedef struct simt_mipmap {
+    uint32_t level_count;
+    bool is_linear; /* two levels are interpolated; otherwise the nearest */
+    float bias, least, most;
+} simt_mipmap;
 
 /* SIMT_ERROR_ARGUMENT: it breaks a rule of CUDA. */
 simt_error simt_texture_encode(const simt_texture *texture, unsigned char bytes[SIMT_TEXTURE_NBYTES],
                                simt_message *message);
+/* The levels' forms follow each other: SIMT_TEXTURE_NBYTES each, and the handle is the address of the first. */
+simt_error simt_mipmap_encode(const simt_mipmap *mipmap, const simt_texture *levels, unsigned char *bytes,
+                              simt_message *message);
 
 /* Frees an allocation, given its first address.  Addresses are never reused, so that a later access by a kernel is a
  * finding that says so. */

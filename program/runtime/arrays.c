@@ -108,7 +108,7 @@ static cudaError_t allocate_mipmap(struct cudaMipmappedArray **result, const str
         error = allocate(&mipmap->levels[mipmap->level_count], format, extent, flags);
         if (error) break;
         mipmap->levels[mipmap->level_count++]->is_level = true;
-        is_last = mipmap->level_count >= levels || mipmap->level_count == MIPMAP_LEVELS_MAX || is_smallest(extent, flags);
+        is_last = mipmap->level_count >= levels || mipmap->level_count == SIMT_LEVELS_MAX || is_smallest(extent, flags);
         extent = next_level(extent, flags);
     }
     if (error) free_mipmap(mipmap);

@@ -5,7 +5,6 @@
 #include "runtime.h"
 
 enum { ARRAY_LAYERED = 1, ARRAY_SURFACE = 2, ARRAY_CUBE = 4 };
-enum { MIPMAP_LEVELS_MAX = 32 };
 
 struct cudaArray {
     void *memory;
@@ -19,7 +18,7 @@ struct cudaArray {
 /* Each half as large as the one before; layers and faces stay. */
 struct cudaMipmappedArray {
     unsigned level_count;
-    struct cudaArray *levels[MIPMAP_LEVELS_MAX];
+    struct cudaArray *levels[SIMT_LEVELS_MAX];
 };
 
 /* What a texture can consist of.  false: of another kind of channels. */

@@ -106,7 +106,8 @@ DRIVER cuArrayDestroy(struct cudaArray *array) {
 static cudaError_t create_mipmap(struct cudaMipmappedArray **mipmap, const struct description *of, unsigned levels) {
     if (!of) return cudaErrorInvalidValue;
     const struct cudaChannelFormatDesc format = format_of(of->format, of->channels);
-    return cudaMallocMipmappedArray(mipmap, &format, (struct cudaExtent){of->width, of->height, of->depth}, levels, of->flags);
+    const struct cudaExtent extent = {of->width, of->height, of->depth};
+    return cudaMallocMipmappedArray(mipmap, &format, extent, levels, of->flags);
 }
 
 DRIVER cuMipmappedArrayCreate(struct cudaMipmappedArray **mipmap, const struct description *description, unsigned levels) {

@@ -34,8 +34,13 @@ static const struct cudaArray *array_of(const struct resource *resource, uint32_
     return resource->type == RESOURCE_ARRAY ? resource->array : NULL;
 }
 
-static uint32_t level_count(const struct resource *resource) {
-    return resource->type == RESOURCE_MIPMAPPED ? resource->mipmap->level_count : 1;
+/* Without levels: it is none. */
+static simt_mipmap mipmap_of(const struct resource *resource, const struct sampler *sampler) {
+    return (simt_mipmap){.level_count = resource->type == RESOURCE_MIPMAPPED ? resource->mipmap->level_count : 0,
+                         .is_linear = sampler->mipmap_filter,
+                         .bias = sampler->mipmap_bias,
+                         .least = sampler->mipmap_least,
+                         .most = sampler->mipmap_most};
 }
 
 static const struct cudaChannelFormatDesc *format_of(const struct resource *resource) {
@@ -72,10 +77,6 @@ static void set_sampler(simt_texture *texture, const struct sampler *sampler) {
     texture->is_normalised = sampler->is_normalised;
     texture->is_normalised_read = sampler->is_normalised_read && texture->kind != SIMT_TEXEL_FLOAT;
     memcpy(texture->border, sampler->border, sizeof texture->border);
-    texture->is_level_linear = sampler->mipmap_filter;
-    texture->level_bias = sampler->mipmap_bias;
-    texture->level_least = sampler->mipmap_least;
-    texture->level_most = sampler->mipmap_most;
 }
 
 static bool is_cube(const struct resource *resource) {
@@ -93,25 +94,25 @@ static const char *what_is_absent(const struct resource *resource, const struct 
 
 /* ---- objects ------------------------------------------------------------------------------------- */
 
-/* One after another, as levels are. */
-static cudaError_t store(const simt_texture *made, uint32_t count, uint64_t *handle) {
-    unsigned char bytes[MIPMAP_LEVELS_MAX][SIMT_TEXTURE_NBYTES];
+/* levels: NULL: it has one, and is no mipmap. */
+static cudaError_t store(const simt_texture *made, const simt_mipmap *levels, uint64_t *handle) {
+    unsigned char bytes[SIMT_LEVELS_MAX * SIMT_TEXTURE_NBYTES];
+    const size_t nbytes = (levels ? levels->level_count : 1) * (size_t)SIMT_TEXTURE_NBYTES;
     simt_message message;
-    for (uint32_t l = 0; l < count; l++)
-        if (simt_texture_encode(&made[l], bytes[l], &message)) {
-            runtime_say("%s: %s", made->is_surface ? "cudaCreateSurfaceObject" : "cudaCreateTextureObject", message.text);
-            return cudaErrorInvalidValue;
-        }
-    cudaError_t error = runtime_error_of(simt_machine_allocate(runtime.machine, count * sizeof *bytes, handle));
-    return error ? error : runtime_error_of(simt_machine_write(runtime.machine, *handle, bytes, count * sizeof *bytes));
+    if (levels ? simt_mipmap_encode(levels, made, bytes, &message) : simt_texture_encode(made, bytes, &message)) {
+        runtime_say("%s: %s", made->is_surface ? "cudaCreateSurfaceObject" : "cudaCreateTextureObject", message.text);
+        return cudaErrorInvalidValue;
+    }
+    cudaError_t error = runtime_error_of(simt_machine_allocate(runtime.machine, nbytes, handle));
+    return error ? error : runtime_error_of(simt_machine_write(runtime.machine, *handle, bytes, nbytes));
 }
 
-static cudaError_t keep(const simt_texture *made, uint32_t count, uint64_t *handle, const struct resource *resource,
+static cudaError_t keep(const simt_texture *made, const simt_mipmap *levels, uint64_t *handle, const struct resource *resource,
                         const struct sampler *sampler) {
     struct texture *texture = calloc(1, sizeof *texture);
     if (!texture) return cudaErrorMemoryAllocation;
     *texture = (struct texture){textures, 0, made->is_surface, *resource, *sampler};
-    cudaError_t error = store(made, count, &texture->handle);
+    cudaError_t error = store(made, levels, &texture->handle);
     if (error) {
         free(texture);
         return error;
@@ -123,20 +124,19 @@ static cudaError_t keep(const simt_texture *made, uint32_t count, uint64_t *hand
 
 static cudaError_t create(uint64_t *handle, const struct resource *resource, const struct sampler *sampler,
                           const void *view) {
-    simt_texture made[MIPMAP_LEVELS_MAX] = {{0}};
+    simt_texture made[SIMT_LEVELS_MAX] = {{0}};
     if (!handle || !resource || !sampler || resource->type > RESOURCE_PITCHED) return cudaErrorInvalidValue;
     const char *absent = what_is_absent(resource, sampler, view);
     if (absent) return runtime_lacks(absent);
     if (resource->type <= RESOURCE_MIPMAPPED && !array_of(resource, 0)) return cudaErrorInvalidValue;
-    const uint32_t count = level_count(resource);
-    for (uint32_t l = 0; l < count; l++) {
+    const simt_mipmap levels = mipmap_of(resource, sampler);
+    for (uint32_t l = 0; l == 0 || l < levels.level_count; l++) {
         if (!format_read(format_of(resource), &made[l])) return runtime_lacks("cudaCreateTextureObject of such channels");
         set_resource(&made[l], resource, l);
         set_sampler(&made[l], sampler);
         if (is_cube(resource)) made[l].modes[2] = SIMT_TEXTURE_CUBE;
-        made[l].level_count = (uint8_t)count;
     }
-    return keep(made, count, handle, resource, sampler);
+    return keep(made, levels.level_count ? &levels : NULL, handle, resource, sampler);
 }
 
 static cudaError_t create_surface(uint64_t *handle, const struct resource *resource) {
@@ -148,7 +148,7 @@ static cudaError_t create_surface(uint64_t *handle, const struct resource *resou
     }
     if (!format_read(&resource->array->format, &made)) return runtime_lacks("cudaCreateSurfaceObject of such channels");
     set_array(&made, resource->array);
-    return keep(&made, 1, handle, resource, &(struct sampler){0});
+    return keep(&made, NULL, handle, resource, &(struct sampler){0});
 }
 
 API cudaCreateTextureObject(uint64_t *handle, const struct resource *resource, const struct sampler *sampler,

@@ -24,6 +24,7 @@ struct fetch {
     const struct code *code;
     uint32_t lanes;
     simt_texture texture;
+    simt_mipmap mipmap;
     int64_t first[DIMENSIONS][SIMT_LANES]; /* the texel's number, or that of the lower one of two */
     uint32_t fraction[DIMENSIONS][SIMT_LANES]; /* of the WHOLE: the higher one's weight */
     double terms[TAPS][CHANNELS][SIMT_LANES];  /* what is weighed */
@@ -86,7 +87,8 @@ static uint32_t cube_face(const struct fetch *fetch, uint32_t lane, float place[
 /* The number of the face among all layers. */
 static int64_t cube_layer(const struct fetch *fetch, uint32_t lane) {
     float place[2];
-    const int64_t cubes = fetch->texture.sizes[2] / 6, wanted = fetch->code->texture.has_cubes ? integer_of(fetch, CUBE_LAYER, lane) : 0;
+    const int64_t cubes = fetch->texture.sizes[2] / 6;
+    const int64_t wanted = fetch->code->texture.has_cubes ? integer_of(fetch, CUBE_LAYER, lane) : 0;
     return 6 * (wanted < 0 ? 0 : wanted >= cubes ? cubes - 1 : wanted) + cube_face(fetch, lane, place);
 }
 
@@ -311,11 +313,11 @@ static bool fetch_level(struct fetch *fetch, uint64_t handle) {
 
 /* In parts of the WHOLE; where none is asked for, the first. */
 static uint32_t level_of(const struct fetch *fetch, uint32_t lane) {
-    const simt_texture *texture = &fetch->texture;
-    const float asked = fetch->code->texture.has_level ? float_of(fetch, LEVEL, lane) + texture->level_bias : 0;
-    const double biased = isnan(asked) ? 0 : fmax(fmin((double)asked, (double)texture->level_most), (double)texture->level_least);
-    const double level = fmax(fmin(biased, texture->level_count - 1), 0);
-    return texture->is_level_linear ? (uint32_t)floor(level * WHOLE + 0.5) : (uint32_t)floor(level + 0.5) * WHOLE;
+    const simt_mipmap *mipmap = &fetch->mipmap;
+    const float asked = fetch->code->texture.has_level ? float_of(fetch, LEVEL, lane) + mipmap->bias : 0;
+    const double biased = isnan(asked) ? 0 : fmax(fmin((double)asked, (double)mipmap->most), (double)mipmap->least);
+    const double level = fmax(fmin(biased, mipmap->level_count - 1), 0);
+    return mipmap->is_linear ? (uint32_t)floor(level * WHOLE + 0.5) : (uint32_t)floor(level + 0.5) * WHOLE;
 }
 
 /* Adds one level's results, whose weights are of the WHOLE; of floats, as only those are interpolated. */
@@ -334,7 +336,7 @@ static void add_level(struct fetch *fetch, const uint32_t weights[SIMT_LANES], d
 static bool fetch_levels(struct fetch *fetch, uint64_t handle) {
     double sums[CHANNELS][SIMT_LANES] = {{0}};
     uint32_t places[SIMT_LANES], weights[SIMT_LANES];
-    const uint32_t lanes = fetch->lanes, count = fetch->texture.level_count;
+    const uint32_t lanes = fetch->lanes, count = fetch->mipmap.level_count;
     SIMT_FOR_EACH_LANE (lane, lanes) places[lane] = level_of(fetch, lane);
     for (uint32_t level = 0; level < count; level++) {
         const uint64_t handle_of_level = handle + (uint64_t)level * SIMT_TEXTURE_NBYTES;
@@ -356,7 +358,7 @@ static bool fetch_levels(struct fetch *fetch, uint64_t handle) {
 }
 
 static bool fetch_all(struct fetch *fetch, uint64_t handle) {
-    if (!(fetch->texture.level_count > 1 ? fetch_levels : fetch_level)(fetch, handle)) return false;
+    if (!(fetch->mipmap.level_count ? fetch_levels : fetch_level)(fetch, handle)) return false;
     write_results(fetch);
     return true;
 }
@@ -381,7 +383,10 @@ static enum outcome execute_texture(struct warp *warp, struct path *path, const 
     simt_addresses(path, &code->memory.address, handles);
     for (uint32_t rest = mask; rest; rest &= ~fetch.lanes) {
         fetch.lanes = simt_texture_lanes(warp, path, rest, handles, false, &fetch.texture);
-        if (!fetch.lanes || !fetch_all(&fetch, handles[first_lane(rest)])) return OUTCOME_LEFT;
+        if (!fetch.lanes) return OUTCOME_LEFT;
+        const uint64_t handle = handles[first_lane(rest)];
+        fetch.mipmap = simt_mipmap_read(simt_generic_bytes(warp, first_lane(rest), handle, SIMT_TEXTURE_NBYTES));
+        if (!fetch_all(&fetch, handle)) return OUTCOME_LEFT;
     }
     return OUTCOME_NEXT;
 }

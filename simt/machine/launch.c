@@ -116,7 +116,8 @@ static struct allocation *find_range(const simt_machine *machine, uint64_t addre
 /* What the host has written whole, even piece by piece as fills are, needs no marks, which kernels would look at. */
 static void note_written(struct allocation *allocation, uint64_t offset, size_t nbytes) {
     memset(allocation->written + offset, 0xff, nbytes);
-    if (offset <= allocation->whole_nbytes && offset + nbytes > allocation->whole_nbytes) allocation->whole_nbytes = offset + nbytes;
+    const uint64_t end = offset + nbytes;
+    if (offset <= allocation->whole_nbytes && end > allocation->whole_nbytes) allocation->whole_nbytes = end;
     if (allocation->whole_nbytes < allocation->nbytes || allocation->backing == BACKING_PAGES) return;
     free(allocation->written);
     allocation->written = NULL;

@@ -13,6 +13,7 @@ enum { RANK_MAX = 3 };
 struct stored {
     uint64_t tag;
     simt_texture texture;
+    simt_mipmap mipmap; /* without levels: it is none */
 };
 _Static_assert(sizeof(struct stored) <= SIMT_TEXTURE_NBYTES, "a texture's bytes are enough");
 
@@ -42,19 +43,25 @@ static const char *check(const simt_texture *texture) {
         return "a texture's channels are integers of 8, 16 or 32 bits or floats of 16 or 32";
     if (texture->is_linear && !is_float && !texture->is_normalised_read)
         return "linear filtering needs a texture that is read as floats";
-    if (texture->level_count > 1 && (texture->is_surface || !texture->is_normalised))
-        return "a mipmap needs normalised coordinates";
-    if (texture->level_count > 1 && texture->is_level_linear && !is_float && !texture->is_normalised_read)
-        return "levels of integers cannot be interpolated";
     if (texture->is_normalised_read && !is_float && nbytes == 4)
         return "integers of 32 bits cannot be read as normalised floats";
     return check_modes(texture);
 }
 
-simt_error simt_texture_encode(const simt_texture *texture, unsigned char bytes[SIMT_TEXTURE_NBYTES],
-                               simt_message *message) {
+static const char *check_mipmap(const simt_mipmap *mipmap, const simt_texture *level) {
+    if (!mipmap->level_count) return NULL;
+    if (mipmap->level_count > SIMT_LEVELS_MAX) return "a mipmap has 1 to 32 levels";
+    if (level->is_surface || !level->is_normalised) return "a mipmap needs normalised coordinates";
+    if (mipmap->is_linear && level->kind != SIMT_TEXEL_FLOAT && !level->is_normalised_read)
+        return "levels of integers cannot be interpolated";
+    return NULL;
+}
+
+static simt_error encode(const simt_texture *texture, const simt_mipmap *mipmap, unsigned char bytes[SIMT_TEXTURE_NBYTES],
+                         simt_message *message) {
     struct stored stored;
     const char *wrong = check(texture);
+    if (!wrong) wrong = check_mipmap(mipmap, texture);
     if (wrong) {
         if (message) snprintf(message->text, sizeof message->text, "%s", wrong);
         return SIMT_ERROR_ARGUMENT;
@@ -63,8 +70,22 @@ simt_error simt_texture_encode(const simt_texture *texture, unsigned char bytes[
     memset(&stored, 0, sizeof stored);
     stored.tag = TAG;
     stored.texture = *texture;
+    stored.mipmap = *mipmap;
     memcpy(bytes, &stored, sizeof stored);
     return SIMT_OK;
+}
+
+simt_error simt_texture_encode(const simt_texture *texture, unsigned char bytes[SIMT_TEXTURE_NBYTES],
+                               simt_message *message) {
+    return encode(texture, &(simt_mipmap){0}, bytes, message);
+}
+
+simt_error simt_mipmap_encode(const simt_mipmap *mipmap, const simt_texture *levels, unsigned char *bytes,
+                              simt_message *message) {
+    simt_error error = SIMT_OK;
+    for (uint32_t l = 0; l < mipmap->level_count && !error; l++)
+        error = encode(&levels[l], mipmap, bytes + (size_t)l * SIMT_TEXTURE_NBYTES, message);
+    return error;
 }
 
 /* A kernel may have changed some bytes: they are checked again. */
@@ -72,7 +93,13 @@ bool simt_texture_read(const unsigned char bytes[SIMT_TEXTURE_NBYTES], simt_text
     struct stored stored;
     memcpy(&stored, bytes, sizeof stored);
     *texture = stored.texture;
-    return stored.tag == TAG && !check(texture);
+    return stored.tag == TAG && !check(texture) && !check_mipmap(&stored.mipmap, texture);
+}
+
+simt_mipmap simt_mipmap_read(const unsigned char bytes[SIMT_TEXTURE_NBYTES]) {
+    struct stored stored;
+    memcpy(&stored, bytes, sizeof stored);
+    return stored.mipmap;
 }
 
 /* ---- coordinates: CUDA C++ Programming Guide, "Texture Fetching" */

@@ -7,6 +7,7 @@
 
 /* false: it is none, or is not as CUDA has it. */
 bool simt_texture_read(const unsigned char bytes[SIMT_TEXTURE_NBYTES], simt_texture *texture);
+simt_mipmap simt_mipmap_read(const unsigned char bytes[SIMT_TEXTURE_NBYTES]); /* of a texture; without levels: it is none */
 
 static inline uint32_t simt_texel_nbytes(const simt_texture *texture) {
     return (uint32_t)texture->channels * texture->channel_nbytes;
