@@ -250,7 +250,7 @@ function makeSummary(data) {
 function makeAdvice(data, advice, choose) {
     return element("button", {type: "button", class: "advice", onclick: () => choose(advice)},
         element("b", null, advice.kind), ` at ${advice.file.split("/").pop()}:${advice.line}`, quoteLines(data, advice),
-        advice.message, element("br"), withCode(`Cure: ${advice.cure}`));
+        withCode(advice.message), element("br"), withCode(`Cure: ${advice.cure}`));
 }
 
 // What is not as it was told that it must be: it comes first.
