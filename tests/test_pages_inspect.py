@@ -384,3 +384,28 @@ def test_what_has_the_focus_is_not_cut(race_page, show):
             const own = node.getBoundingClientRect(), frame = node.closest(box).getBoundingClientRect();
             return outlineStyle === "solid" && own.left - beyond >= frame.left && own.right + beyond <= frame.right + 0.5
                 && own.top - beyond >= frame.top - 0.5 && own.bottom + beyond <= frame.bottom + 0.5; }""", box)
+
+
+def test_another_view_stays_at_the_line(tmp_path, show):
+    """Whatever the listing is heated by."""
+    ptx, path = tmp_path / "race.ptx", tmp_path / "race.html"
+    ptx.write_text(HEAD + kernel("race", [], "\tmov.u32 %r9, 0;\n" * 80 + RACE))
+    assert run("inspect", ptx, "--block", 64, "--html", path).returncode == 3
+    page = show(path, (1440, 900))
+    line = page_data(page)["findings"][0]["ptx_line"]
+    for name in ("Divergence", "Bank conflicts"):
+        page.get_by_role("button", name=name, exact=True).click()
+        assert page.locator(f'.listing tr[data-line="{line}"]').evaluate("""row => {
+            const own = row.getBoundingClientRect(), box = row.closest(".listing").getBoundingClientRect();
+            return own.top > box.top && own.bottom <= box.bottom; }""")
+
+
+def test_the_ptx_opens_at_the_lines_first_instruction(costs_page, show):
+    page = show(costs_page, (1440, 300))
+    data = page_data(page)
+    chosen = int(page.locator(".listing tr.chosen").get_attribute("data-line"))
+    first = next(place["ptx_line"] for place in data["instruction_list"] if place["line"] == chosen)
+    page.get_by_role("button", name="costs.ptx", exact=True).or_(page.get_by_role("button", name="PTX", exact=True)).click()
+    assert page.locator(f'.listing tr[data-line="{first}"]').evaluate("""row => {
+        const own = row.getBoundingClientRect(), box = row.closest(".listing").getBoundingClientRect();
+        return box.bottom - box.top < row.parentElement.offsetHeight && own.top > box.top && own.bottom <= box.bottom; }""")

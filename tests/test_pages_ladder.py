@@ -225,6 +225,17 @@ def told_of_run(run):
     return "; ".join(parts) + "."
 
 
+@pytest.mark.parametrize("rung, told", [("00", []), ("06", ["a warp diverges", "a bank conflict; ×2: twice the turns"]),
+                                        ("07", ["a warp diverges"])])
+def test_legend_has_what_the_trees_show(rung, told, show_own):
+    """Those of the rung and of the one before it, whose conflicts it may have fixed."""
+    page = show_own()
+    page.locator(f'.card[data-rung="{rung}"]').click()
+    assert [text.strip() for text in page.locator("#rung .legend li").all_text_contents()] == told
+    kinds = [page.locator("#rung .trees .band:not(.clash)").count() > 0, page.locator("#rung .trees .band.clash").count() > 0]
+    assert kinds == ["a warp diverges" in told, len(told) == 2]
+
+
 def test_each_run_is_told_as_its_json_has_it(show, ladder):
     page = show(ladder[0])
     data, buttons = page_data(page), page.locator('[aria-label="Run"] button')

@@ -228,7 +228,7 @@ def test_what_a_wrong_kernel_did(rung, show, tmp_path):
         outcome = "it is stopped before it has a result" if wrong["result"] is None else f"it gives {wrong['result']}"
         assert article.locator("p").first.text_content() == f"{wrong['n']} {what} in {blocks}: {outcome}; right is {wrong['right']}."
         assert texts(article.locator("p.finding")) == [
-            f"{finding['kind']}, line {finding['line']}: {finding['message']}" for finding in wrong["findings"]]
+            f"{finding['kind']}, line {finding['line']}: {finding['message']}".replace("`", "") for finding in wrong["findings"]]
         steps = sum(phase["combines"] for phase in wrong["phases"])
         name = "Between barriers," if wrong["findings"] else "Step"
         assert texts(article.locator(".where")) == ([f"{name} 1 of {steps}"] if steps else [])

@@ -241,7 +241,7 @@ function makeComparisonPanel(data) {
 function makeFindingsPanel(data) {
     if (!data.findings.length) return null;
     return panel("Findings", element("ul", null, data.findings.map(finding => element("li", null,
-        `${finding.kind} at line ${finding.line}, thread ${finding.thread}: ${finding.message}`))));
+        `${finding.kind} at line ${finding.line}, thread ${finding.thread}: `, withCode(finding.message)))));
 }
 
 // Stage, memory and kernel on one screen: the kernel beside both, or, where the stage is wide, below it.

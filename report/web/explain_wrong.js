@@ -51,10 +51,10 @@ function noteWrongLines(listing, wrong) {
     const right = (comment.match(/Right is\s+(?:\/\/ )?`([^`]+)`/) || [])[1];
     const isWrong = line => right && !line.startsWith("//") && line.includes(right);
     lines.forEach((line, i) => {
-        if (isWrong(line)) listing.note(i + 1, "wrong", "✗", `right is: ${right}`);
+        if (isWrong(line)) listing.note(i + 1, "wrong", "✕", `right is: ${right}`);
     });
     for (const finding of wrong.findings)
-        for (const line of linesOfFinding(finding)) listing.note(line, "wrong", "✗", finding.message);
+        for (const line of linesOfFinding(finding)) listing.note(line, "wrong", "✕", finding.message);
 }
 
 function wrongWords(wrong) {
@@ -68,7 +68,7 @@ function wrongWords(wrong) {
 
 function wrongFinding(finding) {
     const place = element("b", null, `${finding.kind}, line ${finding.line}: `);
-    return element("p", {class: "finding"}, place, finding.message);
+    return element("p", {class: "finding"}, place, withCode(finding.message));
 }
 
 // Without a race, barriers part its steps.

@@ -72,6 +72,12 @@ function listPlaces(data) {
 
 // ---- the listing
 
+// Where another text has the first instruction of a line; the hottest line, where it has none.
+function counterpart(data, before, line, text) {
+    const place = line && data.instruction_list.find(entry => before.lineOf(entry) === line && text.lineOf(entry));
+    return place ? text.lineOf(place) : hottestLine(text);
+}
+
 // One text at a time, heated by one counter.  chooseLine(text, line) is called for a line that is clicked.
 function makeListing(data, texts, findings, chooseLine) {
     const box = scroller("Source");
@@ -123,21 +129,24 @@ function makeListing(data, texts, findings, chooseLine) {
         return line;
     }
     function showLine(line) {
-        const row = listing && listing.row(line);
-        if (!row) return;
+        if (!listing || !listing.has(line)) return;
+        const row = listing.row(line);
         const above = row.offsetTop - box.scrollTop;
         if (above < 40 || above > box.clientHeight - row.offsetHeight) reveal(box, row);
     }
     const textChoice = makeChoice("Text", texts.map((text, i) => ({
         value: String(i), text: text.name.split("/").pop(), title: text.name,
     })), value => {
-        if (shown !== texts[Number(value)]) chosen = 0;
+        const before = shown, line = chosen;
         shown = texts[Number(value)];
+        if (shown !== before) chosen = 0;
         draw();
+        if (shown !== before) showLine(counterpart(data, before, line, shown));
     });
     const heatChoice = makeChoice("Heat by", HEATS, value => {
         heat = HEATS.find(entry => entry.value === value);
         draw();
+        showLine(chosen);
     });
     return {
         node: element("div", null, element("div", {class: "bar-row"}, heatChoice.node, textChoice.node), box),
@@ -241,7 +250,7 @@ function makeSummary(data) {
 function makeAdvice(data, advice, choose) {
     return element("button", {type: "button", class: "advice", onclick: () => choose(advice)},
         element("b", null, advice.kind), ` at ${advice.file.split("/").pop()}:${advice.line}`, quoteLines(data, advice),
-        advice.message, element("br"), withCode(`Cure: ${advice.cure}`));
+        withCode(advice.message), element("br"), withCode(`Cure: ${advice.cure}`));
 }
 
 // What is not as it was told that it must be: it comes first.

@@ -245,7 +245,7 @@ function makeSource(text, columns, choose, first = 1) {
         const row = rows[line - first];
         row.node.classList.add(name);
         row.noted = row.mark.textContent = mark;
-        row.node.title = title;
+        row.node.title = title.replaceAll("`", "");
     }
     return {node, count, point, note, has: line => rows[line - first] !== undefined,
             row: line => rows[line - first].node};

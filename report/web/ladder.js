@@ -202,7 +202,7 @@ function drawRung(rung, before, metrics) {
         told.costs ? element("p", {class: "change"}, element("b", {class: "costs"}, "✕ Still costs: "),
                              words(told.costs)) : null,
         told.idea.map(text => element("p", null, words(text))),
-        element("div", {class: "trees"}, before ? makeFigure(before) : null, makeFigure(rung)), rung.tree ? makeTreeLegend() : null,
+        element("div", {class: "trees"}, before ? makeFigure(before) : null, makeFigure(rung)), rung.tree ? makeTreeLegend([before, rung]) : null,
     ];
     const both = [element("div", null, lesson), makeComparison(rung, before, metrics)];
     return [element("div", {class: "columns lesson-and-counts"}, both), makeDiff(rung, before)].filter(Boolean);
@@ -240,7 +240,7 @@ function drawRun(run, rungs) {
     const metrics = METRICS.filter(metric => rungs.some(rung => valueOf(rung.row, metric) !== undefined));
     const cards = makeCards(rungs, choose), numbers = makeNumbers(run, rungs, metrics);
     const chart = makeChart(run, rungs, metrics, choose);
-    const stage = element("div", {id: "rung", "aria-live": "polite"});
+    const stage = element("div", {id: "rung"}); // the player reads out its name: all of it would be too much
     const player = makePlayer(rungs.map(rung => rung.id), index => {
         const fixed = rungs.slice(0, index).find(rung => rung.row.rung === rungs[index].told.of);
         stage.replaceChildren(...drawRung(rungs[index], fixed || rungs[index - 1], metrics));
@@ -256,7 +256,7 @@ function drawRun(run, rungs) {
         panel("The run", element("p", null, tellRun(run)), chart.node),
         panel("From rung to rung", player.node, stage),
         panel("Side by side", element("p", {class: "faint"}, "One block each, of few elements in small warps, from top to bottom."),
-              makeTreeLegend(), cards.node),
+              makeTreeLegend(rungs), cards.node),
         panel("Numbers", numbers.node),
     ];
 }

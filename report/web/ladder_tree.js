@@ -44,10 +44,13 @@ function drawTree(tree, isLarge) {
     return picture;
 }
 
-// What lies behind the steps of every tree.
-function makeTreeLegend() {
+// What lies behind the steps of these trees, if anything does.
+function makeTreeLegend(rungs) {
+    const steps = rungs.flatMap(rung => rung && rung.tree ? rung.tree.steps : []);
     const entry = (name, text) => ({picture: svgBox(name, 1, 1, 18, 18, 2), text});
-    return makeLegend([entry("band", "a warp diverges"), entry("band clash", "a bank conflict; ×2: twice the turns")]);
+    const entries = [steps.some(step => step.divergent_warps) ? entry("band", "a warp diverges") : null,
+                     steps.some(step => step.bank_degree > 1) ? entry("band clash", "a bank conflict; ×2: twice the turns") : null].filter(Boolean);
+    return entries.length ? makeLegend(entries) : null;
 }
 
 function tellTree(tree) {

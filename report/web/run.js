@@ -152,7 +152,7 @@ function findingButton(data, finding, choose) {
 function adviceButton(data, advice, choose) {
     return element("button", {type: "button", class: "advice", onclick: () => choose(advice)},
         element("b", null, advice.kind), ` in ${advice.kernel} at ${advice.file}:${advice.line}`, quoteLines(data, advice),
-        advice.message, element("br"), withCode(`Cure: ${advice.cure}`));
+        withCode(advice.message), element("br"), withCode(`Cure: ${advice.cure}`));
 }
 
 // ---- the page
