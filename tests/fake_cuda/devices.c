@@ -43,6 +43,7 @@ static wf_cuda_result initialise(void) {
     if (fake.device_count < 0 || fake.device_count > DEVICES_MAX) return CUDA_INVALID_VALUE;
     if (!capability) capability = "7.5";
     if (sscanf(capability, "%d.%d", &fake.major, &fake.minor) != 2) return CUDA_INVALID_VALUE;
+    fake.multiprocessors = (int)number_from("FAKE_CUDA_MULTIPROCESSORS", 4);
     fake.memory_nbytes = (size_t)number_from("FAKE_CUDA_MEMORY", 1L << 30);
     fake.slower = (int)number_from("FAKE_CUDA_SLOWER", 1);
     fake.observes = number_from("FAKE_CUDA_OBSERVE", 0) != 0;
@@ -152,10 +153,10 @@ wf_cuda_result cuDeviceGetAttribute(int *value, int attribute, wf_cuda_ordinal d
         {WF_CUDA_MAX_THREADS_PER_BLOCK, 1024},
         {WF_CUDA_SHARED_PER_BLOCK, 48 << 10},
         {WF_CUDA_CLOCK_KHZ, 1000000},
-        {WF_CUDA_MULTIPROCESSORS, (int)number_from("FAKE_CUDA_MULTIPROCESSORS", 4)},
+        {WF_CUDA_MULTIPROCESSORS, fake.multiprocessors},
         {WF_CUDA_MEMORY_CLOCK_KHZ, 1000000},
         {WF_CUDA_MEMORY_BUS_BITS, 256},
-        {WF_CUDA_L2_NBYTES, (int)number_from("FAKE_CUDA_L2", 1 << 20)},
+        {WF_CUDA_L2_NBYTES, 1 << 20},
         {WF_CUDA_THREADS_PER_MULTIPROCESSOR, 1024},
         {WF_CUDA_CAPABILITY_MAJOR, fake.major},
         {WF_CUDA_CAPABILITY_MINOR, fake.minor},

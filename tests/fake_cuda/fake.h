@@ -100,7 +100,7 @@ struct fake {
     wf_cuda_result sticky;
     char failure[512]; /* in words, of the launch that failed */
     int device_count;
-    int major, minor;
+    int major, minor, multiprocessors;
     size_t memory_nbytes;
     bool observes;
     int slower;
