@@ -299,17 +299,18 @@ def killed(process):
 
 
 @needs_nvcc
-def test_a_long_launch_tells_where_it_is_long_before_the_limit(compiling, tmp_path):
-    path = tmp_path / "slow.cu"
-    path.write_text(SLOW)
-    options, begin = ("--out", tmp_path / "report", "--limit", 20_000_000, path), time.monotonic()
-    process = started(*options, env=compiling)
+def test_a_long_launch_tells_where_it_is_long_before_the_limit(tmp_path):
+    source = tmp_path / "slow.cu"
+    source.write_text(SLOW)
+    program = compiled(tmp_path, "slow", source, "-cudart", "shared", "-lineinfo", "-gencode", "arch=compute_75,code=compute_75")
+    options, begin = ("--out", tmp_path / "report", "--limit", 20_000_000, program), time.monotonic()
+    process = started(*options, env=environment())
     told = process.stderr.readline()
     seconds = time.monotonic() - begin
     assert killed(process) == "" and re.fullmatch(
         r"warpfold: waits takes long: lanes 0-31 of warp 0, block \(0,0,0\), are in a loop at \S*slow\.cu:2, after .* "
         r"they read byte 0 of argument 0 until another thread changes it, which must not wait for these; .*\n", told)
-    process = started("--quiet", *options, env=compiling)
+    process = started("--quiet", *options, env=environment())
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(seconds + 0.5)
     assert killed(process) == ""
