@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "comment.h"
@@ -24,28 +25,26 @@ static bool read_argument(struct ladder_argument *argument) {
     return count == (argument->is_array ? 3 : 2) && ladder_type_check(argument->type);
 }
 
-/* "grid=2", or else an argument; false: neither. */
-static bool read_word(struct ladder_wrong *wrong, const char *word) {
-    char name[16];
-    uint32_t number;
-    if (sscanf(word, "%15[a-z]=%" SCNu32, name, &number) == 2) {
-        if (!strcmp(name, "grid")) wrong->grid = number;
-        if (!strcmp(name, "block")) wrong->block = number;
-        if (!strcmp(name, "shared")) wrong->shared_nbytes = number;
-        return true;
-    }
+/* An option of `warpfold inspect` and its value; what is expected is not the launch's.  false: it is no argument. */
+static bool read_option(struct ladder_wrong *wrong, const char *name, const char *value) {
+    const uint32_t number = (uint32_t)strtoul(value, NULL, 10);
+    if (!strcmp(name, "grid")) wrong->grid = number;
+    if (!strcmp(name, "block")) wrong->block = number;
+    if (!strcmp(name, "shared")) wrong->shared_nbytes = number;
+    if (strcmp(name, "arg")) return true;
     if (wrong->argument_count == LADDER_ARGUMENTS_MAX) return false;
     struct ladder_argument *argument = &wrong->arguments[wrong->argument_count++];
-    snprintf(argument->text, sizeof argument->text, "%s", word);
+    value += *value == '\'';
+    snprintf(argument->text, sizeof argument->text, "%.*s", (int)strcspn(value, "'"), value);
     return read_argument(argument);
 }
 
-/* "grid=2 block=128 shared=512 f32[512]=iota f32[1]=zeros", of which the first three may be left out. */
+/* "--grid 2 --block 128 --shared 512 --arg 'f32[512]=iota' --arg 'f32[1]=zeros'", of which the first three may be left out. */
 static bool read_launch(struct ladder_wrong *wrong, const char *text) {
-    char word[sizeof wrong->arguments[0].text];
+    char name[16], value[sizeof wrong->arguments[0].text];
     int length;
-    for (; sscanf(text, " %31s%n", word, &length) == 1; text += length)
-        if (!read_word(wrong, word)) return false;
+    for (; sscanf(text, " --%15[a-z] %31s%n", name, value, &length) == 2; text += length)
+        if (!read_option(wrong, name, value)) return false;
     return wrong->argument_count >= 2 && wrong->arguments[0].is_array && wrong->arguments[1].is_array;
 }
 
@@ -58,7 +57,7 @@ static simt_error read_wrong(const char *name, struct ladder_wrong *wrong, simt_
     wrong->ptx = ladder_file_find(path);
     if (!wrong->file || !wrong->ptx)
         return ladder_fail(message, SIMT_ERROR_STOPPED, "ladder/%s is not built in", path);
-    if (ladder_fact(wrong->file, "// Launch:", 0, text, sizeof text) && read_launch(wrong, text))
+    if (ladder_fact(wrong->file, "// Inspect:", 0, text, sizeof text) && read_launch(wrong, text))
         return SIMT_OK;
     return ladder_fail(message, SIMT_ERROR_STOPPED, "ladder/%s: its comment says wrongly how to run it",
                        wrong->file->path);

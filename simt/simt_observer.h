@@ -289,7 +289,7 @@ typedef struct simt_racing_access {
     const char *missing; /* static; ": no MISSING WHERE" is appended to the message; NULL: nothing is */
     const char *where;   /* " between line 7 and line 9" */
     uint32_t update;     /* the pc of the store, if the two are an update that should be atomic, + 1; else 0; */
-    uint32_t follows;    /* of the update from which this race follows: a race of that is told instead, if there is one */
+    uint32_t follows;    /* of the update from which this race follows: where that races, too, this one is left out */
 } simt_racing_access;
 
 /* Records a race between the lane's access and `other`. */

@@ -298,6 +298,16 @@ __global__ void twostep(float *a, float *b, int n)
 }
 """, "--block 32 --arg i32[64]=iota --arg i32[32]",
         [("race", 9, "no __syncwarp() between the store and the load of line 9")]),
+    "a value of one thread": ("""__global__ void centre(const float *in, float *out)
+{
+    __shared__ float first;
+    int t = threadIdx.x;
+    if (t == 0) first = in[0] / 2;
+    float d = in[t] - first;
+    out[t] = d * d;
+}
+""", "--block 64 --arg f32[64]=iota --arg f32[64]",
+        [("race", 6, "no __syncthreads() between line 5 and line 6")]),
     "half a halo": ("""__global__ void stencil(const float *in, float *out, int n)
 {
     __shared__ float s[66];

@@ -173,7 +173,8 @@ def test_two_blocks_are_told_their_fences_once(name, schedule, write):
 IN_PLACE = {
     "on a line": ("a[i] = a[i - 1] + a[i] + a[i + 1]; // load", "blocks overwrite what others have still to read: line {load} must store to another array"),
     "on two lines": ("float sum = a[i - 1] + a[i + 1]; // load\n    __syncthreads();\n    a[i] = sum; // store",
-                     "; if line {load} is to read what was there before, line {store} must store to another array"),
+                     "blocks overwrite what others have still to read at line {load}: line {store} must store to another array; or, if line {load} is to "
+                     "read what they store, a second launch"),
 }
 
 

@@ -125,8 +125,13 @@ static const char *advice_on_blocks(const struct races_block *block, const struc
                  line_of(races, waiting), written, line_of(races, waiting));
         return text;
     }
-    int length = snprintf(text, nbytes, "only a fence and an atomic order accesses of two blocks: ");
     const bool is_told = block->has_read && !begins(races->view->places[block->reading_pc].opcode, "red");
+    if (is_old_meant && !is_told) {
+        snprintf(text, nbytes, "blocks overwrite what others have still to read at line %u: line %u must store to another array; or, if "
+                 "line %u is to read what they store, a second launch", line, written, line);
+        return text;
+    }
+    int length = snprintf(text, nbytes, "only a fence and an atomic order accesses of two blocks: ");
     if (is_told)
         length += snprintf(text + length, nbytes - (size_t)length,
                            "a __threadfence() between line %u and the atomic that tells of it, and one between line %u, which "
@@ -232,9 +237,30 @@ uint32_t simt_races_strength(const struct races_block *block, const struct encou
     return reach * CURES + (encounter->is_locked || is_unlock(block, encounter, &other) ? LOCK : encounter->update ? UPDATE : BARRIER);
 }
 
+/* Whether something of the line of the one is executed after the other.  What follows a branch may be compiled into both of its
+ * sides, where a thread that has stored need not load again; lines of one side are not. */
+static bool leads_to_line(const simt_event *event, uint32_t from, uint32_t to) {
+    const simt_launch_view *view = event->block->launch;
+    const simt_place *place = &view->places[to];
+    if (place->line == view->places[from].line) return false;
+    for (uint32_t pc = 0; pc < view->place_count; pc++) {
+        const simt_place *other = &view->places[pc];
+        if (begins(other->opcode, "bra")) continue; /* over the other side */
+        if (other->line == place->line && !strcmp(other->file, place->file) && simt_may_follow(event, from, pc, true)) return true;
+    }
+    return false;
+}
+
+static enum first_of_pair order_sides(const simt_event *event, uint32_t low, uint32_t high) {
+    const bool is_low_first = leads_to_line(event, low, high), is_high_first = leads_to_line(event, high, low);
+    if (is_low_first == is_high_first) return FIRST_NEITHER;
+    return is_low_first ? FIRST_LOWER : FIRST_HIGHER;
+}
+
 /* Which of the two comes first in the program's order: the one after which the other may follow with no barrier. */
 static enum first_of_pair order_pair(const simt_event *event, uint32_t low, uint32_t high, bool is_same) {
-    if (low == high ? !simt_may_follow(event, low, high, is_same) : simt_are_exclusive(event, low, high)) return FIRST_NEITHER;
+    if (low == high && !simt_may_follow(event, low, high, is_same)) return FIRST_NEITHER;
+    if (low != high && simt_are_exclusive(event, low, high)) return order_sides(event, low, high);
     return low == high || simt_may_follow(event, low, high, is_same) || !simt_may_follow(event, high, low, is_same)
                ? FIRST_LOWER
                : FIRST_HIGHER;

@@ -85,6 +85,22 @@ bool simt_are_exclusive(const simt_event *event, uint32_t one, uint32_t other) {
     return false;
 }
 
+/* Nor have they updates, or loops that wait. */
+simt_update simt_update_of(const simt_event *event, uint32_t store) {
+    (void)event, (void)store;
+    return (simt_update){.load = UINT32_MAX};
+}
+
+uint32_t simt_update_before(const simt_event *event, uint32_t store) {
+    (void)event, (void)store;
+    return UINT32_MAX;
+}
+
+uint32_t simt_awaiting_branch(const simt_event *event, uint32_t load) {
+    (void)event, (void)load;
+    return UINT32_MAX;
+}
+
 bool simt_record_race(const simt_event *event, uint32_t lane, uint64_t address,
                       const simt_racing_access *other, const char *format, ...) {
     va_list arguments;
