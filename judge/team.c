@@ -47,8 +47,8 @@ static void note_block(struct judge_verdict *verdict, const struct judge_task *t
     for (size_t s = 0; s < task->stage_count; s++) {
         const char *const *extents = stage_block(&task->stages[s], number);
         for (size_t d = 0; d < 3 && extents[d] && length < JUDGE_BLOCK_CAPACITY; d++)
-            length += (size_t)snprintf(text + length, JUDGE_BLOCK_CAPACITY - length, "%s%s", d ? "x" : s ? " then " : "",
-                                       extents[d]);
+            length += (size_t)snprintf(text + length, JUDGE_BLOCK_CAPACITY - length, "%s%s",
+                                       d ? "x" : s ? " then " : "", extents[d]);
     }
 }
 
@@ -102,8 +102,8 @@ static bool is_unwanted(void *context) {
     return atomic_load_explicit((atomic_bool *)context, memory_order_relaxed);
 }
 
-/* The steps from *begin to the one before *end are this thread's: on one simulator where there are several.  false: there are
- * no more. */
+/* The steps from *begin to the one before *end are this thread's: on one simulator where there are several.  false: there
+ * are no more. */
 static bool take(struct team *team, size_t *begin, size_t *end) {
     const struct plan *plan = &team->plan;
     while (true) {
@@ -113,7 +113,8 @@ static bool take(struct team *team, size_t *begin, size_t *end) {
     }
     *begin = team->next;
     *end = *begin + (*begin < plan->count);
-    while (*end < plan->count && plan->steps[*begin].phase == PHASE_AGAIN && plan->steps[*end].phase == PHASE_AGAIN) ++*end;
+    if (*begin < *end && plan->steps[*begin].phase == PHASE_AGAIN)
+        while (*end < plan->count && plan->steps[*end].phase == PHASE_AGAIN) ++*end;
     team->next = *end;
     return *begin < *end;
 }
@@ -218,6 +219,8 @@ simt_error team_try(const struct judging *judging, const struct judge_request *r
     if (team.entries && (chains || !judging->counts_chains)) try_all(&team, chains);
     else team.error = fail_memory(message);
     chains_destroy(chains);
+    pthread_cond_destroy(&team.is_added);
+    pthread_mutex_destroy(&team.lock);
     free(team.entries);
     plan_clear(&team.plan);
     return team.error;

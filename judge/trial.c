@@ -445,7 +445,8 @@ static void trial_clear(struct trial *trial) {
     expected_clear(&trial->expected);
     buffers_clear(&trial->buffers);
 }
-void trial_run(const struct judging *judging, const struct planned *planned, const struct bench *bench, struct record *record) {
+void trial_run(const struct judging *judging, const struct planned *planned, const struct bench *bench,
+               struct record *record) {
     struct trial trial = {.judging = judging, .planned = planned, .bench = bench, .record = record,
                           .schedule = &schedules[planned->schedule], .scope = {planned->size, 0, 0}};
     const simt_error error = launch(&trial);

@@ -37,7 +37,8 @@ struct bench {
     void *context;
 };
 
-void trial_run(const struct judging *judging, const struct planned *planned, const struct bench *bench, struct record *record);
+void trial_run(const struct judging *judging, const struct planned *planned, const struct bench *bench,
+               struct record *record);
 
 /* Chains are followed where the bound can use them. */
 void judging_list_observers(struct judging *judging);
