@@ -98,10 +98,6 @@ static void conclude_ended(struct team *team) {
 
 /* ---- a thread ---- */
 
-static bool is_unwanted(void *context) {
-    return atomic_load_explicit((atomic_bool *)context, memory_order_relaxed);
-}
-
 /* The steps from *begin to the one before *end are this thread's: on one simulator where there are several.  false: there
  * are no more. */
 static bool take(struct team *team, size_t *begin, size_t *end) {
@@ -140,10 +136,9 @@ static void choose(struct team *team, size_t number) {
     finish(team, number, NULL);
 }
 
-static void try(struct team *team, size_t number, struct bench *bench) {
+static void try(struct team *team, size_t number, const struct bench *bench) {
     struct record *record = record_create();
-    bench->context = &team->entries[number].is_unwanted;
-    if (record && !is_unwanted(bench->context))
+    if (record && !atomic_load(&team->entries[number].is_unwanted))
         trial_run(team->judging, &team->plan.steps[number].planned, bench, record);
     finish(team, number, record);
 }
@@ -159,7 +154,7 @@ static void try_again(struct team *team, size_t begin, size_t end, struct bench 
 }
 
 static void work(struct team *team, struct chains *chains) {
-    struct bench bench = {.chains = chains, .is_unwanted = is_unwanted};
+    struct bench bench = {.chains = chains};
     while (true) {
         size_t begin, end;
         pthread_mutex_lock(&team->lock);

@@ -360,9 +360,7 @@ static bool set_launch(struct trial *trial, size_t s) {
                             .threads = 1,
                             .observers = trial->planned->is_interleaved ? judging->chains_alone : judging->observers,
                             .interleaves = trial->planned->is_interleaved,
-                            .context = trial->bench->chains,
-                            .is_cancelled = trial->bench->is_unwanted,
-                            .cancel_context = trial->bench->context};
+                            .context = trial->bench->chains};
     if (!task_extents(judging->task, stage, trial->planned->block, &trial->scope, &extents, &trial->record->message)) return false;
     memcpy(launch->block, extents.block, sizeof extents.block);
     memcpy(launch->grid, extents.grid, sizeof extents.grid);
