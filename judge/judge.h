@@ -96,7 +96,7 @@ struct judge_request {
     const char *path;                /* of the source, which is compiled */
     const char *ptx;                 /* the text of a .ptx file of that name instead, or NULL */
     uint64_t seed;                   /* of the data */
-    uint32_t threads;                /* the most that try the kernel at once, each on a simulator; 0: one for each processor */
+    uint32_t threads; /* the most that try the kernel at once, each on a simulator; 0: one for each processor */
     const simt_leftovers *leftovers; /* as simt_source has them */
 };
 

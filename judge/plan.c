@@ -58,9 +58,9 @@ static bool reads_from_others(const char *ptx) {
     return w < sizeof words / sizeof *words;
 }
 
-/* In all other trials a block runs to its end before the next begins, unless it waits, so an update that is a read and a write
- * is never lost.  In these, blocks take turns, and the result tells: what races has been found, and a launch that takes long,
- * such as one in which many blocks want one lock, says nothing. */
+/* In all other trials a block runs to its end before the next begins, unless it waits, so an update that is a read and a
+ * write is never lost.  In these, blocks take turns, and the result tells: what races has been found, and a launch that takes
+ * long, such as one in which many blocks want one lock, says nothing. */
 static void add_turns(struct plan *plan, const struct judging *judging) {
     const struct judge_task *task = judging->task;
     const size_t sets = data_sets(task);
@@ -74,8 +74,8 @@ static void add_turns(struct plan *plan, const struct judging *judging) {
     }
 }
 
-/* In all other trials the module's variables are as in the source, where on a GPU they are as the launch before left them:
- * each of the task's sizes once more in their order, and then in the opposite one, on the same simulator. */
+/* In all other trials the module's variables are as in the source, where on a GPU they are as the launch before left
+ * them: each of the task's sizes once more in their order, and then in the opposite one, on the same simulator. */
 static void add_again(struct plan *plan, const struct judging *judging) {
     const struct judge_task *task = judging->task;
     const size_t trials = judging->candidate.keeps_state ? 2 * task->size_count : 0;

@@ -28,7 +28,8 @@ struct record {
 struct record *record_create(void);
 void record_destroy(struct record *record); /* NULL: nothing */
 
-void record_add(struct record *record, const struct judge_reason *reason); /* without memory that is the record's error */
+/* Without memory for it that is the record's error. */
+void record_add(struct record *record, const struct judge_reason *reason);
 void record_error(struct record *record, const struct rounding *rounding);
 
 /* In the order of the launches. */

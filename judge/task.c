@@ -300,7 +300,8 @@ static bool read_empty(struct reading *reading, char *value) {
 static bool read_options(struct reading *reading, char *value) {
     struct judge_task *task = reading->task;
     if (*value != '-')
-        return fail(reading, "'%s' is no option of the compiler, which begin with '-': -DNAME=VALUE, -arch=sm_90", cut_word(&value));
+        return fail(reading, "'%s' is no option of the compiler, which begin with '-': -DNAME=VALUE, -arch=sm_90",
+                    cut_word(&value));
     while (*value) {
         if (task->option_count == OPTIONS_MAX)
             return fail(reading, "there are more than %d options", OPTIONS_MAX);
@@ -312,7 +313,8 @@ static bool read_options(struct reading *reading, char *value) {
 static bool is_new_size(const struct reading *reading, const struct size *size) {
     for (const struct size *other = reading->task->sizes; other < size; other++)
         if (other->rows == size->rows && other->cols == size->cols)
-            return fail(reading, "the size %s is given twice: its launches would only be repeated; leave one out", size->text);
+            return fail(reading, "the size %s is given twice: its launches would only be repeated; leave one out",
+                        size->text);
     return true;
 }
 
@@ -505,9 +507,10 @@ static bool is_of_float_results(const struct judge_task *task) {
 static bool check_output(struct reading *reading) {
     const struct judge_task *task = reading->task;
     const struct argument *output = &task->arguments[task->reference.output];
-    if (task->reference.kind == REFERENCE_ELEMENTS || is_float(output->type) || !is_of_float_results(task)) return true;
+    if (task->reference.kind == REFERENCE_ELEMENTS || is_float(output->type)) return true;
+    if (!is_of_float_results(task)) return true;
     reading->line = task_line(task, output->name);
-    return fail(reading, "'%s' has the type %s, and the results of 'Expect:' are floats: give it f32 or f64, as the kernel's has",
+    return fail(reading, "'%s' has the type %s, and the results of 'Expect:' are floats: give it f32 or f64",
                 output->name, wf_type_name(output->type));
 }
 
@@ -738,9 +741,11 @@ static bool check_pointer(struct reading *reading, const struct argument *argume
     char text[64];
     const wf_type type = pointed_type(begin, end, text);
     if (!type || argument->role == ROLE_SCALAR) return true;
-    if (is_float(type) == is_float(argument->type) && wf_type_nbytes(type) == wf_type_nbytes(argument->type)) return true;
+    const bool is_same_size = wf_type_nbytes(type) == wf_type_nbytes(argument->type);
+    if (is_same_size && is_float(type) == is_float(argument->type)) return true;
     reading->line = task_line(reading->task, argument->name);
-    return fail(reading, "'%s' has the type %s, and is a pointer to %s in the signature: give it %s, or correct the signature",
+    return fail(reading,
+                "'%s' has the type %s, and is a pointer to %s in the signature: give it %s, or correct the signature",
                 argument->name, wf_type_name(argument->type), text, wf_type_name(type));
 }
 

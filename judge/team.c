@@ -47,8 +47,8 @@ static void note_block(struct judge_verdict *verdict, const struct judge_task *t
     for (size_t s = 0; s < task->stage_count; s++) {
         const char *const *extents = stage_block(&task->stages[s], number);
         for (size_t d = 0; d < 3 && extents[d] && length < JUDGE_BLOCK_CAPACITY; d++)
-            length += (size_t)snprintf(text + length, JUDGE_BLOCK_CAPACITY - length, "%s%s", d ? "x" : s ? " then " : "",
-                                       extents[d]);
+            length += (size_t)snprintf(text + length, JUDGE_BLOCK_CAPACITY - length, "%s%s",
+                                       d ? "x" : s ? " then " : "", extents[d]);
     }
 }
 
@@ -98,12 +98,8 @@ static void conclude_ended(struct team *team) {
 
 /* ---- a thread ---- */
 
-static bool is_unwanted(void *context) {
-    return atomic_load_explicit((atomic_bool *)context, memory_order_relaxed);
-}
-
-/* The steps from *begin to the one before *end are this thread's: on one simulator where there are several.  false: there are
- * no more. */
+/* The steps from *begin to the one before *end are this thread's: on one simulator where there are several.  false: there
+ * are no more. */
 static bool take(struct team *team, size_t *begin, size_t *end) {
     const struct plan *plan = &team->plan;
     while (true) {
@@ -113,7 +109,8 @@ static bool take(struct team *team, size_t *begin, size_t *end) {
     }
     *begin = team->next;
     *end = *begin + (*begin < plan->count);
-    while (*end < plan->count && plan->steps[*begin].phase == PHASE_AGAIN && plan->steps[*end].phase == PHASE_AGAIN) ++*end;
+    if (*begin < *end && plan->steps[*begin].phase == PHASE_AGAIN)
+        while (*end < plan->count && plan->steps[*end].phase == PHASE_AGAIN) ++*end;
     team->next = *end;
     return *begin < *end;
 }
@@ -139,10 +136,9 @@ static void choose(struct team *team, size_t number) {
     finish(team, number, NULL);
 }
 
-static void try(struct team *team, size_t number, struct bench *bench) {
+static void try(struct team *team, size_t number, const struct bench *bench) {
     struct record *record = record_create();
-    bench->context = &team->entries[number].is_unwanted;
-    if (record && !is_unwanted(bench->context))
+    if (record && !atomic_load(&team->entries[number].is_unwanted))
         trial_run(team->judging, &team->plan.steps[number].planned, bench, record);
     finish(team, number, record);
 }
@@ -158,7 +154,7 @@ static void try_again(struct team *team, size_t begin, size_t end, struct bench 
 }
 
 static void work(struct team *team, struct chains *chains) {
-    struct bench bench = {.chains = chains, .is_unwanted = is_unwanted};
+    struct bench bench = {.chains = chains};
     while (true) {
         size_t begin, end;
         pthread_mutex_lock(&team->lock);
@@ -218,6 +214,8 @@ simt_error team_try(const struct judging *judging, const struct judge_request *r
     if (team.entries && (chains || !judging->counts_chains)) try_all(&team, chains);
     else team.error = fail_memory(message);
     chains_destroy(chains);
+    pthread_cond_destroy(&team.is_added);
+    pthread_mutex_destroy(&team.lock);
     free(team.entries);
     plan_clear(&team.plan);
     return team.error;

@@ -4,8 +4,8 @@
 
 #include "trial.h"
 
-/* The verdict is the same for any number of threads (0: one for each processor): what a trial found is in it after all that
- * the trials before it found, and is left out where these end the search. */
+/* The verdict is the same for any number of threads (0: one for each processor): what a trial found is in it after all
+ * that the trials before it found, and is left out where these end the search. */
 simt_error team_try(const struct judging *judging, const struct judge_request *request, struct judge_verdict *verdict,
                     simt_message *message);
 

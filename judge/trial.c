@@ -360,9 +360,7 @@ static bool set_launch(struct trial *trial, size_t s) {
                             .threads = 1,
                             .observers = trial->planned->is_interleaved ? judging->chains_alone : judging->observers,
                             .interleaves = trial->planned->is_interleaved,
-                            .context = trial->bench->chains,
-                            .is_cancelled = trial->bench->is_unwanted,
-                            .cancel_context = trial->bench->context};
+                            .context = trial->bench->chains};
     if (!task_extents(judging->task, stage, trial->planned->block, &trial->scope, &extents, &trial->record->message)) return false;
     memcpy(launch->block, extents.block, sizeof extents.block);
     memcpy(launch->grid, extents.grid, sizeof extents.grid);
@@ -445,7 +443,8 @@ static void trial_clear(struct trial *trial) {
     expected_clear(&trial->expected);
     buffers_clear(&trial->buffers);
 }
-void trial_run(const struct judging *judging, const struct planned *planned, const struct bench *bench, struct record *record) {
+void trial_run(const struct judging *judging, const struct planned *planned, const struct bench *bench,
+               struct record *record) {
     struct trial trial = {.judging = judging, .planned = planned, .bench = bench, .record = record,
                           .schedule = &schedules[planned->schedule], .scope = {planned->size, 0, 0}};
     const simt_error error = launch(&trial);

@@ -33,11 +33,10 @@ struct planned {
 struct bench {
     struct chains *chains; /* NULL: chains are not counted */
     simt_machine *kept;    /* with module variables as earlier launches left them, or NULL: the trial has its own */
-    bool (*is_unwanted)(void *context); /* ends the trial early: nobody will read its record */
-    void *context;
 };
 
-void trial_run(const struct judging *judging, const struct planned *planned, const struct bench *bench, struct record *record);
+void trial_run(const struct judging *judging, const struct planned *planned, const struct bench *bench,
+               struct record *record);
 
 /* Chains are followed where the bound can use them. */
 void judging_list_observers(struct judging *judging);

@@ -503,10 +503,6 @@ typedef struct simt_launch {
     /* Receives what the kernel prints (text, not NUL-terminated), one call at a time.  NULL: it is discarded. */
     void (*print)(void *context, const char *text, size_t nbytes);
     void *print_context;
-    /* Asked now and then, on the threads that execute blocks: true stops the launch as a finding would, without one.  NULL: it
-     * is not stopped. */
-    bool (*is_cancelled)(void *context);
-    void *cancel_context;
 } simt_launch;
 
 /* Executes the grid and waits for it.  The caller must destroy *report, if it is requested, even after an error;

@@ -45,10 +45,6 @@ static bool spins(const struct warp *warp) {
 static __attribute__((noinline)) bool ask_for_more(struct warp *warp, const struct path *path) {
     struct block *block = warp->block;
     struct launch *launch = block->launch;
-    if (launch->request->is_cancelled && launch->request->is_cancelled(launch->request->cancel_context)) {
-        simt_launch_stop(launch);
-        return false;
-    }
     block->allowed += simt_launch_take(launch, GRANT);
     if (launch->machine->notice) simt_notice_slow(warp, path, spins(warp));
     if (block->allowed > block->tally.instructions) return true;

@@ -129,7 +129,7 @@ static struct clock_node *make_node(const unsigned joined[CHILDREN], struct cloc
     return node;
 }
 
-/* `is_own`: what is above `mine` belongs to the caller alone, so that it may be changed where it is; it is then still JOINED_MINE.
+/* `is_own`: what is above `mine` belongs to the caller alone: it may be changed where it is, and is still JOINED_MINE.
  * *is_done: false where there was no memory. */
 static unsigned merge(struct clock mine, struct clock other, bool is_own, struct clock *result, bool *is_done) {
     struct clock parts[CHILDREN];
