@@ -23,8 +23,8 @@ struct total {
 /* Takes the bits of the word below, as many as fit.  after: the sign of all words after that. */
 static void take_word(struct total *total, int64_t word, int after, int distance) {
     const wf_u128 magnitude = total->value < 0 ? -(wf_u128)total->value : (wf_u128)total->value;
-    const int room = magnitude ? wf_leading_zeros_u128(magnitude) - 3 : distance;
-    const int left = room < distance ? distance - room : 0; /* bits that do not fit */
+    const int free_bits = magnitude ? wf_leading_zeros_u128(magnitude) - 3 : distance;
+    const int left = free_bits < distance ? distance - free_bits : 0; /* bits that do not fit */
     const int64_t rest = word & ((INT64_C(1) << left) - 1);
     total->value = total->value * ((wf_i128)1 << (distance - left)) + (word >> left);
     total->exponent -= distance - left;
