@@ -28,11 +28,12 @@ static inline v_uint32_t reverse_uint32_t(v_uint32_t x) {
     return SHUFFLE(x, x, 3, 2, 1, 0);
 }
 
+/* Not all processors shuffle anything shorter. */
 static inline v_uint16_t reverse_uint16_t(v_uint16_t x) {
-    return SHUFFLE(x, x, 7, 6, 5, 4, 3, 2, 1, 0);
+    v_uint32_t pairs = reverse_uint32_t((v_uint32_t)x);
+    return (v_uint16_t)(pairs << 16 | pairs >> 16);
 }
 
-/* Not all processors shuffle bytes. */
 static inline v_uint8_t reverse_uint8_t(v_uint8_t x) {
     v_uint16_t pairs = reverse_uint16_t((v_uint16_t)x);
     return (v_uint8_t)(pairs << 8 | pairs >> 8);

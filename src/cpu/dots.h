@@ -15,9 +15,9 @@ typedef bool wf_row_dots_function(const struct wf_rows *rows, const unsigned cha
 /* The same of columns of integers of 8 or 16 bits, whose products add up to less than 2^64 in magnitude. */
 typedef void wf_column_dots_function(const struct wf_panel *panel, uint64_t *results);
 
-/* Splits the products of at most WF_UNITS_MAX pairs, as wf_split_function does squares: onto a grid, of integers of 32 bits into
- * halves.  Grid NULL, of floats: word 0 is an enum wf_mark of each product, 0 for a NaN. */
-typedef void wf_split_products_function(struct wf_units *units, const struct wf_grid *grid, const void *x, const void *y,
-                                        size_t count);
+/* Splits the products of at most WF_UNITS_MAX pairs, as wf_split_function does squares: onto a grid, of integers of 32
+ * bits into halves.  Grid NULL, of floats: word 0 is an enum wf_mark of each product, 0 for a NaN. */
+typedef void wf_split_products_function(struct wf_units *units, const struct wf_grid *grid, const void *x,
+                                        const void *y, size_t count);
 
 #endif

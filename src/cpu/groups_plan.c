@@ -98,11 +98,12 @@ static int64_t columns_of_long_tile(const struct job *job) {
     return columns;
 }
 
-/* Whether the elements of neighbouring groups are nearer to each other than those of one group. */
+/* Whether the elements of neighbouring groups are nearer to each other than those of one group; or whether each group has
+ * one element many times, and neighbours have others. */
 static bool neighbours_are_near(const struct job *job) {
-    int64_t stride = job->view.stride_bytes[0][job->view.ndim - 1];
-    return job->labels.positions.index ||
-           distance(&job->dimension[job->ndim - 1]) < (uint64_t)(stride < 0 ? -stride : stride);
+    const int64_t stride = job->view.stride_bytes[0][job->view.ndim - 1];
+    const uint64_t own = (uint64_t)(stride < 0 ? -stride : stride), other = distance(&job->dimension[job->ndim - 1]);
+    return job->labels.positions.index || other < own || (own == 0 && other);
 }
 
 /* Whether groups of that length, which blocks take as well, are faster transposed. */

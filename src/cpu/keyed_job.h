@@ -32,11 +32,12 @@ struct keyed_table {
     int64_t *word; /* [copies][slots][words] */
     struct wf_pages pages, *kept; /* where the words are, and go at the end */
     struct wf_units units;
-    unsigned char copy[2][WF_UNITS_MAX * sizeof(uint64_t)]; /* of elements that do not lie side by side, for each operand */
+    /* For each operand: */
+    unsigned char copy[2][WF_UNITS_MAX * sizeof(uint64_t)]; /* of elements that do not lie side by side */
+    unsigned char own[2][WF_UNITS_MAX * sizeof(uint64_t)]; /* of the groups that the thread owns */
     const int64_t *key; /* of the elements of a block, the labels themselves or copies; WF_KEYS_AHEAD more may be read */
     int64_t key_copy[WF_UNITS_MAX + WF_KEYS_AHEAD];
     int64_t place[WF_UNITS_MAX]; /* of the elements in their block */
-    unsigned char own[2][WF_UNITS_MAX * sizeof(uint64_t)]; /* elements of the groups that the thread owns */
     const char *next_key, *next_x; /* after what has been read */
     struct keyed_lost *lost;
     size_t lost_count, lost_capacity;
@@ -115,7 +116,8 @@ struct keyed_block {
 };
 
 /* Reads the elements from position on that lie side by side, at most limit, and their keys. */
-struct keyed_block wf_key_table_read(struct keyed_table *table, const struct keyed *job, int64_t position, int64_t limit);
+struct keyed_block wf_key_table_read(struct keyed_table *table, const struct keyed *job, int64_t position,
+                                     int64_t limit);
 
 /* Adds the elements begin <= i < end; false if tables do not serve them. */
 bool wf_key_table_add(struct keyed_table *table, const struct keyed *job, int64_t begin, int64_t end);

@@ -54,12 +54,13 @@ static inline bool find_binades(struct binades *found, wf_type type, uint64_t bi
 static inline bool find_binades_at(struct binades *found, const struct keyed *job, int64_t i) {
     const struct wf_view *view = &job->view;
     const wf_type type = job->grouped->empty->type;
-    struct binades other;
-    if (!find_binades(found, type, wf_keyed_bits(view->data[0] + i * view->stride_bytes[0][0], view->nbytes))) return false;
-    if (view->operands < 2) return true;
-    if (!find_binades(&other, type, wf_keyed_bits(view->data[1] + i * view->stride_bytes[1][0], view->nbytes))) return false;
-    found->top += other.top;
-    found->low += other.low;
+    struct binades one;
+    *found = (struct binades){0, 0, 0};
+    for (int o = 0; o < view->operands; o++) {
+        if (!find_binades(&one, type, wf_keyed_bits(view->data[o] + i * view->stride_bytes[o][0], view->nbytes))) return false;
+        found->top += one.top;
+        found->low += one.low;
+    }
     return true;
 }
 

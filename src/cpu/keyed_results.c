@@ -12,8 +12,8 @@ static bool is_minus_zero(const struct keyed *job, int64_t group) {
     return job->marks && job->marks[group] == WF_MARK_MINUS_ZERO;
 }
 
-/* A sum times 2^-exponent.  One of more bits than fit is cut after 125, and a bit that is 1 stands for all others: it rounds
- * as the sum does, divided by a natural number, too. */
+/* A sum times 2^-exponent.  One of more bits than fit is cut after 125, and a bit that is 1 stands for all others: it
+ * rounds as the sum does, as the sum divided by a natural number, and as its root. */
 struct total {
     wf_i128 value;
     int exponent;
@@ -23,8 +23,8 @@ struct total {
 /* Takes the bits of the word below, as many as fit.  after: the sign of all words after that. */
 static void take_word(struct total *total, int64_t word, int after, int distance) {
     const wf_u128 magnitude = total->value < 0 ? -(wf_u128)total->value : (wf_u128)total->value;
-    const int room = magnitude ? wf_leading_zeros_u128(magnitude) - 3 : distance;
-    const int left = room < distance ? distance - room : 0; /* bits that do not fit */
+    const int free_bits = magnitude ? wf_leading_zeros_u128(magnitude) - 3 : distance;
+    const int left = free_bits < distance ? distance - free_bits : 0; /* bits that do not fit */
     const int64_t rest = word & ((INT64_C(1) << left) - 1);
     total->value = total->value * ((wf_i128)1 << (distance - left)) + (word >> left);
     total->exponent -= distance - left;
@@ -78,7 +78,8 @@ static bool round_by_adding(wf_value *value, const struct wf_grid *grid, const i
 /* An integer of the usual types of results: what rounding gives, but faster. */
 static bool find_integer(wf_value *value, wf_i128 number) {
     value->v.i = (int64_t)number;
-    return (value->type == WF_I64 && number == (int64_t)number) || (value->type == WF_U64 && number == (wf_i128)(uint64_t)number);
+    return number == (value->type == WF_I64 ? (wf_i128)(int64_t)number : (wf_i128)(uint64_t)number) &&
+           (value->type == WF_I64 || value->type == WF_U64);
 }
 
 /* The group's sum, or mean; false if the general path must find it. */
@@ -173,8 +174,8 @@ static void open_group(struct wf_accumulator *acc, const struct keyed *job, int6
         acc->partial.nonzero = (uint64_t)word[0];
         return;
     }
-    const struct wf_exact *into = job->parts & WF_PART_ABS ? &open.abs : job->parts & WF_PART_DOT ? &open.product_sum : &open.sum;
-    add_term(into, word, &job->grid[0]);
+    const bool are_products = job->parts == WF_PART_DOT;
+    add_term(are_products ? &open.product_sum : job->parts & WF_PART_ABS ? &open.abs : &open.sum, word, &job->grid[0]);
     add_term(&open.product_sum, word + job->grid[0].levels, &job->grid[1]);
     if (!(job->parts & (WF_PART_MIN | WF_PART_MAX)) || word[0] == INT64_MAX) return;
     uint64_t order = wf_key_to_order(key_of(job, word[0]));
@@ -271,8 +272,7 @@ bool wf_keyed_write(const struct keyed *job, int64_t begin, int64_t end, struct 
     size_t lost = find_lost(job, begin), groups = (size_t)(end - begin);
     struct keyed_merged merged;
     wf_keyed_merge(&merged, job, begin, groups);
-    bool may_add = (job->adder_rounds || job->divides) && job->grid[0].levels <= 2;
-    bool is_added = may_add && write_added(job, merged.word, groups, to, stride_bytes);
+    bool is_added = (job->adder_rounds || job->divides) && write_added(job, merged.word, groups, to, stride_bytes);
     for (int64_t g = begin; g < end; g++) {
         if (is_added) g = group_of_lost(job, lost, end);
         wf_value value = {.type = type};

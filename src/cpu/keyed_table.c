@@ -236,7 +236,8 @@ static const int64_t *keys_at(struct keyed_table *table, const struct keyed *job
     return table->key_copy;
 }
 
-struct keyed_block wf_key_table_read(struct keyed_table *table, const struct keyed *job, int64_t position, int64_t limit) {
+struct keyed_block wf_key_table_read(struct keyed_table *table, const struct keyed *job, int64_t position,
+                                     int64_t limit) {
     unsigned char *buffer[2] = {table->copy[0], table->copy[1]};
     const unsigned char *data[2] = {NULL, NULL};
     if (limit > WF_UNITS_MAX) limit = WF_UNITS_MAX;

@@ -4,7 +4,7 @@
 
 #include "cpu/block.h"
 
-/* Of slots that follow one another, of one word for each level of the grid, one or two, and of means one that counts
+/* Of slots that follow one another, of one word for each level of the grid, of means at most two and one that counts
  * elements: as f64, or as f32, rounded once; a sum of zeros is +0, and a mean of no elements anything.  False, and nothing
  * of use written, if what some level adds up to is no f64, or what is divided is too small, large, or long. */
 typedef bool wf_round_slots_function(const struct wf_grid *grid, const int64_t *word, size_t slots, bool are_means,

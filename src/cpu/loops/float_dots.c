@@ -244,7 +244,8 @@ INLINE vi64 split_terms(struct wf_units *units, size_t i, const struct wf_grid *
     return kept;
 }
 
-/* Lanes whose terms are exact, and no more than fits.  What an f64 product lacks may be no f64 where it is next to nothing. */
+/* Lanes whose terms are exact, and no more than fits.  What an f64 product lacks may be no f64 where it is next to
+ * nothing. */
 INLINE vi64 are_exact(struct vector_of_pairs pairs, vf64 product, double limit) {
     const double least = 0x1p-900;
     vi64 kept = (vi64)(magnitude_of_f64(product) <= limit); /* not so a NaN */
@@ -284,8 +285,8 @@ INLINE void mark_products(struct wf_units *units, const unsigned char *x, const 
 
 wf_split_products_function WF_LOOPS_NAME(split_products, TYPE, TIER);
 
-void WF_LOOPS_NAME(split_products, TYPE, TIER)(struct wf_units *units, const struct wf_grid *grid, const void *x, const void *y,
-                                               size_t count) {
+void WF_LOOPS_NAME(split_products, TYPE, TIER)(struct wf_units *units, const struct wf_grid *grid, const void *x,
+                                               const void *y, size_t count) {
     switch (grid ? grid->levels : 0) {
     case 0: mark_products(units, x, y, count); break;
     case 1: split_all_pairs(units, grid, 1, x, y, count); break;

@@ -78,8 +78,8 @@ void WF_LOOPS_NAME(find_column_dots, TYPE, TIER)(const struct wf_panel *panel, u
 wf_split_products_function WF_LOOPS_NAME(split_products, TYPE, TIER);
 
 /* Of types of up to 32 bits. */
-void WF_LOOPS_NAME(split_products, TYPE, TIER)(struct wf_units *units, const struct wf_grid *grid, const void *x, const void *y,
-                                               size_t count) {
+void WF_LOOPS_NAME(split_products, TYPE, TIER)(struct wf_units *units, const struct wf_grid *grid, const void *x,
+                                               const void *y, size_t count) {
     (void)grid;
     units->any_lost = units->any_minus_zero = false;
     for (size_t i = 0; i < count; i++) {

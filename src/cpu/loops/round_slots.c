@@ -12,6 +12,8 @@ INLINE vf64 f64_of(vi64 x) {
     return (upper - both) + lower;
 }
 
+enum { WORDS_MAX = WF_GRID_LEVELS_MAX + 1 };
+
 /* What a slot has, constant for the compiler. */
 struct form {
     int levels;
@@ -19,7 +21,7 @@ struct form {
 };
 
 /* The words of LANES slots: all first ones, then all second ones. */
-INLINE void load_slots(vi64 word[3], const int64_t *at, int words) {
+INLINE void load_slots(vi64 word[WORDS_MAX], const int64_t *at, int words) {
     vf64 first, second;
     if (words == 2) {
         memcpy(&first, at, sizeof first);
@@ -30,7 +32,7 @@ INLINE void load_slots(vi64 word[3], const int64_t *at, int words) {
         word[1] = (vi64)right_lanes(first, second, LANES / 2);
         return;
     }
-    int64_t lanes[3][LANES] = {{0}};
+    int64_t lanes[WORDS_MAX][LANES] = {{0}};
     for (int lane = 0; lane < LANES; lane++)
         for (int k = 0; k < words; k++) lanes[k][lane] = at[lane * words + k];
     for (int k = 0; k < words; k++) memcpy(&word[k], lanes[k], sizeof word[k]);
@@ -56,25 +58,47 @@ INLINE vf64 mean_of_slots(vi64 *failed, struct pair sum, vi64 count, bool to_f64
     return round_to_odd(quotient, fused(-quotient, n, sum.high));
 }
 
+/* Moves carries up, so that a word is at most half a unit of the one above it. */
+INLINE void carry_words(vi64 *word, const struct wf_grid *grid, int levels) {
+    UNROLLED
+    for (int k = levels - 1; k > 0; k--) {
+        vi64 carry = (word[k] + (INT64_C(1) << grid->distance) / 2) >> grid->distance;
+        word[k - 1] += carry;
+        word[k] -= (vi64)((vu64)carry << grid->distance);
+    }
+}
+
+INLINE vf64 odd_sum(vf64 a, vf64 b) {
+    struct pair sum = two_sum(a, b);
+    return round_to_odd(sum.high, sum.low);
+}
+
+/* Adds up levels that are an f64 each, from the least on.  What is lost is less than a unit of the sum's last place; of more
+ * than one addition it is rounded to odd, and so decides how the sum is rounded as all of it does. */
+INLINE struct pair sum_of_levels(vi64 *failed, const vi64 *word, const struct wf_grid *grid, int levels) {
+    struct pair total = {f64_of(word[levels - 1]) * grid->unit[levels - 1], {0}};
+    *failed |= exceeds_f64(word[levels - 1]);
+    UNROLLED
+    for (int k = levels - 2; k >= 0; k--) {
+        struct pair sum = two_sum(f64_of(word[k]) * grid->unit[k], total.high);
+        total.low = k == levels - 2 ? sum.low : odd_sum(sum.low, total.low);
+        total.high = sum.high;
+        *failed |= exceeds_f64(word[k]);
+    }
+    return total;
+}
+
 /* LANES slots; not all bits 0 where a lane has failed. */
 INLINE vi64 round_some(const struct wf_grid *grid, const int64_t *at, struct form form, unsigned char *results) {
-    vi64 word[3] = {{0}}, failed = {0};
+    vi64 word[WORDS_MAX] = {{0}}, failed = {0};
     load_slots(word, at, form.levels + form.counts);
     vi64 count = word[form.levels];
-    struct pair sum = {{0}, {0}};
-    if (form.levels == 2) {
-        vi64 carry = (word[1] + (INT64_C(1) << grid->distance) / 2) >> grid->distance;
-        word[0] += carry;
-        word[1] -= (vi64)((vu64)carry << grid->distance);
-        failed = exceeds_f64(word[1]);
-        sum.low = f64_of(word[1]) * grid->unit[1];
-    }
-    failed |= exceeds_f64(word[0]);
-    sum = two_sum(f64_of(word[0]) * grid->unit[0], sum.low);
+    carry_words(word, grid, form.levels);
+    struct pair sum = sum_of_levels(&failed, word, grid, form.levels);
     if (form.counts)
         sum.high = mean_of_slots(&failed, sum, count, form.to_f64);
-    else if (!form.to_f64)
-        sum.high = round_to_odd(sum.high, sum.low);
+    else
+        sum.high = form.to_f64 ? sum.high + sum.low : round_to_odd(sum.high, sum.low);
     store_sums(results, sum.high, form.to_f64);
     return failed;
 }
@@ -82,7 +106,7 @@ INLINE vi64 round_some(const struct wf_grid *grid, const int64_t *at, struct for
 INLINE bool round_all(const struct wf_grid *grid, const int64_t *word, size_t slots, struct form form,
                       unsigned char *results) {
     const size_t nbytes = form.to_f64 ? sizeof(double) : sizeof(float), words = (size_t)form.levels + form.counts;
-    int64_t rest[3 * LANES] = {0};
+    int64_t rest[WORDS_MAX * LANES] = {0};
     unsigned char found[LANES * sizeof(double)];
     vi64 failed = {0};
     int64_t any = 0;
@@ -96,12 +120,15 @@ INLINE bool round_all(const struct wf_grid *grid, const int64_t *word, size_t sl
     return !any;
 }
 
-INLINE bool round_counted(const struct wf_grid *grid, const int64_t *word, size_t slots, bool counts, bool to_f64,
-                          unsigned char *results) {
-    if (grid->levels == 1 && to_f64) return round_all(grid, word, slots, (struct form){1, counts, true}, results);
-    if (grid->levels == 1) return round_all(grid, word, slots, (struct form){1, counts, false}, results);
-    if (to_f64) return round_all(grid, word, slots, (struct form){2, counts, true}, results);
-    return round_all(grid, word, slots, (struct form){2, counts, false}, results);
+/* Means of more than two levels would need more than a pair. */
+INLINE bool round_levels(const struct wf_grid *grid, const int64_t *word, size_t slots, bool counts, bool to_f64,
+                         unsigned char *results) {
+    switch (grid->levels) {
+    case 1: return round_all(grid, word, slots, (struct form){1, counts, to_f64}, results);
+    case 2: return round_all(grid, word, slots, (struct form){2, counts, to_f64}, results);
+    case 3: return !counts && round_all(grid, word, slots, (struct form){3, false, to_f64}, results);
+    default: return !counts && round_all(grid, word, slots, (struct form){4, false, to_f64}, results);
+    }
 }
 
 #define ROUND_SLOTS_(tier) wf_round_slots_##tier
@@ -111,6 +138,8 @@ wf_round_slots_function ROUND_SLOTS(TIER);
 
 bool ROUND_SLOTS(TIER)(const struct wf_grid *grid, const int64_t *word, size_t slots, bool are_means, bool to_f64,
                        void *results) {
-    if (are_means) return round_counted(grid, word, slots, true, to_f64, results);
-    return round_counted(grid, word, slots, false, to_f64, results);
+    if (are_means && to_f64) return round_levels(grid, word, slots, true, true, results);
+    if (are_means) return round_levels(grid, word, slots, true, false, results);
+    if (to_f64) return round_levels(grid, word, slots, false, true, results);
+    return round_levels(grid, word, slots, false, false, results);
 }
