@@ -258,13 +258,11 @@ static __device__ __forceinline__ void clear_sum(group_sum *sum)
     (void)sum;
 }
 
+// Of floats alone.
 static __device__ __forceinline__ bool write_plain_sum(const group_place *place, group_sum *sum, int low)
 {
-    (void)low;
-    u64 sign = IS_SIGNED ? (u64)((i64)sum->low >> 63) : 0;
-    if (sum->middle != sign || (u64)sum->high != sign) return false;
-    store_unit(place->result, sum->low);
-    return true;
+    (void)place, (void)sum, (void)low;
+    return false;
 }
 
 #endif
@@ -390,7 +388,14 @@ static __device__ __forceinline__ bool write_plain(const struct wf_group_argumen
     if (IS_FLOAT && HAS_SUMS && group->special_seen != PLAIN_SPECIAL) return false;
     if (HAS_SUM && IS_SMALL_QUOTIENT) return write_quotient(task, place, group, in_windows, count);
     if (IS_PLAIN_TERM_SUM) return write_float_sum(place, group, in_windows);
-    return IS_PLAIN_SUM && write_plain_sum(place, &group->sum, 0);
+#if !IS_FLOAT
+    if (!IS_PLAIN_SUM) return false;
+    u64 sign = IS_SIGNED ? (u64)((i64)group->sum.low >> 63) : 0;
+    if (group->sum.middle != sign || (u64)group->sum.high != sign) return false;
+    store_unit(place->result, group->sum.low);
+    return true;
+#endif
+    return false;
 }
 
 #endif
