@@ -214,36 +214,6 @@ static __device__ __forceinline__ bool write_plain_sum(const group_place *place,
     return true;
 }
 
-#if USES_GROUP_LEVELS
-
-static __device__ __forceinline__ bool write_total(const group_place *place, level_total total)
-{
-    u64 sign = (u64)((i64)total.word[2] >> 63), low = total.word[0] ^ sign, middle = total.word[1] ^ sign, bits = 0;
-    u64 high = total.word[2] ^ sign;
-    low += sign & 1;
-    middle += sign & (low == 0);
-    high += sign & (low == 0 && middle == 0);
-    bool fits = true;
-    if (high)
-        fits = round_magnitude(high, middle, low != 0, total.exponent + 128, &bits);
-    else if (middle)
-        fits = round_magnitude(middle, low, false, total.exponent + 64, &bits);
-    else if (low)
-        fits = round_magnitude(low, 0, false, total.exponent, &bits);
-    if (fits) store_sum(place, bits, sign != 0);
-    return fits;
-}
-
-#endif
-
-#endif
-
-// ---- means and variances whose sums have 128 bits
-
-#define IS_SMALL_QUOTIENT (FINISH_OP == WF_MEAN || FINISH_OP == WF_VAR || FINISH_OP == WF_STD)
-
-#if IS_FLOAT
-
 // 192 bits, without their lowest zeros, as a multiple of 2^*exponent, which is that of a unit so far; false if that has more
 // than 128 bits.
 static __device__ __forceinline__ bool strip_zeros(const u64 word[2], wf_i128 upper, wf_i128 *value, int *exponent)
@@ -273,17 +243,6 @@ static __device__ __forceinline__ bool look_at_sum(const group_sum *sum, int low
     return strip_zeros(word, (wf_i128)((wf_u128)carry << 64 | word[2]), value, exponent);
 }
 
-#if USES_GROUP_LEVELS
-
-static __device__ __forceinline__ bool look_at_levels(const group_levels *levels, int count, wf_i128 *value, int *exponent)
-{
-    level_total total = total_of_levels(levels, count);
-    *exponent = total.exponent;
-    return strip_zeros(total.word, (i64)total.word[2], value, exponent);
-}
-
-#endif
-
 #else
 
 static __device__ __forceinline__ bool look_at_sum(const group_sum *sum, int low, wf_i128 *value, int *exponent)
@@ -293,7 +252,82 @@ static __device__ __forceinline__ bool look_at_sum(const group_sum *sum, int low
     return sum->high == (i64)sum->middle >> 63;
 }
 
+// Registers, which nothing reads after a result has been written.
+static __device__ __forceinline__ void clear_sum(group_sum *sum)
+{
+    (void)sum;
+}
+
+// Of floats alone.
+static __device__ __forceinline__ bool write_plain_sum(const group_place *place, group_sum *sum, int low)
+{
+    (void)place, (void)sum, (void)low;
+    return false;
+}
+
 #endif
+
+#if USES_GROUP_LEVELS
+
+static __device__ __forceinline__ bool write_total(const group_place *place, level_total total)
+{
+    u64 sign = (u64)((i64)total.word[2] >> 63), low = total.word[0] ^ sign, middle = total.word[1] ^ sign, bits = 0;
+    u64 high = total.word[2] ^ sign;
+    low += sign & 1;
+    middle += sign & (low == 0);
+    high += sign & (low == 0 && middle == 0);
+    bool fits = true;
+    if (high)
+        fits = round_magnitude(high, middle, low != 0, total.exponent + 128, &bits);
+    else if (middle)
+        fits = round_magnitude(middle, low, false, total.exponent + 64, &bits);
+    else if (low)
+        fits = round_magnitude(low, 0, false, total.exponent, &bits);
+    if (fits) store_sum(place, bits, sign != 0);
+    return fits;
+}
+
+static __device__ __forceinline__ bool write_window(const group_place *place, const group_state *group)
+{
+    const group_window *window = &group->window;
+    return write_total(place, HAS_DOT ? total_of_levels(&window->products, GROUP_PRODUCT_LEVELS)
+                                      : total_of_levels(&window->values, GROUP_VALUE_LEVELS));
+}
+
+static __device__ __forceinline__ bool look_at_levels(const group_levels *levels, int count, wf_i128 *value, int *exponent)
+{
+    level_total total = total_of_levels(levels, count);
+    *exponent = total.exponent;
+    return strip_zeros(total.word, (i64)total.word[2], value, exponent);
+}
+
+static __device__ __forceinline__ bool look_at_window(const group_state *group, struct wf_small_sums *sums)
+{
+    const group_window *window = &group->window;
+    return look_at_levels(&window->values, GROUP_VALUE_LEVELS, &sums->sum, &sums->sum_exponent) &&
+           (!HAS_SQUARES ||
+            look_at_levels(&window->products, GROUP_PRODUCT_LEVELS, &sums->squares, &sums->squares_exponent));
+}
+
+#else
+
+static __device__ __forceinline__ bool write_window(const group_place *place, const group_state *group)
+{
+    (void)place, (void)group;
+    return false;
+}
+
+static __device__ __forceinline__ bool look_at_window(const group_state *group, struct wf_small_sums *sums)
+{
+    (void)group, (void)sums;
+    return false;
+}
+
+#endif
+
+// ---- means and variances whose sums have 128 bits
+
+#define IS_SMALL_QUOTIENT (FINISH_OP == WF_MEAN || FINISH_OP == WF_VAR || FINISH_OP == WF_STD)
 
 static __device__ __noinline__ bool write_small_quotient(const struct wf_group_arguments *task, group_place place,
                                                          struct wf_small_sums sums)
@@ -309,14 +343,7 @@ static __device__ __noinline__ bool write_small_quotient(const struct wf_group_a
 // Gives whether there is one that 128 bits hold.
 static __device__ __forceinline__ bool look_at_sums(const group_state *group, bool in_windows, struct wf_small_sums *sums)
 {
-#if USES_GROUP_LEVELS
-    const group_window *window = &group->window;
-    if (in_windows)
-        return look_at_levels(&window->values, GROUP_VALUE_LEVELS, &sums->sum, &sums->sum_exponent) &&
-               (!HAS_SQUARES ||
-                look_at_levels(&window->products, GROUP_PRODUCT_LEVELS, &sums->squares, &sums->squares_exponent));
-#endif
-    (void)in_windows;
+    if (USES_GROUP_LEVELS && in_windows) return look_at_window(group, sums);
     return look_at_sum(&group->sum, VALUE_LOW, &sums->sum, &sums->sum_exponent) &&
            (!HAS_SQUARES || look_at_sum(&group->product_sum, 2 * VALUE_LOW, &sums->squares, &sums->squares_exponent));
 }
@@ -330,29 +357,17 @@ static __device__ __forceinline__ bool write_quotient(const struct wf_group_argu
     sums.is_minus_zero = false;
     sums.count = count;
     if (!look_at_sums(group, in_windows, &sums) || !write_small_quotient(task, *place, sums)) return false;
-#if IS_FLOAT
     clear_sum(&group->sum);
     if (HAS_SQUARES) clear_sum(&group->product_sum);
-#endif
     return true;
 }
 
 // A sum of floats, unless it has to be rounded where numbers are subnormal.
 static __device__ __forceinline__ bool write_float_sum(const group_place *place, group_state *group, bool in_windows)
 {
-#if USES_GROUP_LEVELS
-    if (in_windows && HAS_DOT) 
-        return write_total(place, total_of_levels(&group->window.products, GROUP_PRODUCT_LEVELS));
-    if (in_windows) return write_total(place, total_of_levels(&group->window.values, GROUP_VALUE_LEVELS));
-#endif
-    (void)in_windows;
-#if IS_FLOAT
+    if (USES_GROUP_LEVELS && in_windows) return write_window(place, group);
     return HAS_DOT ? write_plain_sum(place, &group->product_sum, 2 * LOW_EXPONENT)
                    : write_plain_sum(place, &group->sum, LOW_EXPONENT);
-#else
-    (void)place, (void)group;
-    return false;
-#endif
 }
 
 // Writes the result if there is nothing special about it; otherwise nothing is done.

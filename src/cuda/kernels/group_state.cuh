@@ -510,10 +510,6 @@ static __device__ __forceinline__ void slot_clear(struct wf_group_slot *slot, u6
     slot->count = (i64)count;
 }
 
-#if HAS_EXTREMES
-
-#if IS_INDEXED
-
 // Whether the group has a better key than the slot, or the same at a smaller index.  What is read may be old, but not wrong:
 // there are better keys later, and an index is never that of an earlier key (put_extreme).
 static __device__ __forceinline__ bool has_news(const volatile struct wf_partial *known, const group_state *group)
@@ -534,13 +530,15 @@ static __device__ __forceinline__ void put_extreme(volatile u64 *key, volatile u
     *index = new_index;
 }
 
-#endif
-
 // A key and its index are two words, so lanes take turns, as far as they have something better than what is there.
 static __device__ __forceinline__ void publish_extremes(struct wf_group_slot *slot, const group_state *group)
 {
     volatile struct wf_partial *known = &slot->partial;
-#if IS_INDEXED
+    if (!IS_INDEXED) {
+        if (HAS_MIN) atomicMin((u64 *)&known->min_key, group->min_key);
+        if (HAS_MAX) atomicMax((u64 *)&known->max_key, group->max_key);
+        return;
+    }
     do {
         if (!has_news(known, group)) return;
     } while (atomicCAS(&slot->lock, 0, 1));
@@ -551,13 +549,7 @@ static __device__ __forceinline__ void publish_extremes(struct wf_group_slot *sl
     }
     __threadfence();
     atomicExch(&slot->lock, 0);
-#else
-    if (HAS_MIN) atomicMin((u64 *)&known->min_key, group->min_key);
-    if (HAS_MAX) atomicMax((u64 *)&known->max_key, group->max_key);
-#endif
 }
-
-#endif
 
 // By the first lane of a team.  Empties the sums.
 static __device__ __forceinline__ void group_publish(struct wf_group_slot *slot, group_state *group)
@@ -565,9 +557,7 @@ static __device__ __forceinline__ void group_publish(struct wf_group_slot *slot,
     struct wf_partial *partial = &slot->partial;
     if (HAS_VALUE_SUM) sum_publish(&group->sum, partial->sum);
     if (HAS_PRODUCT_SUM) sum_publish(&group->product_sum, partial->product_sum);
-#if HAS_EXTREMES
-    publish_extremes(slot, group);
-#endif
+    if (HAS_EXTREMES) publish_extremes(slot, group);
     publish_part(&partial->nonzero, group->nonzero);
     if (HAS_BITS) {
         atomicAnd(&partial->bits_and, group->bits_and);
