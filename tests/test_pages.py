@@ -538,7 +538,7 @@ def test_tree_of_several_warps(rung, show, tmp_path):
     path, data = write_page(tmp_path, rung)
     rows = show(path).locator(".tree .row")
     *_, (_, made), (branches, last) = [row.evaluate("""row => [
-        row.querySelector(".branch")?.getAttribute("d").match(/M[\\d.]+/g).map(start => Number(start.slice(1))),
+        [...row.querySelectorAll(".branch")].flatMap(path => path.getAttribute("d").match(/M[\\d.]+/g)).map(start => Number(start.slice(1))),
         [...row.querySelectorAll(":scope > g text")].map(text => [Number(text.getAttribute("x")), Number(text.textContent)])]""") for row in rows.all()]
     assert len(made) == data["block"] / data["warp"] == 2
     assert sorted(branches) == [x for x, _ in made]

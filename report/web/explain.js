@@ -218,7 +218,10 @@ function stateEntries(model) {
 function cellEntries(model) {
     const all = [...model.data.steps.flatMap(step => step.accesses), ...model.data.outside.accesses];
     const roles = CELL_ROLES.filter(({role}) => role !== "conflict" || all.some(isConflict));
-    return roles.map(({role, text}) => ({picture: svgBox(`box ${role}`, 2, 2, 16, 16, 2), text}));
+    const boxes = roles.map(({role, text}) => ({picture: svgBox(`box ${role}`, 2, 2, 16, 16, 2), text}));
+    const hasUnused = model.frames.some(frame => frame.kind === "step" && frame.step.combines.some(combine => isUnused(frame, combine)));
+    const unused = {picture: svg("g", {class: "unused"}, arrow("M10 1V14")), text: "its result is not used"};
+    return hasUnused ? [...boxes, unused] : boxes;
 }
 
 // ---- the whole

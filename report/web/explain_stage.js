@@ -216,10 +216,13 @@ function bend(from, top, target) {
     return `M${from} ${top}C${from} ${top + 28} ${shoulder} ${target + 10 * side} ${STAGE.nodeY - 6}`;
 }
 
+function isUnused(frame, combine) {
+    return combine.symbol === null && frame.store === "registers";
+}
+
 function drawCombine(frame, layout, combine) {
     const target = layout.x.get(combine.target), bottom = STAGE.cellsY + STAGE.cellHeight;
-    const name = combine.symbol === null && frame.store === "registers" ? "combine unused" : "combine";
-    const attributes = {class: name, "data-thread": combine.thread, "data-target": combine.target};
+    const attributes = {class: isUnused(frame, combine) ? "combine unused" : "combine", "data-thread": combine.thread, "data-target": combine.target};
     if (frame.store === "result") return svg("g", attributes, drawQueued(layout, combine, target));
     return svg("g", attributes, drawReach(layout, combine.thread, target, STAGE.indexY - 11),
                svg("path", {class: "arrow", d: `M${target} ${bottom}V${STAGE.nodeY - 11}`}),

@@ -55,7 +55,7 @@ function drawTreeRow(step, row, layout) {
     const {x, y} = layout, beginningsOf = beginnings(step, layout);
     const used = step.combines.filter(({symbol, target, sources}) => symbol !== null && beginningsOf([target, ...sources]).length > 1);
     const branches = used.flatMap(({target, sources}) =>
-        beginningsOf([target, ...sources]).map(end => `M${end.x} ${end.y}L${x(target)} ${y(row)}`));
+        beginningsOf([target, ...sources]).map(end => ({from: end, to: {x: x(target), y: y(row)}})));
     const room = roomOfSums(used.map(combine => x(combine.target)));
     const sums = used.map(combine => drawSum(layout, combine, x(combine.target), y(row), room));
     used.forEach(({target, symbol, value}) => {
@@ -64,7 +64,19 @@ function drawTreeRow(step, row, layout) {
         layout.made.set(symbol, layout.ends[target]);
     });
     return svg("g", {class: "row", "data-row": row}, svgText(`step ${row}`, 2, y(row) + 4, "faint"),
-               svg("path", {class: "branch", d: branches.join("")}), layout.isRoomy ? sums : null);
+               drawBranches(branches.filter(isUpright), room), drawBranches(branches.filter(branch => !isUpright(branch)), room),
+               layout.isRoomy ? sums : null);
+}
+
+function isUpright({from, to}) {
+    return from.x === to.x;
+}
+
+// room: between neighbours' ends.  Many flat branches are a tone, not a solid: each is half as thick as they are apart.
+function drawBranches(branches, room) {
+    const apart = Math.min(...branches.map(({from, to}) => room * (to.y - from.y) / Math.hypot(to.x - from.x, to.y - from.y)));
+    const path = branches.map(({from, to}) => `M${from.x} ${from.y}L${to.x} ${to.y}`).join("");
+    return branches.length ? svg("path", {class: "branch", d: path, style: `--thick:${Math.min(1, apart / 3)}`}) : null;
 }
 
 // Between the nearest two of a row.

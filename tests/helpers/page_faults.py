@@ -1,7 +1,7 @@
-"""What can be wrong with the look of a page, found in the browser: texts too faint, too small, cut or on one another; places
-too small for a finger; what scrolls and no key reaches."""
+"""What can be wrong with the look of a page, found in the browser: texts too faint, too small, cut or on one another; marks
+too faint; places too small for a finger; what scrolls and no key reaches."""
 
-LEAST_CONTRAST, LEAST_LARGE, LEAST_TEXT, LEAST_TARGET = 4.5, 3, 9, 24  # WCAG 2.2 AA: of texts, of large ones; pixels of a picture's texts; pixels of a target
+LEAST_CONTRAST, LEAST_LARGE, LEAST_TEXT, LEAST_TARGET = 4.5, 3, 9, 24  # WCAG 2.2 AA: of texts, of large ones and of marks; pixels of a picture's texts; pixels of a target
 
 FAULTS = r"""([leastContrast, leastLarge, leastText, leastTarget]) => {
     const faults = [], say = (kind, node, told) => faults.push([kind, node.outerHTML.slice(0, 120), told]);
@@ -59,12 +59,22 @@ FAULTS = r"""([leastContrast, leastLarge, leastText, leastTarget]) => {
         const beyond = block ? range.getBoundingClientRect().right - block.getBoundingClientRect().right : 0;
         if (beyond > 2) say("spilt", block, `${words} ${beyond}`);
     }
+    const quiet = ".rest, .slot, .plate, .word, .warp, .ground, .band, .reach"; // frames of what a text or a place tells
+    const strongestOf = (node, ground) => {
+        const style = getComputedStyle(node), [paint] = paintOf(node), isDrawn = style.stroke !== "none" && parseFloat(style.strokeWidth) > 0;
+        const inks = [...style.fill === "none" ? [] : [{...paint, alpha: paint.alpha / style.opacity}], ...isDrawn ? [colourOf(style.stroke)] : []];
+        return Math.max(...inks.map(ink => contrast(lay({...ink, alpha: ink.alpha * opacityOf(node)}, ground), ground)));
+    };
     for (const picture of document.querySelectorAll("svg:not(.patterns)")) {
         const frame = picture.getBoundingClientRect();
         const placed = [...picture.querySelectorAll("text")].filter(isSeen).map(node => ({node, at: node.getBoundingClientRect()}));
         const shapes = [...picture.querySelectorAll("rect, circle, path")].filter(node => isSeen(node) && getComputedStyle(node).fill !== "none")
             .map(node => ({node, at: node.getBoundingClientRect()}));
         const page = groundOf(picture.parentElement);
+        for (const node of picture.querySelectorAll(`:is(rect, circle, path, line):not(${quiet})`)) {
+            const ratio = isSeen(node) ? strongestOf(node, page) : leastLarge;
+            if (ratio < leastLarge) say("mark", node, ratio);
+        }
         placed.forEach(({node, at}, i) => {
             const style = getComputedStyle(node), size = parseFloat(style.fontSize) * Math.hypot(node.getScreenCTM().a, node.getScreenCTM().b);
             const ink = colourOf(style.fill), isLarge = size >= 24 || size >= 18.66 && style.fontWeight >= 700;
