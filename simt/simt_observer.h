@@ -279,6 +279,13 @@ uint32_t simt_update_before(const simt_event *event, uint32_t store);
 /* The branch of a loop that does nothing but wait for what the load reads; UINT32_MAX: there is none. */
 uint32_t simt_awaiting_branch(const simt_event *event, uint32_t load);
 
+/* One side of a branch stores for the other to load: something, and then what tells of it. */
+typedef struct simt_handover {
+    uint32_t number;    /* + 1; 0: none */
+    uint32_t store;     /* its pc: what tells of something else is stored behind it */
+    bool is_waited_for; /* in a loop: the message is about what tells */
+} simt_handover;
+
 /* The other access of a race; thread is a number in its block. */
 typedef struct simt_racing_access {
     uint32_t pc, thread;
@@ -290,6 +297,8 @@ typedef struct simt_racing_access {
     const char *where;   /* " between line 7 and line 9" */
     uint32_t update;     /* the pc of the store, if the two are an update that should be atomic, + 1; else 0; */
     uint32_t follows;    /* of the update from which this race follows: where that races, too, this one is left out */
+    uint32_t copies;     /* which copies are not waited for, + 1: races of these that share lines are one fault; else 0 */
+    simt_handover handover; /* what is handed over and what tells of it are one fault */
 } simt_racing_access;
 
 /* Records a race between the lane's access and `other`. */

@@ -282,8 +282,78 @@ __global__ void twostep(float *a, float *b, int n)
     }
 }
 """, "--threads 1 --block 1 --grid 2 --arg i32[1]=zeros --arg i32[1] --arg i32[1]",
-        [("race", None, "line 8 waits for it in a loop, where a plain load may read it but once: make it atomic (cuda::atomic_ref) or volatile"),
-         ("race", 9, "a __threadfence() and an atomic that tells of it")]),
+        [("race", None, "line 8 waits for it in a loop, where a plain load may read it but once: make it atomic (cuda::atomic_ref) or volatile, "
+          "with a __threadfence() before line 6 sets it and one after line 8 has seen it; that orders line 4 and line 9, too")]),
+    "a queue between the sides of a branch": ("""__global__ void queue(int *out, const int *in)
+{
+    __shared__ int items[32];
+    __shared__ volatile int count;
+    if (threadIdx.x == 0) count = 0;
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        items[threadIdx.x] = in[threadIdx.x] * 2;
+        if (threadIdx.x == 31) count = 32;
+    } else {
+        while (count == 0) ;
+        out[threadIdx.x - 32] = items[threadIdx.x - 32];
+    }
+}
+""", "--block 64 --arg i32[32] --arg i32[32]=iota",
+        [("race", None, "split it in two with __syncthreads() between them, or hand over by an atomic flag, with __threadfence_block() before "
+          "it is set and after it is seen; line 9 and line 11, which race as well, may be what tells, once they are atomic")]),
+    "a queue between two blocks": ("""__global__ void queue(int *out, const int *in, int *items, int *head)
+{
+    if (blockIdx.x == 0) {
+        items[threadIdx.x] = in[threadIdx.x] * 2;
+        if (threadIdx.x == 0) *head = 1;
+    } else if (*head > 0) {
+        out[threadIdx.x] = items[threadIdx.x];
+    }
+}
+""", "--threads 1 --grid 2 --block 64 --arg i32[64] --arg i32[64]=iota --arg i32[64]=zeros --arg i32[1]=zeros",
+        [("race", None, "behind line 4 a __threadfence() and an atomic that tells of it, before line 7 an atomic that reads that and a "
+          "__threadfence(); or a second launch; line 5 and line 6, which race as well, may be what tells, once they are atomic")]),
+    "copies that nobody waits for": ("""#include <cuda_pipeline.h>
+__global__ void copy(float *out, const float *in, int n)
+{
+    __shared__ float tile[2][64];
+    int t = threadIdx.x;
+    __pipeline_memcpy_async(&tile[0][t], &in[t], sizeof(float));
+    __pipeline_commit();
+    for (int i = 0; i < n; i++) {
+        if (i + 1 < n)
+            __pipeline_memcpy_async(&tile[(i + 1) & 1][t], &in[(i + 1) * 64 + t], sizeof(float));
+        __pipeline_commit();
+        __syncthreads();
+        out[i * 64 + t] = tile[i & 1][63 - t];
+        __syncthreads();
+    }
+}
+""", "--block 64 --arg f32[256] --arg f32[256]=iota --arg i32:4",
+        [("race", 13, "waits (cp.async.wait_group, __pipeline_wait_prior()), and other threads meet that one at a barrier; the same holds at the "
+          "other accesses of lines 6 to 13, of which 4 pairs race")]),
+    "a wait for the copies before the last": ("""#include <cuda_pipeline.h>
+__global__ void copy(float *out, const float *a, const float *b, int n)
+{
+    __shared__ float as[2][64], bs[2][64];
+    int t = threadIdx.x;
+    __pipeline_memcpy_async(&as[0][t], &a[t], sizeof(float));
+    __pipeline_memcpy_async(&bs[0][t], &b[t], sizeof(float));
+    __pipeline_commit();
+    for (int i = 0; i < n; i++) {
+        if (i + 1 < n) {
+            __pipeline_memcpy_async(&as[(i + 1) & 1][t], &a[(i + 1) * 64 + t], sizeof(float));
+            __pipeline_memcpy_async(&bs[(i + 1) & 1][t], &b[(i + 1) * 64 + t], sizeof(float));
+            __pipeline_commit();
+        }
+        __pipeline_wait_prior(1);
+        __syncthreads();
+        out[i * 64 + t] = as[i & 1][63 - t] * bs[i & 1][t ^ 1];
+        __syncthreads();
+    }
+}
+""", "--block 64 --arg f32[256] --arg f32[256]=iota --arg f32[256]=iota --arg i32:4",
+        [("race", 17, "the copy is not done before its thread commits it and waits")]),
     "steps of a scan without a barrier": ("""__global__ void up(const int *in, int *out)
 {
     __shared__ int s[64];

@@ -82,6 +82,12 @@ struct known_update {
 };
 enum { UPDATES_KNOWN = 32 };
 
+/* Instructions on the two sides of a branch, where one stores what the other loads. */
+struct handed {
+    uint32_t store, load, number;
+};
+enum { HANDED_MAX = 64 };
+
 enum { ENCOUNTERS_MAX = 8 }; /* of one access, with different instructions */
 
 struct races {
@@ -103,6 +109,8 @@ struct races {
     struct races_shared *clusters; /* those that run */
     struct racing_pair *pairs;
     size_t pair_count, pair_capacity;
+    struct handed handed[HANDED_MAX];
+    uint32_t handed_count;
     uint64_t racing_accesses;
 };
 

@@ -43,7 +43,7 @@ static struct stamped read_stamp(const struct races *races, uint64_t stamp) {
 static const char *advice_on_copy(enum engine engine) {
     switch (engine) {
     case ENGINE_GROUPS:
-        return "the copy is not done before its thread commits it and waits (cp.async.wait_group), and other threads "
+        return "the copy is not done before its thread commits it and waits (cp.async.wait_group, __pipeline_wait_prior()), and other threads "
                "meet that one at a barrier";
     case ENGINE_BULK_READS:
         return "the source is read at any time until its thread commits the copy and waits "
@@ -150,6 +150,41 @@ static const char *advice_on_blocks(const struct races_block *block, const struc
 static bool overwrites(const struct races *races, const struct encounter *encounter, const struct stamped *other) {
     const char *opcode = races->view->places[other->pc].opcode;
     return other->pc == encounter->event->pc && begins(opcode, "st") && !strstr(opcode, "async");
+}
+
+/* Whether the sides hand over the one, and then tell of it by the other. */
+static bool tells_of(const simt_event *event, const struct handed *told, const struct handed *telling) {
+    return simt_may_follow(event, told->store, telling->store, false) && simt_may_follow(event, telling->load, told->load, false);
+}
+
+/* The number of the handover to which the store and the load belong; 0: too many are known. */
+static uint32_t number_handed(struct races *races, const simt_event *event, uint32_t store, uint32_t load) {
+    struct handed handed = {.store = store, .load = load, .number = races->handed_count + 1};
+    for (uint32_t i = 0; i < races->handed_count; i++) {
+        const struct handed *other = &races->handed[i];
+        if (other->store == store && other->load == load) return other->number;
+        if (tells_of(event, other, &handed) || tells_of(event, &handed, other)) handed.number = other->number;
+    }
+    if (races->handed_count == HANDED_MAX) return 0;
+    races->handed[races->handed_count++] = handed;
+    return handed.number;
+}
+
+/* Of a race between a store and a load on two sides of a branch. */
+static simt_handover find_handover(const struct races_block *block, const struct encounter *encounter, const struct stamped *other) {
+    struct races *races = block->races;
+    const simt_event *event = encounter->event;
+    const bool is_loaded = is_load(races, event->pc);
+    const uint32_t load = is_loaded ? event->pc : other->pc, store = is_loaded ? other->pc : event->pc;
+    simt_handover handover = {.store = store};
+    if (!is_load(races, load) || !begins(races->view->places[store].opcode, "st.") || other->is_by_engine || encounter->is_by_engine ||
+        !simt_are_exclusive(event, store, load))
+        return handover;
+    handover.is_waited_for = other->block != block->index && simt_awaiting_branch(event, load) != UINT32_MAX;
+    pthread_mutex_lock(&races->lock);
+    handover.number = number_handed(races, event, store, load);
+    pthread_mutex_unlock(&races->lock);
+    return handover;
 }
 
 static bool is_same_warp(const struct races_block *block, const struct encounter *encounter,
@@ -375,6 +410,10 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     if (said && !are_sides(block, encounter, &stamped, first)) other.is_later = is_read_too_early(races, encounter, &stamped); /* as it was in this launch: what is missing depends on it */
     if (!said || (stamped.block != block->index && !encounter->is_shared && is_known && !encounter->is_scoped))
         name_missing(block, encounter, &stamped, &other, missing, sizeof missing);
+    if (said && (stamped.is_by_engine || is_read_too_early(races, encounter, &stamped)))
+        other.copies = 1 + (stamped.engine < ENGINE_MBARRIERS ? stamped.engine : ENGINE_MBARRIERS);
+    if (said && !is_known) other.handover = find_handover(block, encounter, &stamped);
+    if (other.handover.number) other.is_later = !is_load(races, encounter->event->pc);
     simt_record_race(
         encounter->event, encounter->lane, encounter->address, &other,
         "%s %s %s memory at %s races with the %s by thread (%u,%u,%u) of block (%u,%u,%u) at %s%s%s%s", verb_of(own),
