@@ -260,6 +260,68 @@ __global__ void twostep(float *a, float *b, int n)
 }
 """, "--block 64 --arg i32[64]=iota --arg i32[1]=zeros",
         [("race", 3, "no atomic operation such as atomicOr() at line 3")]),
+    "a greatest float that is compared, then exchanged": ("""__global__ void top(const float *x, float *best)
+{
+    float v = x[threadIdx.x];
+    if (v > *best)
+        atomicExch(best, v);
+}
+""", "--block 64 --arg f32[64]=iota --arg f32[1]=zeros",
+        [("race", 4, "between line 4, which reads it, and the atomic of line 5 others update it: use what the atomic returns in place of what "
+          "was read, or an operation that compares as well, such as atomicMax() or a loop with atomicCAS()")]),
+    "a place that is read before the counter moves": ("""__global__ void odd(const int *in, int *out, int *n)
+{
+    int v = in[threadIdx.x];
+    if (v & 1) {
+        out[*n] = v;
+        atomicAdd(n, 1);
+    }
+}
+""", "--block 64 --arg i32[64]=iota --arg i32[64] --arg i32[1]=zeros",
+        [("race", 5, "between line 5, which reads it, and the atomic of line 6 others update it: use what the atomic returns")]),
+    "a value of one thread, after a sum": ("""__global__ void centre(const float *in, float *out)
+{
+    __shared__ float mean;
+    if (threadIdx.x == 0) {
+        mean = 0;
+        for (int i = 0; i < 64; i++) mean += in[i];
+    }
+    out[threadIdx.x] = in[threadIdx.x] - mean / 64;
+}
+""", "--block 64 --arg f32[64]=iota --arg f32[64]",
+        [("race", 8, "no __syncthreads() between line 6 and line 8")]),
+    "a last block that some threads are not told of": ("""__device__ unsigned done;
+__global__ void sum(const float *in, float *part, float *out)
+{
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        part[blockIdx.x] = in[blockIdx.x];
+        __threadfence();
+        last = atomicAdd(&done, 1) == gridDim.x - 1;
+    }
+    if (last && threadIdx.x == 0) {
+        __threadfence();
+        float s = 0;
+        for (int i = 0; i < gridDim.x; i++) s += part[i];
+        *out = s;
+    }
+}
+""", "--block 64 --grid 4 --arg f32[4]=iota --arg f32[4] --arg f32[1]",
+        [("race", 10, "no __syncthreads() between line 8 and line 10")]),
+    "arrivals that never come": ("""#include <cuda/barrier>
+__global__ void turn(const float *in, float *out)
+{
+    __shared__ float s[64];
+    __shared__ cuda::barrier<cuda::thread_scope_block> met;
+    int t = threadIdx.x;
+    if (t == 0) init(&met, blockDim.x + 1);
+    __syncthreads();
+    s[t] = in[t];
+    met.arrive_and_wait();
+    out[t] = s[63 - t];
+}
+""", "--block 64 --arg f32[64]=iota --arg f32[64]",
+        [("barrier", 10, "which never ends: it lacks 1 of the 65 arrivals that it expects")]),
     "a lock that a plain store frees": ("""__global__ void add(int *lock, int *sum)
 {
     while (atomicCAS(lock, 0, 1) != 0) ;

@@ -54,10 +54,14 @@ static const struct attempt attempts[] = {
 
 enum { ATTEMPT_COUNT = sizeof attempts / sizeof attempts[0] };
 
-/* Asynchronous copies compile for sm_75, too, as plain ones, for which nobody can forget to wait. */
+/* Asynchronous copies and barriers with phases compile for sm_75, too: as plain copies, for which nobody can forget to wait, and
+ * as loops around atomics, of which it is not known what they wait for. */
 static bool is_for(const struct attempt *attempt, const struct source *source) {
-    return gives_target(source->given->options) || strcmp(attempt->target, "-arch=sm_75") || attempt->extra ||
-           !strstr(source->text, "memcpy_async");
+    static const char *const newer[] = {"memcpy_async", "cuda/barrier", "cuda/pipeline", "cuda_awbarrier"};
+    if (gives_target(source->given->options) || strcmp(attempt->target, "-arch=sm_75") || attempt->extra) return true;
+    for (size_t i = 0; i < sizeof newer / sizeof *newer; i++)
+        if (strstr(source->text, newer[i])) return false;
+    return true;
 }
 
 static enum outcome try_once(const struct attempt *attempt, const struct source *source, char **ptx,

@@ -105,6 +105,23 @@ static uint32_t waiting_branch(const struct races_block *block, const struct enc
     return is_load(block->races, load) ? simt_awaiting_branch(encounter->event, load) : UINT32_MAX;
 }
 
+/* The atomic before which its own thread has read the element by a plain load, to decide what to do; UINT32_MAX: neither is one. */
+static uint32_t atomic_behind_load(const struct races_block *block, const struct encounter *encounter, const struct stamped *other) {
+    const struct races *races = block->races;
+    const uint32_t pc = encounter->event->pc, load = is_load(races, pc) ? pc : other->pc, atomic = load == pc ? other->pc : pc;
+    const char *opcode = races->view->places[atomic].opcode;
+    const bool is_pair = is_load(races, load) && !strstr(opcode, ".cas") && (begins(opcode, "atom.") || begins(opcode, "red."));
+    if (!is_pair || atomic < load || !simt_may_follow(encounter->event, load, atomic, false)) return UINT32_MAX;
+    return waiting_branch(block, encounter, other) == UINT32_MAX ? atomic : UINT32_MAX;
+}
+
+static const char *advice_on_atomic(const struct races *races, uint32_t load, uint32_t atomic, char *text, size_t nbytes) {
+    snprintf(text, nbytes, "between line %u, which reads it, and the atomic of line %u others update it: use what the atomic returns in "
+             "place of what was read, or an operation that compares as well, such as atomicMax() or a loop with atomicCAS(); or, if "
+             "all are to read what was there before, a barrier between the two", line_of(races, load), line_of(races, atomic));
+    return text;
+}
+
 /* Two fences and an atomic that is read: by which line, where the block has read one.  Where a load
  * comes before the store in the program's order, it may be meant to read what was there before. */
 static const char *advice_on_blocks(const struct races_block *block, const struct encounter *encounter,
@@ -252,6 +269,8 @@ static const char *advice(const struct races_block *block, const struct encounte
         return "no barrier, and no mbarrier on which that thread arrives and this one waits, comes before the copy";
     if (other->block != block->index && encounter->is_shared) return "no barrier of the cluster orders them";
     if (is_unlock(block, encounter, other)) return advice_on_unlock(block->races, encounter, other, text, nbytes);
+    const uint32_t atomic = atomic_behind_load(block, encounter, other), pc = encounter->event->pc;
+    if (atomic != UINT32_MAX) return advice_on_atomic(block->races, atomic == pc ? other->pc : pc, atomic, text, nbytes);
     if (other->block != block->index && overwrites(block->races, encounter, other))
         return "blocks overwrite each other's result: an element for each block, or an atomic such as atomicAdd()";
     if (other->block != block->index) return advice_on_blocks(block, encounter, other, first, text, nbytes);
@@ -272,22 +291,35 @@ uint32_t simt_races_strength(const struct races_block *block, const struct encou
     return reach * CURES + (encounter->is_locked || is_unlock(block, encounter, &other) ? LOCK : encounter->update ? UPDATE : BARRIER);
 }
 
+static bool is_of_memory(const char *opcode) {
+    static const char *const prefixes[] = {"ld.", "st.", "atom.", "red."};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (begins(opcode, prefixes[i])) return !strstr(opcode, ".param");
+    return false;
+}
+
 /* Whether something of the line of the one is executed after the other.  What follows a branch may be compiled into both of its
- * sides, where a thread that has stored need not load again; lines of one side are not. */
-static bool leads_to_line(const simt_event *event, uint32_t from, uint32_t to) {
+ * sides, where a thread that has stored need not load again; lines of one side are not.  in_memory: only accesses count, which
+ * compilers do not move as they do conditions and addresses. */
+static bool leads_to_line(const simt_event *event, uint32_t from, uint32_t to, bool in_memory) {
     const simt_launch_view *view = event->block->launch;
     const simt_place *place = &view->places[to];
     if (place->line == view->places[from].line) return false;
     for (uint32_t pc = 0; pc < view->place_count; pc++) {
         const simt_place *other = &view->places[pc];
         if (begins(other->opcode, "bra")) continue; /* over the other side */
+        if (in_memory && !is_of_memory(other->opcode)) continue;
         if (other->line == place->line && !strcmp(other->file, place->file) && simt_may_follow(event, from, pc, true)) return true;
     }
     return false;
 }
 
 static enum first_of_pair order_sides(const simt_event *event, uint32_t low, uint32_t high) {
-    const bool is_low_first = leads_to_line(event, low, high), is_high_first = leads_to_line(event, high, low);
+    bool is_low_first = leads_to_line(event, low, high, false), is_high_first = leads_to_line(event, high, low, false);
+    if (is_low_first && is_high_first) {
+        is_low_first = leads_to_line(event, low, high, true);
+        is_high_first = leads_to_line(event, high, low, true);
+    }
     if (is_low_first == is_high_first) return FIRST_NEITHER;
     return is_low_first ? FIRST_LOWER : FIRST_HIGHER;
 }
@@ -402,7 +434,9 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     char where[64], line[24], missing[96], blocks[384];
     const char *said = advice(block, encounter, &stamped, first, blocks, sizeof blocks);
     const bool is_known = encounter->update || encounter->is_locked; /* what is missing, of two blocks as of one */
+    const uint32_t atomic = said ? atomic_behind_load(block, encounter, &stamped) : UINT32_MAX;
     if (is_unlock(block, encounter, &stamped)) other.update = 1 + (begins(own->opcode, "st.") ? stamped.pc : encounter->event->pc);
+    else if (atomic != UINT32_MAX) other.update = 1 + atomic;
     else if (encounter->update) other.follows = lock_of(block, encounter);
     else if (overwrites(races, encounter, &stamped)) other.follows = simt_update_before(encounter->event, stamped.pc) + 1;
     name_place(races, encounter, where, sizeof where);
