@@ -267,7 +267,7 @@ __global__ void twostep(float *a, float *b, int n)
         atomicExch(best, v);
 }
 """, "--block 64 --arg f32[64]=iota --arg f32[1]=zeros",
-        [("race", 4, "between line 4, which reads it, and the atomic of line 5 others update it: use what the atomic returns in place of what "
+        [("race", None, "between line 4, which reads it, and the atomic of line 5 others update it: use what the atomic returns in place of what "
           "was read, or an operation that compares as well, such as atomicMax() or a loop with atomicCAS()")]),
     "a place that is read before the counter moves": ("""__global__ void odd(const int *in, int *out, int *n)
 {
@@ -278,7 +278,7 @@ __global__ void twostep(float *a, float *b, int n)
     }
 }
 """, "--block 64 --arg i32[64]=iota --arg i32[64] --arg i32[1]=zeros",
-        [("race", 5, "between line 5, which reads it, and the atomic of line 6 others update it: use what the atomic returns")]),
+        [("race", None, "between line 5, which reads it, and the atomic of line 6 others update it: use what the atomic returns")]),
     "a value of one thread, after a sum": ("""__global__ void centre(const float *in, float *out)
 {
     __shared__ float mean;

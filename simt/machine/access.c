@@ -65,10 +65,13 @@ static void name_index(const struct warp *warp, const struct path *path, const s
     *text = '\0';
     if (!simt_ptx_parameter_of(launch->request->module, launch->function, path->pc, &number)) return;
     memcpy(&pointer, launch->request->arguments[number], sizeof pointer);
-    const int64_t index = (int64_t)(request->addresses[lane] - pointer) / (size ? size : 1), wrap = INT64_C(1) << 32;
+    const int64_t index = (int64_t)(request->addresses[lane] - pointer) / (size ? size : 1), wrap = INT64_C(1) << 32, far = INT64_C(1) << 24;
     const char *zero = pointer ? "" : ", a pointer to nothing";
     if (index >= wrap / 2 && index < wrap)
         snprintf(text, nbytes, ": `argument %u[%" PRId64 "]`%s, an index of %" PRId64 " if it were signed", number, index, zero, index - wrap);
+    else if (index >= -wrap / 2 && index <= -far)
+        snprintf(text, nbytes, ": `argument %u[%" PRId64 "]`%s, as by an int that has grown beyond 2147483647: long long, or size_t, for it and "
+                 "for the factors that it is calculated from", number, index, zero);
     else snprintf(text, nbytes, ": `argument %u[%" PRId64 "]`%s", number, index, zero);
 }
 
