@@ -233,7 +233,7 @@ AWAY = """__global__ void f(const float *in, const int *from, float *out, int n)
 
 @pytest.mark.parametrize("number, said", enumerate(["`in[4294967295]`, an index of -1 if it were signed", "`from[7]`, a pointer to nothing",
                                                     "`out[1099511627776]`",
-                                                    "`out[-1894967296]`, as by an int that has grown beyond 2147483647: long long, or "
+                                                    "`out[-1894967296]`, as by an int that has grown beyond 2,147,483,647: long long, or "
                                                     "size_t, for it and for the factors that it is calculated from"]))
 def test_an_index_far_from_its_array_is_told_with_it(number, said, write):
     """The address leads to no allocation: the pointer that it was calculated from tells whose it is."""
