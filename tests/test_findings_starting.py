@@ -365,6 +365,19 @@ BEGINNINGS = {
     for (int j = begin[r]; j < begin[r + 1]; j++) dot += value[j] * x[column[j]];
     y[r] = dot;
 }""", "--arg i32:64 --arg 'i32[65]=iota' --arg 'i32[64]=random:1:64' --arg 'f32[64]=random:1' --arg 'f32[64]=random:1' --arg 'f32[64]'"),
+    "rows of elements by unsigned offsets": ("""__global__ void spmv(unsigned rows, const unsigned *begin, const unsigned *column, const float *value, const float *x, float *y) {
+    unsigned r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r >= rows) return;
+    float dot = 0;
+    for (unsigned j = begin[r]; j < begin[r + 1]; j++) dot += value[j] * x[column[j]];
+    y[r] = dot;
+}""", "--arg u32:64 --arg 'u32[65]=iota' --arg 'u32[64]=random:1:64' --arg 'f32[64]=random:1' --arg 'f32[64]=random:1' --arg 'f32[64]'"),
+    "a counter that grows is no next index": ("""__global__ void sum(const int *at, const float *x, float *y, int n) {
+    float s = 0;
+    #pragma unroll 1
+    for (int i = 0; i + 1 < n; i++) s += x[at[i]] + x[at[i + 1]];
+    y[threadIdx.x] = s;
+}""", "--arg 'i32[32]=random:1:32' --arg 'f32[32]=random:1' --arg 'f32[32]' --arg i32:32"),
     "two indices a thread, no offsets": ("""__global__ void pairs(const int *key, int *bins) {
     int i = 2 * blockDim.x * blockIdx.x + 2 * threadIdx.x;
     atomicAdd(&bins[key[i]], 1);
