@@ -66,6 +66,9 @@ typedef struct simt_parameter_use {
     bool is_float;                         /* an access has a type of floats */
     bool is_index;                         /* an address is calculated from its elements: of a table, say */
     bool are_offsets;                      /* of each two neighbours the first is an index, the second where indices end */
+    bool are_links;                        /* an element is an index of the next, as in a list */
+    bool has_last_link;                    /* the elements are compared with a number: */
+    int64_t last_link;                     /* that, or one below those that lead on */
     uint32_t element_nbytes;               /* the least that one accesses; 0: none does */
 } simt_parameter_use;
 

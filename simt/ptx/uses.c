@@ -137,6 +137,7 @@ static void note(const struct tracing *tracing, const struct instruction *instru
     indices->are_first |= is_first;
     indices->are_next |= is_second;
     use->is_index |= is_first || is_second;
+    use->are_links |= is_load && is_first && address.pointers >> parameter & 1;
     if (!(address.pointers >> parameter & 1)) return;
     const enum type type = simt_last_type(instruction);
     const uint32_t nbytes = simt_type_nbytes(type);
@@ -154,6 +155,17 @@ static void count_definitions(struct tracing *tracing, const struct instruction 
     if (result->kind != OPERAND_REGISTER || result->index >= tracing->function->register_count) return;
     uint8_t *definitions = &tracing->registers[result->index].definitions;
     *definitions += *definitions < 2;
+}
+
+/* `at != -1`, `at >= 0`, `at`: where a list of links ends. */
+static void note_last_link(const struct tracing *tracing, const struct instruction *instruction, uint32_t parameter, simt_parameter_use *use) {
+    if (!is_base(instruction, "setp") || instruction->operand_count < 3) return;
+    const struct operand *left = &instruction->operands[1], *right = &instruction->operands[2];
+    if (right->kind != OPERAND_IMMEDIATE || !(origins_of(tracing, left).elements >> parameter & 1)) return;
+    const bool is_equality = simt_has(instruction, "eq") || simt_has(instruction, "ne");
+    const int64_t number = simt_type_nbytes(simt_last_type(instruction)) == 4 ? (int32_t)right->bits : (int64_t)right->bits;
+    use->has_last_link = true;
+    use->last_link = is_equality ? number : -1;
 }
 
 /* false: no memory. */
@@ -177,6 +189,8 @@ bool simt_module_parameter_use(const simt_module *module, size_t kernel, size_t 
     struct indices indices = {0};
     for (uint32_t pc = function->begin; pc < function->end; pc++)
         note(&tracing, &module->instructions[pc], (uint32_t)parameter, use, &indices);
+    for (uint32_t pc = function->begin; use->are_links && pc < function->end; pc++)
+        note_last_link(&tracing, &module->instructions[pc], (uint32_t)parameter, use);
     use->are_offsets = indices.are_first && indices.has_next && !indices.are_next;
     free(tracing.registers);
     return true;
