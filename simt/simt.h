@@ -396,6 +396,12 @@ const simt_line_least *simt_report_line_least(const simt_report *report, size_t 
 const simt_line_cures *simt_report_line_cures(const simt_report *report, size_t index);
 const simt_line_rows *simt_report_line_rows(const simt_report *report, size_t index);
 /* With simt_observe_barriers: the line's barriers, if all of them could be left out. */
+/* Bytes of global memory that the line's stores have stored, and those that another block had stored before, with the same values. */
+typedef struct simt_line_repeated {
+    uint64_t stored, repeated;
+} simt_line_repeated;
+const simt_line_repeated *simt_report_line_repeated(const simt_report *report, size_t index);
+
 uint64_t simt_report_line_spare_barriers(const simt_report *report, size_t index);
 size_t simt_report_instruction_count(const simt_report *report);
 const simt_line *simt_report_instruction(const simt_report *report, size_t index);
