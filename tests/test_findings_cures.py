@@ -1,6 +1,7 @@
 """What is said of wrong kernels of every kind: each fault once, at its line, with its cure."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -499,3 +500,35 @@ __global__ void f(int *out, const int *in, int n) {
     assert not inspected(path, *arguments, "--arg", "i32:8")["findings"]
     finding, = inspected(path, *arguments, "--arg", "i32:6", status=3)["findings"]
     assert (finding["kind"], finding["threads"]) == ("uninitialised", 16)
+
+
+ROOT = Path(__file__).parents[1]
+
+
+def rows_of(page, heading):
+    """The first cells of the table below the heading."""
+    below = page.split(f"# {heading}\n", 1)[1]
+    table = below[below.index("\n|") + 1:].split("\n\n", 1)[0]
+    return [line.split(" | ")[0].strip("| ") for line in table.splitlines()[2:]]
+
+
+def test_the_page_of_findings_has_every_kind_that_the_sources_have():
+    page = (ROOT / "docs/findings.md").read_text()
+    findings = re.findall(r"\[SIMT_FINDING_\w+\] = \"(\w+)\"", (ROOT / "simt/machine/report.c").read_text())
+    advice = re.findall(r"^#define [A-Z]+ \"([\w-]+)\"", (ROOT / "report/advice.c").read_text(), re.MULTILINE)
+    assert len(findings) > 8 and len(advice) > 6
+    assert {*(f"`{kind}`" for kind in findings), "`leak`"} == set(rows_of(page, "Findings"))
+    assert {f"`{kind}`" for kind in advice} == set(rows_of(page, "Advice"))
+
+
+def test_what_the_page_says_of_races_is_what_the_source_says():
+    """And the other way round: each text that ends a race's message has its row."""
+    page = (ROOT / "docs/findings.md").read_text()
+    source = re.sub(r"\"\s*\n?\s*\"", "", (ROOT / "simt/observe/races_find.c").read_text())
+    rows = [text for row in rows_of(page, "What a race lacks") for text in re.findall("`([^`]+)`", row)]
+    said = [re.sub(r"line \d+", "line %u", text).removesuffix(", ...") for text in rows]
+    assert len(said) >= 9 and [text for text in said if text not in source] == []
+    static = re.findall(r"return \"([^\"]{40,})\"", source)
+    others = ("the source is read at any time", "the copy is not done", "wgmma reads it at any time", "wgmma may miss it",
+              "no barrier, and no mbarrier on which that thread arrives and the warp waits", "blocks overwrite each other's result")
+    assert [text for text in static if not text.startswith(others) and not any(row in text for row in said)] == []
