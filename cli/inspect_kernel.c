@@ -88,6 +88,9 @@ static void complete_uses(struct kernel *kernel) {
         parameter->is_of_floats = use.is_float;
         parameter->is_index = use.is_index;
         parameter->are_offsets = use.are_offsets;
+        parameter->are_links = use.are_links;
+        parameter->has_last_link = use.has_last_link;
+        parameter->last_link = use.last_link;
         if (parameter->use == KERNEL_UNKNOWN)
             parameter->use = use.is_updated ? KERNEL_UPDATES : use.is_loaded ? KERNEL_READS : KERNEL_STORES;
     }

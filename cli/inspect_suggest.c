@@ -33,6 +33,14 @@ static void put_indices(FILE *stream, const char *element, uint64_t count) {
     fprintf(stream, "=random:1:%" PRIu64, count < values ? count : values);
 }
 
+/* Links from element to element go round for ever if they are random: all are the last, by the number that the kernel ends at, or by
+ * leading to themselves. */
+static void put_links(FILE *stream, const struct kernel_parameter *parameter, const char *element) {
+    if (!parameter->has_last_link) fputs("=iota", stream);
+    else if (parameter->last_link >= 0) fprintf(stream, "=%" PRId64, parameter->last_link);
+    else fputs(element[0] == 'i' ? "=-1" : !strcmp(element, "u32") ? "=4294967295" : "=iota", stream);
+}
+
 /* What a buffer holds before: zeros where main() clears it or the kernel updates it, nothing where it is an output. */
 static void put_fill(FILE *stream, const struct kernel_source *source, const struct kernel_parameter *parameter, const char *element,
                      uint64_t elements) {
@@ -41,6 +49,7 @@ static void put_fill(FILE *stream, const struct kernel_source *source, const str
     if (parameter->is_cleared || parameter->use == KERNEL_UPDATES || !element) fputs("=zeros", stream); /* structs, too */
     else if (is_float) fputs("=random:1", stream);
     else if (parameter->are_offsets) fputs("=iota", stream);
+    else if (parameter->are_links) put_links(stream, parameter, element);
     else if (parameter->is_index) put_indices(stream, element, least_count(source, parameter, elements));
     else fputs("=iota", stream);
 }
@@ -166,6 +175,13 @@ static void put_pointers(FILE *stream, const char *path, const struct kernel *ke
     }
 }
 
+static void put_link_notes(FILE *stream, const struct kernel *kernel) {
+    for (size_t i = 0; i < kernel->source.count; i++)
+        if (kernel->source.parameters[i].are_links)
+            fprintf(stream, "warpfold: `%s` leads from element to element, and here each is the last: give it links of yours, which must end\n",
+                    kernel->source.parameters[i].name);
+}
+
 /* The options that a comment of the source gives: "// Inspect: --block 128 --arg 'f32[128]=ones'", if a shell takes them for words
  * and nothing else.  0: it gives none. */
 static size_t given_options(const char *text, const char **options) {
@@ -180,17 +196,20 @@ static size_t given_options(const char *text, const char **options) {
     return strchr("\r\n", (*options)[length]) && quotes % 2 == 0 ? length : 0;
 }
 
+/* Of arrays of many dimensions: a buffer for 64 threads has room for the product of six. */
+enum { EXTENT = 4 };
+
 static void put_guessed(FILE *stream, const struct kernel *kernel) {
     const struct kernel_source *source = &kernel->source;
     const uint64_t one_warp[3] = {32, 1, 1}, one[3] = {1, 1, 1};
     const uint64_t *grid = source->grid[0] ? source->grid : one, *block = source->has_block ? source->block : one_warp;
     const uint64_t elements = grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2] * (source->elements ? source->elements : 1);
     const uint64_t along = block[0] * grid[0], side = block[1] > along ? block[1] : along; /* of a square, where the launch is not known */
-    const bool is_plane = !source->has_launch && (block[1] > 1 || source->has_pitch);
+    const bool is_plane = !source->has_launch && (block[1] > 1 || source->pitches), is_deep = is_plane && source->pitches > 2;
     put_extent(stream, "grid", grid);
     put_extent(stream, "block", block);
     if (source->shared) fprintf(stream, " --shared %" PRIu64, source->shared);
-    for (size_t i = 0; i < source->count; i++) put_argument(stream, kernel, i, is_plane ? side * side : elements, is_plane ? side : elements);
+    for (size_t i = 0; i < source->count; i++) put_argument(stream, kernel, i, is_plane ? side * side : elements, is_deep ? EXTENT : is_plane ? side : elements);
     const size_t output = first_output(source);
     if (output < source->count) fprintf(stream, " --print %zu", output);
 }
@@ -210,6 +229,7 @@ int inspect_suggest(const char *path, const struct kernel *kernel, const char *w
         else put_guessed(page.stream, kernel);
         fputc('\n', page.stream);
         if (!given) put_pointers(page.stream, path, kernel);
+        if (!given) put_link_notes(page.stream, kernel);
     }
     bool is_whole = page_end(&page);
     if (is_whole) write_all(STDERR_FILENO, page.text, page.length); /* as it is: to be copied */

@@ -12,9 +12,10 @@
 #define ATOMICS "contended-atomic"
 #define DIVERGENCE "divergence"
 #define BARRIER "redundant-barrier"
+#define REPEATED "repeated-work"
 #define OCCUPANCY "low-occupancy"
 
-const char *const advice_kinds[] = {BANKS, SECTORS, ATOMICS, DIVERGENCE, BARRIER, OCCUPANCY, NULL};
+const char *const advice_kinds[] = {BANKS, SECTORS, ATOMICS, DIVERGENCE, BARRIER, REPEATED, OCCUPANCY, NULL};
 
 enum { LINES_MAX = 3 }; /* of each kind */
 
@@ -25,6 +26,7 @@ struct line_costs {
     const simt_line_cures *cures;
     const simt_line_rows *rows;
     uint64_t spare_barriers;
+    const simt_line_repeated *repeated;
 };
 
 /* Whether the count is so much more than the least, in percent and in all. */
@@ -222,6 +224,22 @@ static bool advise_barriers(const struct advice_subject *subject, const struct l
     return true;
 }
 
+/* Each block stores all that others do, as where an index lacks blockIdx.  A flag that blocks set is less than a warp stores. */
+static bool advise_repeated(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
+    enum { NBYTES_MIN = 128 };
+    const uint64_t blocks = (uint64_t)simt_report_counter_value(subject->report, "blocks", 0);
+    const uint64_t stored = costs->repeated->stored, once = stored - costs->repeated->repeated;
+    if (blocks < 2 || stored < costs->repeated->repeated || once < NBYTES_MIN || once * blocks > stored) return false;
+    *advice = (struct advice){.kind = REPEATED, .unit = "bytes", .count = stored, .least = once, .then = once};
+    snprintf(advice->message, ADVICE_TEXT,
+             "every one of the %" PRIu64 " blocks stores the same values to the same elements: %" PRIu64 " bytes, where %" PRIu64
+             " would do if each did its own part", blocks, stored, once);
+    snprintf(advice->cure, ADVICE_TEXT,
+             "let the index depend on the block: blockIdx.x * blockDim.x + threadIdx.x, and in a loop over the whole grid on in steps of "
+             "gridDim.x * blockDim.x; or launch one block; then %" PRIu64, once);
+    return true;
+}
+
 enum { WARPS_MAX = 64, BLOCKS_MAX = 32, THREADS_MAX = 2048, WARP = 32 }; /* of a multiprocessor */
 
 /* A multiprocessor holds too few threads in its 32 blocks: more of them in each, which take as much shared memory. */
@@ -296,7 +314,7 @@ static size_t insert(struct advice *list, size_t first, size_t count, const stru
 
 size_t advice_list(const struct advice_subject *subject, struct advice advice[ADVICE_MAX]) {
     static advise_function *const kinds[] = {advise_banks,      advise_sectors,  advise_atomics,
-                                             advise_divergence, advise_barriers, advise_occupancy};
+                                             advise_divergence, advise_barriers, advise_repeated, advise_occupancy};
     size_t count = 0;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         const size_t first = count;
@@ -304,7 +322,8 @@ size_t advice_list(const struct advice_subject *subject, struct advice advice[AD
             const struct line_costs costs = {simt_report_line(subject->report, i), simt_report_line_least(subject->report, i),
                                              simt_report_line_cures(subject->report, i),
                                              simt_report_line_rows(subject->report, i),
-                                             simt_report_line_spare_barriers(subject->report, i)};
+                                             simt_report_line_spare_barriers(subject->report, i),
+                                             simt_report_line_repeated(subject->report, i)};
             struct advice one;
             if (!kinds[k](subject, &costs, &one)) continue;
             one.file = costs.line->file;

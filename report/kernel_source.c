@@ -107,7 +107,7 @@ static void read_numbers(const char *behind, struct kernel_source *source) {
         if (parameter->is_pointer || !parameter->element) continue;
         const struct number_use use = use_of_number(body, end, parameter->name);
         parameter->is_no_extent = !use.is_extent;
-        source->has_pitch |= use.is_pitch && parameter->element[0] != 'f';
+        source->pitches += use.is_pitch && parameter->element[0] != 'f';
     }
 }
 

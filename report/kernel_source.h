@@ -26,6 +26,8 @@ struct kernel_parameter {
     enum kernel_use use;
     uint32_t accessed_nbytes; /* by the compiled kernel, the least; 0: not known or none */
     bool is_of_floats;        /* so accessed */
+    bool are_links, has_last_link; /* likewise */
+    int64_t last_link;
     bool is_index, are_offsets; /* of other memory, as the compiled kernel uses its elements: simt_parameter_use */
 };
 
@@ -35,7 +37,7 @@ struct kernel_source {
     uint64_t grid[3], block[3], shared; /* of its first launch, */
     bool has_launch;                    /* if that is there and in numbers; */
     bool has_block;                     /* or a block that fits the kernel; */
-    bool has_pitch;                     /* it multiplies an index by a parameter: what it accesses has two dimensions */
+    size_t pitches;                     /* parameters by which it multiplies an index: what it accesses has two dimensions, or more */
     uint64_t elements;                  /* and how many elements a thread reads then; 0: not known */
 };
 

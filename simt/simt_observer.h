@@ -75,6 +75,8 @@ typedef struct simt_event {
 } simt_event;
 
 enum simt_space { SIMT_GLOBAL, SIMT_SHARED, SIMT_LOCAL, SIMT_CONSTANT, SIMT_PARAMETER };
+
+#define SIMT_LOCAL_WINDOW UINT64_C(0x10100000000) /* of generic addresses; findings tell of a thread's own memory by these */
 enum simt_access_kind { SIMT_LOAD, SIMT_STORE, SIMT_ATOMIC };
 enum simt_order { SIMT_WEAK, SIMT_VOLATILE, SIMT_RELAXED, SIMT_ACQUIRE, SIMT_RELEASE, SIMT_ACQUIRE_RELEASE };
 
@@ -93,7 +95,7 @@ typedef struct simt_access {
     const uint64_t *addresses; /* one for each lane: global addresses, or offsets into the space */
     /* SIMT_STORE: element e of lane l is values[e * SIMT_LANES + l].  Otherwise NULL. */
     const uint64_t *values;
-    /* Loads and atomics in shared or global memory, if an observer needs it: bit b of initialised[l] is set if
+    /* Loads and atomics in shared, global or local memory, if an observer needs it: bit b of initialised[l] is set if
      * byte b of lane l's access was written before.  NULL: all bytes were, or no observer needs it. */
     const uint64_t *initialised;
     bool is_asynchronous; /* one side of a cp.async, which the hook `copy` also reports; not an access by the lanes */
@@ -222,6 +224,9 @@ void simt_line_add_rows(simt_line_rows *sum, const simt_line_rows *rows);
 void simt_report_add_cures(simt_report *report, const simt_line *instruction, const simt_line_cures *cures,
                            const simt_line_rows *rows);
 /* Records that the barriers of that line of the report, `count` of them, could be left out. */
+/* To be called in launch_end: bytes that the store there has stored in global memory as another block had before. */
+void simt_report_add_repeated(simt_report *report, const simt_place *place, uint64_t nbytes);
+
 void simt_report_add_spare_barriers(simt_report *report, size_t index, uint64_t count);
 void simt_line_add(simt_line *sum, const simt_line *line); /* adds every count */
 /* Adds the cost at best of a line, which has already been added to the sum. */
@@ -279,6 +284,13 @@ uint32_t simt_update_before(const simt_event *event, uint32_t store);
 /* The branch of a loop that does nothing but wait for what the load reads; UINT32_MAX: there is none. */
 uint32_t simt_awaiting_branch(const simt_event *event, uint32_t load);
 
+/* One side of a branch stores for the other to load: something, and then what tells of it. */
+typedef struct simt_handover {
+    uint32_t number;    /* + 1; 0: none */
+    uint32_t store;     /* its pc: what tells of something else is stored behind it */
+    bool is_waited_for; /* in a loop: the message is about what tells */
+} simt_handover;
+
 /* The other access of a race; thread is a number in its block. */
 typedef struct simt_racing_access {
     uint32_t pc, thread;
@@ -290,6 +302,8 @@ typedef struct simt_racing_access {
     const char *where;   /* " between line 7 and line 9" */
     uint32_t update;     /* the pc of the store, if the two are an update that should be atomic, + 1; else 0; */
     uint32_t follows;    /* of the update from which this race follows: where that races, too, this one is left out */
+    uint32_t copies;     /* which copies are not waited for, + 1: races of these that share lines are one fault; else 0 */
+    simt_handover handover; /* what is handed over and what tells of it are one fault */
 } simt_racing_access;
 
 /* Records a race between the lane's access and `other`. */

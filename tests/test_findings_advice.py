@@ -138,6 +138,12 @@ SLOW = {
     out[threadIdx.x] = v;
 }
 """, ["--block", 64, "--arg", "f32[64]=zeros"], 32, 0, "part the lanes of their warp"),
+    "repeated-work": ("""__global__ void f(const float *in, float *out, int n) {
+    for (int i = threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        out[i] = 2 * in[i]; // here
+}
+""", ["--block", 64, "--grid", 4, "--arg", "f32[256]=iota", "--arg", "f32[256]", "--arg", "i32:64"], 4 * 64 * 4, 64 * 4,
+                      "every one of the 4 blocks stores the same values to the same elements"),
     "redundant-barrier": ("""__global__ void f(float *out) {
     __shared__ float s[64];
     s[threadIdx.x] = threadIdx.x;
@@ -403,3 +409,13 @@ def test_rungs_get_the_advice_that_their_comments_admit(ptx):
     comment = " ".join(re.match(r"(?://.*\n)*", text).group().replace("//", " ").split())
     for words in admitted.values():
         assert re.search(words, comment), words
+
+
+@pytest.mark.parametrize("store, status", [("if (threadIdx.x % 32 == 0) out[0] = 1;", 0), ("out[threadIdx.x] = blockIdx.x < 3;", 3),
+                                           ("if (blockIdx.x == threadIdx.x / 64) out[threadIdx.x] = 1;", 0),
+                                           ("atomicExch(&out[threadIdx.x], 1.0f);", 0), ("out[threadIdx.x + (blockIdx.x & 1)] = 1;", 0)])
+def test_blocks_that_share_a_flag_or_a_border_do_no_repeated_work(store, status, write):
+    """Nor do those that store other values, or parts of their own."""
+    report = inspected(write("own.cu", "__global__ void f(float *out) { " + store + " }\n"), "--block", 256, "--grid", 4, "--arg", "f32[512]=zeros",
+                       status=status)
+    assert "repeated-work" not in {advice["kind"] for advice in report["advice"]}

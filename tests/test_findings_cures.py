@@ -1,6 +1,7 @@
 """What is said of wrong kernels of every kind: each fault once, at its line, with its cure."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -260,6 +261,68 @@ __global__ void twostep(float *a, float *b, int n)
 }
 """, "--block 64 --arg i32[64]=iota --arg i32[1]=zeros",
         [("race", 3, "no atomic operation such as atomicOr() at line 3")]),
+    "a greatest float that is compared, then exchanged": ("""__global__ void top(const float *x, float *best)
+{
+    float v = x[threadIdx.x];
+    if (v > *best)
+        atomicExch(best, v);
+}
+""", "--block 64 --arg f32[64]=iota --arg f32[1]=zeros",
+        [("race", None, "between line 4, which reads it, and the atomic of line 5 others update it: use what the atomic returns in place of what "
+          "was read, or an operation that compares as well, such as atomicMax() or a loop with atomicCAS()")]),
+    "a place that is read before the counter moves": ("""__global__ void odd(const int *in, int *out, int *n)
+{
+    int v = in[threadIdx.x];
+    if (v & 1) {
+        out[*n] = v;
+        atomicAdd(n, 1);
+    }
+}
+""", "--block 64 --arg i32[64]=iota --arg i32[64] --arg i32[1]=zeros",
+        [("race", None, "between line 5, which reads it, and the atomic of line 6 others update it: use what the atomic returns")]),
+    "a value of one thread, after a sum": ("""__global__ void centre(const float *in, float *out)
+{
+    __shared__ float mean;
+    if (threadIdx.x == 0) {
+        mean = 0;
+        for (int i = 0; i < 64; i++) mean += in[i];
+    }
+    out[threadIdx.x] = in[threadIdx.x] - mean / 64;
+}
+""", "--block 64 --arg f32[64]=iota --arg f32[64]",
+        [("race", 8, "no __syncthreads() between line 6 and line 8")]),
+    "a last block that some threads are not told of": ("""__device__ unsigned done;
+__global__ void sum(const float *in, float *part, float *out)
+{
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        part[blockIdx.x] = in[blockIdx.x];
+        __threadfence();
+        last = atomicAdd(&done, 1) == gridDim.x - 1;
+    }
+    if (last && threadIdx.x == 0) {
+        __threadfence();
+        float s = 0;
+        for (int i = 0; i < gridDim.x; i++) s += part[i];
+        *out = s;
+    }
+}
+""", "--block 64 --grid 4 --arg f32[4]=iota --arg f32[4] --arg f32[1]",
+        [("race", 10, "no __syncthreads() between line 8 and line 10")]),
+    "arrivals that never come": ("""#include <cuda/barrier>
+__global__ void turn(const float *in, float *out)
+{
+    __shared__ float s[64];
+    __shared__ cuda::barrier<cuda::thread_scope_block> met;
+    int t = threadIdx.x;
+    if (t == 0) init(&met, blockDim.x + 1);
+    __syncthreads();
+    s[t] = in[t];
+    met.arrive_and_wait();
+    out[t] = s[63 - t];
+}
+""", "--block 64 --arg f32[64]=iota --arg f32[64]",
+        [("barrier", 10, "which never ends: it lacks 1 of the 65 arrivals that it expects")]),
     "a lock that a plain store frees": ("""__global__ void add(int *lock, int *sum)
 {
     while (atomicCAS(lock, 0, 1) != 0) ;
@@ -282,8 +345,78 @@ __global__ void twostep(float *a, float *b, int n)
     }
 }
 """, "--threads 1 --block 1 --grid 2 --arg i32[1]=zeros --arg i32[1] --arg i32[1]",
-        [("race", None, "line 8 waits for it in a loop, where a plain load may read it but once: make it atomic (cuda::atomic_ref) or volatile"),
-         ("race", 9, "a __threadfence() and an atomic that tells of it")]),
+        [("race", None, "line 8 waits for it in a loop, where a plain load may read it but once: make it atomic (cuda::atomic_ref) or volatile, "
+          "with a __threadfence() before line 6 sets it and one after line 8 has seen it; that orders line 4 and line 9, too")]),
+    "a queue between the sides of a branch": ("""__global__ void queue(int *out, const int *in)
+{
+    __shared__ int items[32];
+    __shared__ volatile int count;
+    if (threadIdx.x == 0) count = 0;
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        items[threadIdx.x] = in[threadIdx.x] * 2;
+        if (threadIdx.x == 31) count = 32;
+    } else {
+        while (count == 0) ;
+        out[threadIdx.x - 32] = items[threadIdx.x - 32];
+    }
+}
+""", "--block 64 --arg i32[32] --arg i32[32]=iota",
+        [("race", None, "split it in two with __syncthreads() between them, or hand over by an atomic flag, with __threadfence_block() before "
+          "it is set and after it is seen; line 9 and line 11, which race as well, may be what tells, once they are atomic")]),
+    "a queue between two blocks": ("""__global__ void queue(int *out, const int *in, int *items, int *head)
+{
+    if (blockIdx.x == 0) {
+        items[threadIdx.x] = in[threadIdx.x] * 2;
+        if (threadIdx.x == 0) *head = 1;
+    } else if (*head > 0) {
+        out[threadIdx.x] = items[threadIdx.x];
+    }
+}
+""", "--threads 1 --grid 2 --block 64 --arg i32[64] --arg i32[64]=iota --arg i32[64]=zeros --arg i32[1]=zeros",
+        [("race", None, "behind line 4 a __threadfence() and an atomic that tells of it, before line 7 an atomic that reads that and a "
+          "__threadfence(); or a second launch; line 5 and line 6, which race as well, may be what tells, once they are atomic")]),
+    "copies that nobody waits for": ("""#include <cuda_pipeline.h>
+__global__ void copy(float *out, const float *in, int n)
+{
+    __shared__ float tile[2][64];
+    int t = threadIdx.x;
+    __pipeline_memcpy_async(&tile[0][t], &in[t], sizeof(float));
+    __pipeline_commit();
+    for (int i = 0; i < n; i++) {
+        if (i + 1 < n)
+            __pipeline_memcpy_async(&tile[(i + 1) & 1][t], &in[(i + 1) * 64 + t], sizeof(float));
+        __pipeline_commit();
+        __syncthreads();
+        out[i * 64 + t] = tile[i & 1][63 - t];
+        __syncthreads();
+    }
+}
+""", "--block 64 --arg f32[256] --arg f32[256]=iota --arg i32:4",
+        [("race", 13, "waits (cp.async.wait_group, __pipeline_wait_prior()), and other threads meet that one at a barrier; the same holds at the "
+          "other accesses of lines 6 to 13, of which 4 pairs race")]),
+    "a wait for the copies before the last": ("""#include <cuda_pipeline.h>
+__global__ void copy(float *out, const float *a, const float *b, int n)
+{
+    __shared__ float as[2][64], bs[2][64];
+    int t = threadIdx.x;
+    __pipeline_memcpy_async(&as[0][t], &a[t], sizeof(float));
+    __pipeline_memcpy_async(&bs[0][t], &b[t], sizeof(float));
+    __pipeline_commit();
+    for (int i = 0; i < n; i++) {
+        if (i + 1 < n) {
+            __pipeline_memcpy_async(&as[(i + 1) & 1][t], &a[(i + 1) * 64 + t], sizeof(float));
+            __pipeline_memcpy_async(&bs[(i + 1) & 1][t], &b[(i + 1) * 64 + t], sizeof(float));
+            __pipeline_commit();
+        }
+        __pipeline_wait_prior(1);
+        __syncthreads();
+        out[i * 64 + t] = as[i & 1][63 - t] * bs[i & 1][t ^ 1];
+        __syncthreads();
+    }
+}
+""", "--block 64 --arg f32[256] --arg f32[256]=iota --arg f32[256]=iota --arg i32:4",
+        [("race", 17, "the copy is not done before its thread commits it and waits")]),
     "steps of a scan without a barrier": ("""__global__ void up(const int *in, int *out)
 {
     __shared__ int s[64];
@@ -308,6 +441,16 @@ __global__ void twostep(float *a, float *b, int n)
 }
 """, "--block 64 --arg f32[64]=iota --arg f32[64]",
         [("race", 6, "no __syncthreads() between line 5 and line 6")]),
+    "counts of a thread's own without a value": ("""__global__ void histo(int *out, const int *in, int n)
+{
+    int counts[8];
+    for (int k = 0; k < 7; k++) counts[k] = 0;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) counts[in[i] & 7]++;
+    for (int k = 0; k < 8; k++) out[k * 32 + threadIdx.x] = counts[k];
+}
+""", "--block 32 --arg i32[256] --arg i32[256]=iota --arg i32:256",
+        [("uninitialised", 5, "loads 4 bytes of an array of the thread's own, which has not been written: it is undefined until the thread "
+          "stores to it: give it a value first; so do loads at lines 5 to 6")]),
     "half a halo": ("""__global__ void stencil(const float *in, float *out, int n)
 {
     __shared__ float s[66];
@@ -331,3 +474,61 @@ def test_what_students_write_is_told_once_with_its_line_and_cure(name, write):
     for kind, line, said in told:
         assert any(finding["kind"] == kind and said in finding["message"] and (line is None or finding["line"] == line)
                    for finding in findings), (kind, said)
+
+
+def test_a_thread_s_own_variables_are_written_by_stores_calls_and_arguments(write):
+    """Each call has its own, and a lane's are no other's."""
+    source = """struct pair { int x, y; };
+__device__ __noinline__ void fill(int *own, int n) { for (int k = 0; k < n; k++) own[k] = k; }
+__device__ __noinline__ int pick(pair a, int k) { return (&a.x)[k & 1]; }
+__device__ __noinline__ int deep(int n, int k) {
+    int own[4];
+    if (n % 2 == 0) fill(own, 4);
+    else own[k & 3] = n;
+    return own[k & 3] + (n > 0 ? deep(n - 1, k + 1) : 0);
+}
+__global__ void f(int *out, const int *in, int n) {
+    int own[8];
+    fill(own, n);
+    pair ps[2] = {{1, 2}, {3, 4}};
+    pair p = ps[in[threadIdx.x] & 1];
+    out[threadIdx.x] = own[in[threadIdx.x] & 7] + pick(p, n + threadIdx.x) + deep(5, in[threadIdx.x]);
+}
+"""
+    path = write("own.cu", source)
+    arguments = ("--grid", 2, "--block", 64, "--arg", "i32[64]", "--arg", "i32[64]=iota")
+    assert not inspected(path, *arguments, "--arg", "i32:8")["findings"]
+    finding, = inspected(path, *arguments, "--arg", "i32:6", status=3)["findings"]
+    assert (finding["kind"], finding["threads"]) == ("uninitialised", 16)
+
+
+ROOT = Path(__file__).parents[1]
+
+
+def rows_of(page, heading):
+    """The first cells of the table below the heading."""
+    below = page.split(f"# {heading}\n", 1)[1]
+    table = below[below.index("\n|") + 1:].split("\n\n", 1)[0]
+    return [line.split(" | ")[0].strip("| ") for line in table.splitlines()[2:]]
+
+
+def test_the_page_of_findings_has_every_kind_that_the_sources_have():
+    page = (ROOT / "docs/findings.md").read_text()
+    findings = re.findall(r"\[SIMT_FINDING_\w+\] = \"(\w+)\"", (ROOT / "simt/machine/report.c").read_text())
+    advice = re.findall(r"^#define [A-Z]+ \"([\w-]+)\"", (ROOT / "report/advice.c").read_text(), re.MULTILINE)
+    assert len(findings) > 8 and len(advice) > 6
+    assert {*(f"`{kind}`" for kind in findings), "`leak`"} == set(rows_of(page, "Findings"))
+    assert {f"`{kind}`" for kind in advice} == set(rows_of(page, "Advice"))
+
+
+def test_what_the_page_says_of_races_is_what_the_source_says():
+    """And the other way round: each text that ends a race's message has its row."""
+    page = (ROOT / "docs/findings.md").read_text()
+    source = re.sub(r"\"\s*\n?\s*\"", "", (ROOT / "simt/observe/races_find.c").read_text())
+    rows = [text for row in rows_of(page, "What a race lacks") for text in re.findall("`([^`]+)`", row)]
+    said = [re.sub(r"line \d+", "line %u", text).removesuffix(", ...") for text in rows]
+    assert len(said) >= 9 and [text for text in said if text not in source] == []
+    static = re.findall(r"return \"([^\"]{40,})\"", source)
+    others = ("the source is read at any time", "the copy is not done", "wgmma reads it at any time", "wgmma may miss it",
+              "no barrier, and no mbarrier on which that thread arrives and the warp waits", "blocks overwrite each other's result")
+    assert [text for text in static if not text.startswith(others) and not any(row in text for row in said)] == []

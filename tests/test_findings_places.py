@@ -226,12 +226,15 @@ AWAY = """__global__ void f(const float *in, const int *from, float *out, int n)
     if (n == 0) out[t] = in[t - 1];
     if (n == 1) out[t] = from[t + 7];
     if (n == 2) out[t + (1ll << 40)] = 1;
+    if (n == 3) out[(int)((t + 40000) * 60000)] = 1;
 }
 """
 
 
 @pytest.mark.parametrize("number, said", enumerate(["`in[4294967295]`, an index of -1 if it were signed", "`from[7]`, a pointer to nothing",
-                                                    "`out[1099511627776]`"]))
+                                                    "`out[1099511627776]`",
+                                                    "`out[-1894967296]`, as by an int that has grown beyond 2,147,483,647: long long, or "
+                                                    "size_t, for it and for the factors that it is calculated from"]))
 def test_an_index_far_from_its_array_is_told_with_it(number, said, write):
     """The address leads to no allocation: the pointer that it was calculated from tells whose it is."""
     finding, = inspected(write("away.cu", AWAY), "--block", 1, "--arg", "f32[4]=zeros", "--arg", "u64:0", "--arg", "f32[4]", "--arg",

@@ -365,6 +365,30 @@ BEGINNINGS = {
     for (int j = begin[r]; j < begin[r + 1]; j++) dot += value[j] * x[column[j]];
     y[r] = dot;
 }""", "--arg i32:64 --arg 'i32[65]=iota' --arg 'i32[64]=random:1:64' --arg 'f32[64]=random:1' --arg 'f32[64]=random:1' --arg 'f32[64]'"),
+    "rows of elements by unsigned offsets": ("""__global__ void spmv(unsigned rows, const unsigned *begin, const unsigned *column, const float *value, const float *x, float *y) {
+    unsigned r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r >= rows) return;
+    float dot = 0;
+    for (unsigned j = begin[r]; j < begin[r + 1]; j++) dot += value[j] * x[column[j]];
+    y[r] = dot;
+}""", "--arg u32:64 --arg 'u32[65]=iota' --arg 'u32[64]=random:1:64' --arg 'f32[64]=random:1' --arg 'f32[64]=random:1' --arg 'f32[64]'"),
+    "a counter that grows is no next index": ("""__global__ void sum(const int *at, const float *x, float *y, int n) {
+    float s = 0;
+    #pragma unroll 1
+    for (int i = 0; i + 1 < n; i++) s += x[at[i]] + x[at[i + 1]];
+    y[threadIdx.x] = s;
+}""", "--arg 'i32[32]=random:1:32' --arg 'f32[32]=random:1' --arg 'f32[32]' --arg i32:32"),
+    "an array of many dimensions": ("""__global__ void im2col(const float *im, float *col, int channels, int height, int width, int k, int pad, int oh, int ow) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= channels * oh * ow) return;
+    int x = i % ow, y = i / ow % oh, c = i / ow / oh;
+    for (int a = 0; a < k; a++)
+        for (int b = 0; b < k; b++) {
+            int row = y - pad + a, column = x - pad + b;
+            bool is_inside = row >= 0 && column >= 0 && row < height && column < width;
+            col[(((c * k + a) * k + b) * oh + y) * ow + x] = is_inside ? im[(c * height + row) * width + column] : 0;
+        }
+}""", "--arg 'f32[4096]=random:1' --arg 'f32[4096]' --arg i32:4 --arg i32:4 --arg i32:4 --arg i32:4 --arg i32:1 --arg i32:4 --arg i32:4"),
     "two indices a thread, no offsets": ("""__global__ void pairs(const int *key, int *bins) {
     int i = 2 * blockDim.x * blockIdx.x + 2 * threadIdx.x;
     atomicAdd(&bins[key[i]], 1);
@@ -422,6 +446,24 @@ def test_pointers_in_memory_are_told_of(write):
     assert "`rows` has pointers" in run("inspect", rows).stderr
     for body in ("Grid g, int *out) { *out = g.n; }", "Grid *g, int *out) { g[threadIdx.x].n = *out; }"):
         assert "has pointers" not in run("inspect", write("none.cu", grid + "__global__ void f(" + body + "\n")).stderr
+
+
+LINKS = {
+    "at != -1": ("int", "'i32[64]=-1'"), "at >= 0": ("int", "'i32[64]=-1'"), "at != 0xffffffff": ("unsigned", "'u32[64]=4294967295'"),
+    "at != 0": ("short", "'i16[64]=0'"), "next[at] != at": ("int", "'i32[64]=iota'"),
+}
+
+
+@pytest.mark.parametrize("goes_on", LINKS)
+def test_links_of_the_line_to_copy_end(goes_on, write):
+    """Random ones go round for ever, in a kernel that is right."""
+    link, wanted = LINKS[goes_on]
+    path = write("rank.cu", f"__global__ void rank(const {link} *next, int *length, int n) {{\n"
+                 "    int i = blockIdx.x * blockDim.x + threadIdx.x, steps = 0;\n    if (i >= n) return;\n"
+                 f"    for ({link} at = i; {goes_on}; at = next[at]) steps++;\n    length[i] = steps;\n}}\n")
+    said = run("inspect", path).stderr.splitlines()
+    assert f"--arg {wanted}" in said[1] and "`next` leads from element to element" in said[2]
+    assert inspected(*shlex.split(said[1])[2:])["findings"] == []
 
 
 def test_numbers_that_are_no_indices_count_up(write):

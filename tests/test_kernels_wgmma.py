@@ -361,7 +361,14 @@ def overwritten(place, verb, byte, thread):
             f"(0,0,0) at <multiply>: {NOT_READ}")
 
 
-REUSED = [overwritten("stage a", "store of", 64, 0), overwritten("stage b", "store of", 2112, 96)]
+SAME_WAIT = "; the same holds at the other accesses of lines LINE to LINE, of which 2 pairs race"
+
+
+def of_two(finding):
+    return finding[:-1] + (finding[-1] + SAME_WAIT,)
+
+
+REUSED = [of_two(overwritten("stage a", "store of", 64, 0))]
 WRONG = [
     (product, "no_fence", [("race", "multiply", "no wgmma.fence stands before the first wgmma of the warp, which may miss what "
                             "its registers got before")]),
@@ -389,7 +396,7 @@ WRONG = [
     (product, "beyond", [("bounds", "multiply", "wgmma reads 16 bytes of shared memory at byte 5120 of 5120, by its descriptor")]),
     (product, "unwritten", [("uninitialised", "multiply", "wgmma reads 16 bytes of shared memory at byte 2048, which nothing has "
                              "written")]),
-    (pipeline, "no_barrier", [read(0, "bulk copy", 128, "bulk load", NOT_DONE), ...]),
+    (pipeline, "no_barrier", [of_two(read(0, "bulk copy", 128, "bulk load", NOT_DONE)), ...]),
     (pipeline, "arrives_early", [overwritten("bulk load", "bulk copy to", 0, 0)]),
 ]
 
@@ -412,6 +419,7 @@ def said(finding):
     message = re.sub(r"\S*wgmma\.cu:(\d+)", lambda match: f"<{comment(match[1])}>", finding["message"])
     message = re.sub(r"register %\w+", "register REGISTER", message)
     message = re.sub(r"at line \d+", "at line LINE", message)
+    message = re.sub(r"of lines \d+ to \d+", "of lines LINE to LINE", message)
     return finding["kind"], comment(finding["line"]), message
 
 

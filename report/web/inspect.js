@@ -28,7 +28,7 @@ const HEATS = [
 
 // By which of them a kind of advice shows.
 const HEAT_OF_ADVICE = {"bank-conflict": "conflicts", "uncoalesced": "requests", "divergence": "divergence",
-                        "contended-atomic": "waits", "redundant-barrier": "waits", "low-occupancy": "instructions"};
+                        "contended-atomic": "waits", "redundant-barrier": "waits", "repeated-work": "requests", "low-occupancy": "instructions"};
 
 // A line's counts and what follows from them.
 function withShares(counts, warpSize) {
@@ -222,7 +222,7 @@ const MAIN_COUNTS = ["instructions", "divergent_branches", "utilization", "globa
 // The counts that a kind of advice is about.
 const COUNTS_OF_ADVICE = {"bank-conflict": ["shared_wavefronts", "bank_degree"], "uncoalesced": ["global_sectors", "coalescing"],
                           "divergence": ["divergent_branches", "utilization"], "contended-atomic": ["atomics"],
-                          "redundant-barrier": ["barriers"]};
+                          "redundant-barrier": ["barriers"], "repeated-work": ["global_sectors"]};
 
 function makeMainCounts(data) {
     const title = name => name === "utilization" ? "share of active lanes" : name.replaceAll("_", " ");

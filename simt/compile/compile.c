@@ -54,6 +54,16 @@ static const struct attempt attempts[] = {
 
 enum { ATTEMPT_COUNT = sizeof attempts / sizeof attempts[0] };
 
+/* Asynchronous copies and barriers with phases compile for sm_75, too: as plain copies, for which nobody can forget to wait, and
+ * as loops around atomics, of which it is not known what they wait for. */
+static bool is_for(const struct attempt *attempt, const struct source *source) {
+    static const char *const newer[] = {"memcpy_async", "cuda/barrier", "cuda/pipeline", "cuda_awbarrier"};
+    if (gives_target(source->given->options) || strcmp(attempt->target, "-arch=sm_75") || attempt->extra) return true;
+    for (size_t i = 0; i < sizeof newer / sizeof *newer; i++)
+        if (strstr(source->text, newer[i])) return false;
+    return true;
+}
+
 static enum outcome try_once(const struct attempt *attempt, const struct source *source, char **ptx,
                              char **mangled, simt_message *log) {
     const char *const *options = source->given->options;
@@ -100,7 +110,7 @@ static simt_error compile_source(const struct source *source, char **ptx, char *
     for (int i = 0; i < ATTEMPT_COUNT; i++) {
         const struct attempt *attempt = &attempts[i];
         bool is_again = i > 0 && attempt->compile == attempts[i - 1].compile;
-        if (is_again && gives_target(source->given->options)) continue;
+        if ((is_again && gives_target(source->given->options)) || !is_for(attempt, source)) continue;
         simt_message log = {0};
         enum outcome outcome = try_once(attempt, source, ptx, mangled, &log);
         if (outcome == OUTCOME_COMPILED) return SIMT_OK;

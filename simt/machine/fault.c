@@ -169,6 +169,8 @@ static struct meeting_note note_of_race(const simt_event *event, uint32_t lane, 
     note.where = other->where;
     note.update = other->update;
     note.follows = other->follows;
+    note.copies = other->copies;
+    note.handover = other->handover;
     return note;
 }
 

@@ -36,21 +36,23 @@ static bool is_line(const char *file, uint32_t line, const char *other_file, uin
     return line == other_line && !strcmp(file, other_file);
 }
 
-/* The file of the access of a race that comes first in the program's order. */
+/* Whether what was found is itself the first access of a race in the program's order; also of all that is no race. */
+static bool is_first(const struct found *found) { return found->detail.other_is_later || !found->finding.has_other; }
+
 static const char *first_file(const struct found *found) {
-    return found->detail.other_is_later ? found->finding.file : found->finding.other_file;
+    return is_first(found) ? found->finding.file : found->finding.other_file;
 }
 
 static uint32_t first_line(const struct found *found) {
-    return found->detail.other_is_later ? found->finding.line : found->finding.other_line;
+    return is_first(found) ? found->finding.line : found->finding.other_line;
 }
 
 static const char *second_file(const struct found *found) {
-    return found->detail.other_is_later ? found->finding.other_file : found->finding.file;
+    return is_first(found) && found->finding.has_other ? found->finding.other_file : found->finding.file;
 }
 
 static uint32_t second_line(const struct found *found) {
-    return found->detail.other_is_later ? found->finding.other_line : found->finding.line;
+    return is_first(found) && found->finding.has_other ? found->finding.other_line : found->finding.line;
 }
 
 static bool is_same_place(const struct found *one, const struct found *other) {
@@ -124,6 +126,8 @@ static void take_over(struct found *found, const struct found *like, const struc
     found->strength = note->strength;
     found->update = note->update;
     found->follows = note->follows;
+    found->copies = note->copies;
+    found->handover = note->handover;
     snprintf(found->where, sizeof found->where, "%s", note->where ? note->where : "");
     snprintf(found->element, sizeof found->element, "%s", note->element);
     vsnprintf(found->finding.message, sizeof found->finding.message, format, arguments);
@@ -216,7 +220,18 @@ static bool is_next_step(const struct found *found, const struct found *other) {
            (one > two ? one - two : two - one) <= LINES_APART;
 }
 
+/* One wait is missing for both. */
+static bool is_of_same_copies(const struct found *found, const struct found *other) {
+    return found->copies && found->copies == other->copies && shares_line(found, other);
+}
+
+/* A thread's own variables, which one function keeps side by side, were not given values. */
+static bool is_of_own_variables(const struct found *found) {
+    return found->finding.kind == SIMT_FINDING_UNINITIALISED && found->finding.address >> 32 == SIMT_LOCAL_WINDOW >> 32;
+}
+
 static bool is_told_with(const struct found *found, const struct found *other) {
+    if (is_of_same_copies(found, other) || (is_of_own_variables(found) && is_of_own_variables(other))) return true;
     return is_between_lanes(found) && is_between_lanes(other) &&
            (shares_line(found, other) || is_next_step(found, other));
 }
@@ -257,7 +272,8 @@ static void join(struct found *found, struct found *other) {
     other->is_withdrawn = true;
 }
 
-/* Races of lanes of a warp that share lines, or follow each other step by step, become one. */
+/* Races of lanes of a warp that share lines, or follow each other step by step, and those of copies that one wait would
+ * order, become one. */
 static void join_lanes(struct found_list *list) {
     link_lanes(list);
     for (size_t i = 0; i < list->count; i++) {
@@ -285,6 +301,47 @@ static void join_blocks(struct found_list *list) {
             else join(one, other);
             one->pairs = other->pairs = 0; /* of lines it is one */
         }
+}
+
+/* ---- what is handed over, and what tells of it: the latter is stored last */
+
+static bool is_handed_with(const struct found *found, const struct found *other) {
+    return !other->is_withdrawn && found->handover.number && found->handover.number == other->handover.number;
+}
+
+/* Whether the finding, more than the other, says what to do about both: one that waits says so, else what is stored first. */
+static bool leads(const struct found *found, const struct found *other) {
+    if (found->handover.is_waited_for != other->handover.is_waited_for) return found->handover.is_waited_for;
+    return found->handover.store < other->handover.store;
+}
+
+static void name_handover(struct found *found, const struct found *other) {
+    simt_finding *finding = &found->finding;
+    const size_t length = strlen(finding->message);
+    snprintf(finding->message + length, sizeof finding->message - length,
+             found->handover.is_waited_for ? "; that orders line %u and line %u, too, which race as well"
+                                           : "; line %u and line %u, which race as well, may be what tells, once they are atomic",
+             first_line(other), second_line(other));
+}
+
+/* Makes one finding of those that belong to the one at i, the first of them. */
+static void join_handover(struct found_list *list, size_t i) {
+    struct found *leading = &list->items[i], *last = NULL;
+    for (size_t j = i + 1; j < list->count; j++)
+        if (is_handed_with(&list->items[i], &list->items[j]) && leads(&list->items[j], leading)) leading = &list->items[j];
+    for (size_t j = i; j < list->count; j++) {
+        struct found *other = &list->items[j];
+        if (other == leading || !is_handed_with(leading, other)) continue;
+        if (!last || last->handover.store < other->handover.store) last = other;
+        join(leading, other);
+    }
+    if (last) name_handover(leading, last);
+    leading->pairs = 0; /* of lines it is one */
+}
+
+static void join_handovers(struct found_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        if (is_handed_with(&list->items[i], &list->items[i])) join_handover(list, i);
 }
 
 /* ---- updates that should be atomic: a load and a store of two lines race with themselves and with each other */
@@ -333,7 +390,14 @@ static void end_message(struct found *found, bool is_of_few) {
     if (may_be_of_block(found, is_of_few))
         snprintf(finding->message + length, sizeof finding->message - length,
                  "; where other warps come here, too, __syncthreads()");
-    if (found->pairs > 1)
+    if (found->pairs > 1 && is_of_own_variables(found))
+        snprintf(finding->message + length, sizeof finding->message - length, "; so do loads at lines %u to %u", found->from_line,
+                 found->to_line);
+    else if (found->pairs > 1 && found->copies)
+        snprintf(finding->message + length, sizeof finding->message - length,
+                 "; the same holds at the other accesses of lines %u to %u, of which %u pairs race", found->from_line,
+                 found->to_line, found->pairs);
+    else if (found->pairs > 1)
         snprintf(finding->message + length, sizeof finding->message - length,
                  "; nor at the other accesses of lines %u to %u, of which %u pairs race", found->from_line, found->to_line,
                  found->pairs);
@@ -390,6 +454,7 @@ bool simt_findings_finish(struct found_list *list, bool is_of_few, size_t **plac
     join_updates(list);
     drop_withdrawn(list, from);
     join_blocks(list);
+    join_handovers(list);
     drop_withdrawn(list, from);
     join_lanes(list);
     drop_withdrawn(list, from);

@@ -17,7 +17,8 @@ struct meeting_note {
     bool other_is_later;
     uint32_t strength; /* a stronger one of a place takes the message over */
     const char *missing, *where;
-    uint32_t update, follows; /* simt_racing_access */
+    uint32_t update, follows, copies; /* simt_racing_access */
+    simt_handover handover;
     const char *element; /* of a variable: " (index 5 of `tile`, 32 elements of 4 bytes)"; "" */
 };
 
@@ -27,7 +28,8 @@ struct found {
     simt_finding_detail detail;
     uint64_t threads[FINDING_THREADS_MAX / 64]; /* a bit each */
     uint32_t strength;
-    uint32_t update, follows;
+    uint32_t update, follows, copies;
+    simt_handover handover;
     bool is_withdrawn;
     /* At the end: the finding that tells of it, too, and of that one the lines and the number of pairs of lines. */
     size_t told_with;

@@ -16,6 +16,7 @@ struct costs {
     simt_line_cures cures; /* of a line, as the next */
     simt_line_rows rows;
     uint64_t spare_barriers;
+    simt_line_repeated repeated;
 };
 
 struct line_list {
@@ -277,6 +278,22 @@ const simt_line_cures *simt_report_line_cures(const simt_report *report, size_t 
 
 const simt_line_rows *simt_report_line_rows(const simt_report *report, size_t index) {
     return index < report->lines.count ? &report->lines.items[index].rows : NULL;
+}
+
+const simt_line_repeated *simt_report_line_repeated(const simt_report *report, size_t index) {
+    return index < report->lines.count ? &report->lines.items[index].repeated : NULL;
+}
+
+void simt_report_add_repeated(simt_report *report, const simt_place *place, uint64_t nbytes) {
+    const simt_line there = {.file = place->file, .line = place->file ? place->line : place->ptx_line};
+    for (size_t i = 0; i < report->instructions.count; i++) {
+        const simt_line *instruction = &report->instructions.items[i].line;
+        if (instruction->ptx_line != place->ptx_line || compare_lines(instruction, &there)) continue;
+        const size_t index = search(&report->lines, instruction);
+        if (index >= report->lines.count || compare_lines(&report->lines.items[index].line, instruction)) return;
+        report->lines.items[index].repeated.stored += instruction->global_bytes;
+        report->lines.items[index].repeated.repeated += nbytes;
+    }
 }
 
 uint64_t simt_report_line_spare_barriers(const simt_report *report, size_t index) {

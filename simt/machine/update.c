@@ -276,10 +276,18 @@ simt_update simt_update_of(const simt_event *event, uint32_t store) {
 
 /* ---- what follows from an update: where another store goes, or whether */
 
-/* The store by which what is read there is updated; NO_PC: there is none. */
+/* Whether the instruction is an atomic on that element. */
+static bool is_atomic_on(const struct body *body, uint32_t pc, const struct operand *element) {
+    const struct instruction *instruction = instruction_at(body, pc);
+    if (!instruction || !(is_base(instruction, "atom") || is_base(instruction, "red"))) return false;
+    return is_same_element(&instruction->operands[is_base(instruction, "atom")], element);
+}
+
+/* The store, or the atomic behind it, by which what is read there is updated; NO_PC: there is none. */
 static uint32_t updating_store(const struct body *body, uint32_t load) {
     const struct operand *read = address_of(body, load, "ld");
     for (uint32_t pc = body->function->begin; read && pc < body->function->end; pc++) {
+        if (pc > load && is_atomic_on(body, pc, read)) return pc;
         const struct operand *written = address_of(body, pc, "st");
         if (!written || !is_same_element(read, written)) continue;
         const simt_update update = update_of(body, pc);

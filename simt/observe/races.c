@@ -143,6 +143,14 @@ static const struct known_update *common_update(const struct visit *visit, uint6
     return NULL;
 }
 
+/* Of a store that another block made before, at the same instruction. */
+static void note_repeated(const struct visit *visit, uint64_t other, uint64_t stamp) {
+    const struct races *races = visit->block->races;
+    const bool is_of_pc = !stamp_field(other ^ stamp, 0, races->thread_shift);
+    if (is_of_pc && visit->access->space == SIMT_GLOBAL && other >> races->block_shift != stamp >> races->block_shift)
+        atomic_fetch_add_explicit(&races->repeated[visit->event->pc], UINT64_C(1) << visit->page->cell_bits, memory_order_relaxed);
+}
+
 static void visit_cell(struct visit *visit, uint32_t lane, uint32_t cell, uint64_t stamp, uint64_t value) {
     const struct races_block *block = visit->block;
     uint32_t thread = visit->event->warp * block->races->view->warp_size + lane;
@@ -153,6 +161,7 @@ static void visit_cell(struct visit *visit, uint32_t lane, uint32_t cell, uint64
         if (is_known(visit, thread, other, visit->rival_histories[i])) continue;
         bool is_same_value = visit->history == PLAIN_WRITES && visit->rival_histories[i] == PLAIN_WRITES &&
                              visit->page->values[cell] == value && !(value & VALUE_MIXED);
+        if (is_same_value && visit->rivals[i] == visit->page->stamps[PLAIN_WRITES][0]) note_repeated(visit, other, stamp);
         if (is_same_value && !block->races->has_equal_stores) continue;
         uint64_t address = visit->page->number << PAGE_BITS | (uint64_t)cell << visit->page->cell_bits;
         const struct encounter encounter = {.event = visit->event,
@@ -444,7 +453,8 @@ static bool begin_launch(void *launch, const simt_launch_view *view) {
         if (pthread_mutex_init(&races->shards[i].lock, NULL)) return false;
     if (pthread_mutex_init(&races->lock, NULL)) return false;
     lay_out(races);
-    return list_scopes(races);
+    races->repeated = calloc(view->place_count + 1u, sizeof *races->repeated);
+    return races->repeated && list_scopes(races);
 }
 
 static bool begin_launch_of_all(void *launch, const simt_launch_view *view) {
@@ -460,9 +470,17 @@ static void drop_clusters(struct races *races) {
     }
 }
 
+static void report_repeated(const struct races *races, simt_report *report) {
+    for (uint32_t pc = 0; pc < races->view->place_count; pc++) {
+        const uint64_t nbytes = atomic_load_explicit(&races->repeated[pc], memory_order_relaxed);
+        if (nbytes) simt_report_add_repeated(report, &races->view->places[pc], nbytes);
+    }
+}
+
 static void end_launch(void *launch, simt_report *report) {
     struct races *races = launch;
     drop_clusters(races);
+    report_repeated(races, report);
     simt_report_add(report, "races", (double)races->pair_count);
     simt_report_add(report, "racing_accesses", (double)races->racing_accesses);
     if (races->is_over) simt_report_add(report, "races_incomplete", 1);
@@ -474,6 +492,7 @@ static void end_launch(void *launch, simt_report *report) {
     pthread_mutex_destroy(&races->lock);
     free(races->pairs);
     free(races->is_of_block);
+    free((void *)races->repeated);
 }
 
 #define OBSERVER(begin)                                                                                            \

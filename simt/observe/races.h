@@ -82,12 +82,19 @@ struct known_update {
 };
 enum { UPDATES_KNOWN = 32 };
 
+/* Instructions on the two sides of a branch, where one stores what the other loads. */
+struct handed {
+    uint32_t store, load, number;
+};
+enum { HANDED_MAX = 64 };
+
 enum { ENCOUNTERS_MAX = 8 }; /* of one access, with different instructions */
 
 struct races {
     const simt_launch_view *view;
     bool has_engines; /* the module has asynchronous copies */
     unsigned char *is_of_block; /* by pc: an atomic access of block scope (.cta); NULL: there is none */
+    _Atomic uint64_t *repeated; /* by pc: bytes of global memory that a block stored as another had, with the same values */
     uint64_t blocks;
     uint32_t levels;      /* of clocks */
     uint32_t thread_bits; /* of a thread's number in its block */
@@ -103,6 +110,8 @@ struct races {
     struct races_shared *clusters; /* those that run */
     struct racing_pair *pairs;
     size_t pair_count, pair_capacity;
+    struct handed handed[HANDED_MAX];
+    uint32_t handed_count;
     uint64_t racing_accesses;
 };
 

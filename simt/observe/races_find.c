@@ -43,7 +43,7 @@ static struct stamped read_stamp(const struct races *races, uint64_t stamp) {
 static const char *advice_on_copy(enum engine engine) {
     switch (engine) {
     case ENGINE_GROUPS:
-        return "the copy is not done before its thread commits it and waits (cp.async.wait_group), and other threads "
+        return "the copy is not done before its thread commits it and waits (cp.async.wait_group, __pipeline_wait_prior()), and other threads "
                "meet that one at a barrier";
     case ENGINE_BULK_READS:
         return "the source is read at any time until its thread commits the copy and waits "
@@ -105,6 +105,23 @@ static uint32_t waiting_branch(const struct races_block *block, const struct enc
     return is_load(block->races, load) ? simt_awaiting_branch(encounter->event, load) : UINT32_MAX;
 }
 
+/* The atomic before which its own thread has read the element by a plain load, to decide what to do; UINT32_MAX: neither is one. */
+static uint32_t atomic_behind_load(const struct races_block *block, const struct encounter *encounter, const struct stamped *other) {
+    const struct races *races = block->races;
+    const uint32_t pc = encounter->event->pc, load = is_load(races, pc) ? pc : other->pc, atomic = load == pc ? other->pc : pc;
+    const char *opcode = races->view->places[atomic].opcode;
+    const bool is_pair = is_load(races, load) && !strstr(opcode, ".cas") && (begins(opcode, "atom.") || begins(opcode, "red."));
+    if (!is_pair || atomic < load || !simt_may_follow(encounter->event, load, atomic, false)) return UINT32_MAX;
+    return waiting_branch(block, encounter, other) == UINT32_MAX ? atomic : UINT32_MAX;
+}
+
+static const char *advice_on_atomic(const struct races *races, uint32_t load, uint32_t atomic, char *text, size_t nbytes) {
+    snprintf(text, nbytes, "between line %u, which reads it, and the atomic of line %u others update it: use what the atomic returns in "
+             "place of what was read, or an operation that compares as well, such as atomicMax() or a loop with atomicCAS(); or, if "
+             "all are to read what was there before, a barrier between the two", line_of(races, load), line_of(races, atomic));
+    return text;
+}
+
 /* Two fences and an atomic that is read: by which line, where the block has read one.  Where a load
  * comes before the store in the program's order, it may be meant to read what was there before. */
 static const char *advice_on_blocks(const struct races_block *block, const struct encounter *encounter,
@@ -150,6 +167,41 @@ static const char *advice_on_blocks(const struct races_block *block, const struc
 static bool overwrites(const struct races *races, const struct encounter *encounter, const struct stamped *other) {
     const char *opcode = races->view->places[other->pc].opcode;
     return other->pc == encounter->event->pc && begins(opcode, "st") && !strstr(opcode, "async");
+}
+
+/* Whether the sides hand over the one, and then tell of it by the other. */
+static bool tells_of(const simt_event *event, const struct handed *told, const struct handed *telling) {
+    return simt_may_follow(event, told->store, telling->store, false) && simt_may_follow(event, telling->load, told->load, false);
+}
+
+/* The number of the handover to which the store and the load belong; 0: too many are known. */
+static uint32_t number_handed(struct races *races, const simt_event *event, uint32_t store, uint32_t load) {
+    struct handed handed = {.store = store, .load = load, .number = races->handed_count + 1};
+    for (uint32_t i = 0; i < races->handed_count; i++) {
+        const struct handed *other = &races->handed[i];
+        if (other->store == store && other->load == load) return other->number;
+        if (tells_of(event, other, &handed) || tells_of(event, &handed, other)) handed.number = other->number;
+    }
+    if (races->handed_count == HANDED_MAX) return 0;
+    races->handed[races->handed_count++] = handed;
+    return handed.number;
+}
+
+/* Of a race between a store and a load on two sides of a branch. */
+static simt_handover find_handover(const struct races_block *block, const struct encounter *encounter, const struct stamped *other) {
+    struct races *races = block->races;
+    const simt_event *event = encounter->event;
+    const bool is_loaded = is_load(races, event->pc);
+    const uint32_t load = is_loaded ? event->pc : other->pc, store = is_loaded ? other->pc : event->pc;
+    simt_handover handover = {.store = store};
+    if (!is_load(races, load) || !begins(races->view->places[store].opcode, "st.") || other->is_by_engine || encounter->is_by_engine ||
+        !simt_are_exclusive(event, store, load))
+        return handover;
+    handover.is_waited_for = other->block != block->index && simt_awaiting_branch(event, load) != UINT32_MAX;
+    pthread_mutex_lock(&races->lock);
+    handover.number = number_handed(races, event, store, load);
+    pthread_mutex_unlock(&races->lock);
+    return handover;
 }
 
 static bool is_same_warp(const struct races_block *block, const struct encounter *encounter,
@@ -217,6 +269,8 @@ static const char *advice(const struct races_block *block, const struct encounte
         return "no barrier, and no mbarrier on which that thread arrives and this one waits, comes before the copy";
     if (other->block != block->index && encounter->is_shared) return "no barrier of the cluster orders them";
     if (is_unlock(block, encounter, other)) return advice_on_unlock(block->races, encounter, other, text, nbytes);
+    const uint32_t atomic = atomic_behind_load(block, encounter, other), pc = encounter->event->pc;
+    if (atomic != UINT32_MAX) return advice_on_atomic(block->races, atomic == pc ? other->pc : pc, atomic, text, nbytes);
     if (other->block != block->index && overwrites(block->races, encounter, other))
         return "blocks overwrite each other's result: an element for each block, or an atomic such as atomicAdd()";
     if (other->block != block->index) return advice_on_blocks(block, encounter, other, first, text, nbytes);
@@ -237,22 +291,35 @@ uint32_t simt_races_strength(const struct races_block *block, const struct encou
     return reach * CURES + (encounter->is_locked || is_unlock(block, encounter, &other) ? LOCK : encounter->update ? UPDATE : BARRIER);
 }
 
+static bool is_of_memory(const char *opcode) {
+    static const char *const prefixes[] = {"ld.", "st.", "atom.", "red."};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (begins(opcode, prefixes[i])) return !strstr(opcode, ".param");
+    return false;
+}
+
 /* Whether something of the line of the one is executed after the other.  What follows a branch may be compiled into both of its
- * sides, where a thread that has stored need not load again; lines of one side are not. */
-static bool leads_to_line(const simt_event *event, uint32_t from, uint32_t to) {
+ * sides, where a thread that has stored need not load again; lines of one side are not.  in_memory: only accesses count, which
+ * compilers do not move as they do conditions and addresses. */
+static bool leads_to_line(const simt_event *event, uint32_t from, uint32_t to, bool in_memory) {
     const simt_launch_view *view = event->block->launch;
     const simt_place *place = &view->places[to];
     if (place->line == view->places[from].line) return false;
     for (uint32_t pc = 0; pc < view->place_count; pc++) {
         const simt_place *other = &view->places[pc];
         if (begins(other->opcode, "bra")) continue; /* over the other side */
+        if (in_memory && !is_of_memory(other->opcode)) continue;
         if (other->line == place->line && !strcmp(other->file, place->file) && simt_may_follow(event, from, pc, true)) return true;
     }
     return false;
 }
 
 static enum first_of_pair order_sides(const simt_event *event, uint32_t low, uint32_t high) {
-    const bool is_low_first = leads_to_line(event, low, high), is_high_first = leads_to_line(event, high, low);
+    bool is_low_first = leads_to_line(event, low, high, false), is_high_first = leads_to_line(event, high, low, false);
+    if (is_low_first && is_high_first) {
+        is_low_first = leads_to_line(event, low, high, true);
+        is_high_first = leads_to_line(event, high, low, true);
+    }
     if (is_low_first == is_high_first) return FIRST_NEITHER;
     return is_low_first ? FIRST_LOWER : FIRST_HIGHER;
 }
@@ -367,7 +434,9 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     char where[64], line[24], missing[96], blocks[384];
     const char *said = advice(block, encounter, &stamped, first, blocks, sizeof blocks);
     const bool is_known = encounter->update || encounter->is_locked; /* what is missing, of two blocks as of one */
+    const uint32_t atomic = said ? atomic_behind_load(block, encounter, &stamped) : UINT32_MAX;
     if (is_unlock(block, encounter, &stamped)) other.update = 1 + (begins(own->opcode, "st.") ? stamped.pc : encounter->event->pc);
+    else if (atomic != UINT32_MAX) other.update = 1 + atomic;
     else if (encounter->update) other.follows = lock_of(block, encounter);
     else if (overwrites(races, encounter, &stamped)) other.follows = simt_update_before(encounter->event, stamped.pc) + 1;
     name_place(races, encounter, where, sizeof where);
@@ -375,6 +444,10 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     if (said && !are_sides(block, encounter, &stamped, first)) other.is_later = is_read_too_early(races, encounter, &stamped); /* as it was in this launch: what is missing depends on it */
     if (!said || (stamped.block != block->index && !encounter->is_shared && is_known && !encounter->is_scoped))
         name_missing(block, encounter, &stamped, &other, missing, sizeof missing);
+    if (said && (stamped.is_by_engine || is_read_too_early(races, encounter, &stamped)))
+        other.copies = 1 + (stamped.engine < ENGINE_MBARRIERS ? stamped.engine : ENGINE_MBARRIERS);
+    if (said && !is_known) other.handover = find_handover(block, encounter, &stamped);
+    if (other.handover.number) other.is_later = !is_load(races, encounter->event->pc);
     simt_record_race(
         encounter->event, encounter->lane, encounter->address, &other,
         "%s %s %s memory at %s races with the %s by thread (%u,%u,%u) of block (%u,%u,%u) at %s%s%s%s", verb_of(own),

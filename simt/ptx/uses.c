@@ -7,11 +7,13 @@
 enum { POINTER_NBYTES = 8, PARAMETERS_MAX = 64 };
 
 /* By register: a bit for each parameter from which its value was calculated, and from whose elements it was, or from those
- * one behind the elements that a thread computes the address of. */
+ * one behind the elements that a thread computes the address of; whether it was calculated from an index and 1. */
 struct tracing {
     const struct function *function;
     struct origins {
         uint64_t pointers, elements, next_elements;
+        bool is_of_next;
+        uint8_t definitions; /* up to 2 */
     } *registers;
     bool has_changed;
 };
@@ -53,10 +55,31 @@ static uint32_t address_place(const struct instruction *instruction) {
     return is_base(instruction, "st") || is_base(instruction, "red") ? 0 : instruction->operand_count;
 }
 
-/* `begin[row + 1]` beside `begin[row]`: the address of the one is the other's, an element further. */
-static bool is_next(const struct instruction *instruction, uint32_t address) {
+/* Of a register that is no counter of a loop. */
+static bool has_one_definition(const struct tracing *tracing, const struct operand *operand) {
+    return operand->kind == OPERAND_REGISTER && operand->index < tracing->function->register_count &&
+           tracing->registers[operand->index].definitions == 1;
+}
+
+/* `row + 1`, and what is calculated from it alone, or from it and a pointer. */
+static bool makes_next(const struct tracing *tracing, const struct instruction *instruction) {
+    static const char *const passing[] = {"mov", "cvt", "cvta", "mul", "shl", "add", "mad"};
+    if (instruction->operand_count < 2 || !has_one_definition(tracing, &instruction->operands[0])) return false;
+    const struct operand *added = &instruction->operands[instruction->operand_count - 1];
+    if (is_base(instruction, "add") && added->kind == OPERAND_IMMEDIATE && added->bits == 1)
+        return has_one_definition(tracing, &instruction->operands[1]);
+    bool is_passed = false;
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++) is_passed |= is_base(instruction, passing[i]);
+    for (uint32_t i = 1; i < instruction->operand_count && is_passed; i++)
+        if (origins_of(tracing, &instruction->operands[i]).is_of_next) return true;
+    return false;
+}
+
+/* `begin[row + 1]` beside `begin[row]`: the address of the one is the other's, an element further, or calculated from row + 1. */
+static bool is_next(const struct tracing *tracing, const struct instruction *instruction, uint32_t address) {
     const uint64_t offset = instruction->operands[address].bits;
-    return offset && offset == simt_type_nbytes(simt_last_type(instruction));
+    return (offset && offset == simt_type_nbytes(simt_last_type(instruction))) ||
+           origins_of(tracing, &instruction->operands[address]).is_of_next;
 }
 
 /* What an instruction makes its result of.  What an atomic returns is no element that was there before. */
@@ -71,9 +94,10 @@ static struct origins origins_of_result(const struct tracing *tracing, const str
         if (address == instruction->operand_count) {
             origins.elements |= of.elements;
             origins.next_elements |= of.next_elements;
-        } else if (is_next(instruction, address)) origins.next_elements |= of.pointers;
+        } else if (is_next(tracing, instruction, address)) origins.next_elements |= of.pointers;
         else origins.elements |= of.pointers;
     }
+    origins.is_of_next = address == instruction->operand_count && makes_next(tracing, instruction);
     return origins;
 }
 
@@ -86,7 +110,8 @@ static void add_origins(struct tracing *tracing, const struct operand *result, s
     struct origins *known = &tracing->registers[result->index];
     if (!is_wide(tracing->function, result->index)) origins.pointers = 0;
     tracing->has_changed |= origins.pointers & ~known->pointers || origins.elements & ~known->elements ||
-                            origins.next_elements & ~known->next_elements;
+                            origins.next_elements & ~known->next_elements || origins.is_of_next > known->is_of_next;
+    known->is_of_next |= origins.is_of_next;
     known->pointers |= origins.pointers;
     known->elements |= origins.elements;
     known->next_elements |= origins.next_elements;
@@ -112,21 +137,42 @@ static void note(const struct tracing *tracing, const struct instruction *instru
     indices->are_first |= is_first;
     indices->are_next |= is_second;
     use->is_index |= is_first || is_second;
+    use->are_links |= is_load && is_first && address.pointers >> parameter & 1;
     if (!(address.pointers >> parameter & 1)) return;
     const enum type type = simt_last_type(instruction);
     const uint32_t nbytes = simt_type_nbytes(type);
     use->is_loaded |= is_load;
-    indices->has_next |= is_load && is_next(instruction, place);
+    indices->has_next |= is_load && is_next(tracing, instruction, place);
     use->is_stored |= is_store;
     use->is_updated |= is_atomic || is_reduction;
     use->is_float |= type == TYPE_F32 || type == TYPE_F64;
     if (nbytes && (!use->element_nbytes || nbytes < use->element_nbytes)) use->element_nbytes = nbytes;
 }
 
+static void count_definitions(struct tracing *tracing, const struct instruction *instruction) {
+    const struct operand *result = &instruction->operands[0];
+    if (!instruction->operand_count || address_place(instruction) == 0) return;
+    if (result->kind != OPERAND_REGISTER || result->index >= tracing->function->register_count) return;
+    uint8_t *definitions = &tracing->registers[result->index].definitions;
+    *definitions += *definitions < 2;
+}
+
+/* `at != -1`, `at >= 0`, `at`: where a list of links ends. */
+static void note_last_link(const struct tracing *tracing, const struct instruction *instruction, uint32_t parameter, simt_parameter_use *use) {
+    if (!is_base(instruction, "setp") || instruction->operand_count < 3) return;
+    const struct operand *left = &instruction->operands[1], *right = &instruction->operands[2];
+    if (right->kind != OPERAND_IMMEDIATE || !(origins_of(tracing, left).elements >> parameter & 1)) return;
+    const bool is_equality = simt_has(instruction, "eq") || simt_has(instruction, "ne");
+    const int64_t number = simt_type_nbytes(simt_last_type(instruction)) == 4 ? (int32_t)right->bits : (int64_t)right->bits;
+    use->has_last_link = true;
+    use->last_link = is_equality ? number : -1;
+}
+
 /* false: no memory. */
 static bool trace_all(struct tracing *tracing, const struct simt_module *module, const struct function *function) {
     *tracing = (struct tracing){.function = function, .has_changed = true};
     tracing->registers = calloc(function->register_count + 1u, sizeof *tracing->registers);
+    for (uint32_t pc = function->begin; tracing->registers && pc < function->end; pc++) count_definitions(tracing, &module->instructions[pc]);
     while (tracing->registers && tracing->has_changed) {
         tracing->has_changed = false;
         for (uint32_t pc = function->begin; pc < function->end; pc++) trace(tracing, &module->instructions[pc]);
@@ -143,6 +189,8 @@ bool simt_module_parameter_use(const simt_module *module, size_t kernel, size_t 
     struct indices indices = {0};
     for (uint32_t pc = function->begin; pc < function->end; pc++)
         note(&tracing, &module->instructions[pc], (uint32_t)parameter, use, &indices);
+    for (uint32_t pc = function->begin; use->are_links && pc < function->end; pc++)
+        note_last_link(&tracing, &module->instructions[pc], (uint32_t)parameter, use);
     use->are_offsets = indices.are_first && indices.has_next && !indices.are_next;
     free(tracing.registers);
     return true;
