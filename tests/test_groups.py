@@ -669,7 +669,7 @@ def few_rows(type_name, rows, columns, rng):
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("type_name", FLOATS)
-@pytest.mark.parametrize("rows", [1, 2, 3, 4, 7, 8, 9, 16, 33, 63])
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 7, 8, 9, 16, 33, 63, 64, 300])
 def test_few_rows(handle, type_name, rows):
     """Sums, quotients and variances of a few rows, found in registers or not: the bits of each column by itself."""
     rng, columns, nbytes = random.Random(f"few {type_name} {rows}"), 150, struct.calcsize(TYPECODES[type_name])

@@ -178,20 +178,21 @@ static bool is_quotient(const struct job *job, unsigned parts) {
     return grouped->result_type == wf_op_result_type(empty->op, empty->type);
 }
 
-/* Sets how the results of floats that no window covers follow from sums along each group. */
+/* Sets how the results of floats that no window covers follow from sums along each group: of rows, or segments of a vector. */
 static void choose_bounded(struct job *job) {
     bool of_index;
     enum wf_part part;
     unsigned parts = wf_job_short_parts(job, &part, &of_index);
     bool is_sum = (parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES)) == 0;
-    if (is_sum && wf_type_is_float(job->grouped->empty->type) && is_quotient(job, parts))
+    bool has_counts = job->counts_groups < 0 || job->grouped->layout->ndim == 1;
+    if (is_sum && has_counts && wf_type_is_float(job->grouped->empty->type) && is_quotient(job, parts))
         job->bounded = quotient_of(job, parts, !part);
 }
 
 /* Sets how the results of few elements, or of integers, follow from their sums.  The counts of segments differ, and are set
  * when the segments are in a tile. */
 static void choose_quotient(struct job *job) {
-    enum { FLOAT_DOTS_MAX = 512 }; /* of columns: more are too far apart in memory */
+    enum { FLOAT_PRODUCTS_MAX = 512 }; /* of columns: more are too far apart in memory */
     const struct wf_accumulator *empty = job->grouped->empty;
     bool of_index, is_segment = job->counts_groups >= 0;
     enum wf_part part;
@@ -199,7 +200,8 @@ static void choose_quotient(struct job *job) {
     bool is_float = wf_type_is_float(empty->type);
     int64_t count = wf_job_group_count(job);
     bool is_dot = parts == WF_PART_DOT;
-    int64_t most = !is_float ? WF_INTEGER_ROWS_MAX : is_dot ? FLOAT_DOTS_MAX : WF_FEW_ROWS_MAX;
+    bool are_products = is_dot || parts & WF_PART_SQUARES;
+    int64_t most = !is_float ? WF_INTEGER_ROWS_MAX : are_products ? FLOAT_PRODUCTS_MAX : WF_FEW_ROWS_MAX;
     bool is_sum = is_dot || (parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES)) == 0;
     if (!is_quotient(job, parts) || !is_sum || count > most || (is_segment && !are_few_segments(job, part))) return;
     if (part && !are_worth_pairs(empty->type, count, is_dot)) return;

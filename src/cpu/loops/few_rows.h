@@ -1,4 +1,4 @@
-/* Columns of a few floats each: what is asked for of them, in registers.  Lanes are columns, which are read where they lie.
+/* Columns of a few floats each, or of a few hundred that are squared: what is asked for of them, in registers.  Lanes are columns, which are read where they lie.
  *
  * A sum is an f64 and what it lost (Knuth's two-sum): of f32 and shorter types it loses nothing if their range is not too
  * wide, which a scan tells; of f64 and of products what is lost is added up, too, and what even that loses is bounded.
@@ -183,15 +183,13 @@ INLINE void find_some_dots(rounded *results, int64_t *failed, struct strip strip
     }
 }
 
-/* Whether the elements are finite, and the sums of as many as there may be are f64. */
-INLINE bool are_sums_f64(const struct scan *scan) {
-    const int sum_bits = 6;
+/* Whether the elements are finite, and the sums of that many are f64. */
+INLINE bool are_sums_f64(const struct scan *scan, size_t rows) {
+    const int sum_bits = 64 - wf_leading_zeros_u64(rows);
     struct magnitudes found = scanned_magnitudes(scan);
     struct range range = range_of(found);
     return found.max < INFINITY_BITS && range.top - range.low <= 53 - sum_bits;
 }
-_Static_assert(WF_FEW_ROWS_MAX < 1 << 6, "sums of few rows have more bits");
-
 INLINE bool find_few_of_strip(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient,
                               enum few_asked asked) {
     int64_t failed[WF_STRIP_COLUMNS], any = 0;
@@ -202,7 +200,7 @@ INLINE bool find_few_of_strip(rounded *results, struct strip strip, size_t used,
         find_few(results + c, failed + c, &scan, part, quotient, c, asked);
     }
     for (size_t c = 0; c < used; c++) any |= failed[c];
-    return any == 0 && (!is_few_scanned(asked) || are_sums_f64(&scan));
+    return any == 0 && (!is_few_scanned(asked) || are_sums_f64(&scan, strip.rows));
 }
 
 /* What is asked for is a constant in each. */
