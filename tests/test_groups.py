@@ -346,7 +346,8 @@ def bytes_of_kind(type_name, rng, length):
 @pytest.mark.sampled
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_divided_segments(handle, type_name):
-    """Means, variances and their roots, sums and norms of segments whose elements lanes go along; each of its own kind, so that few fail."""
+    """Sums, norms, means, variances and their roots of segments whose elements lanes go along; each of its own kind, so that
+    few fail."""
     rng = random.Random(f"divided segments {type_name}")
     lengths = [rng.choice([0, 1, 2, 2, 3, 7, 8, 9, 15, 17, 33, rng.randrange(130), rng.randrange(130)]) for _ in range(150)]
     lengths[rng.randrange(150)] = rng.choice([500, 2047, 2048, 2049])
@@ -840,7 +841,7 @@ def products_of_few_rows(type_name, count):
 @pytest.mark.parametrize("type_name", TYPES)
 @pytest.mark.parametrize("count", [1, 2, 3, 8, 16, 63, 64])
 def test_products_of_few_rows(handle, type_name, count):
-    """Dot products, variances, their roots and 2-norms, beside each other, so that one strip has columns that fail and others."""
+    """Dot products, variances, their roots and 2-norms, so that one strip has columns that fail and others."""
     for views, products, single in products_of_few_rows(type_name, count):
         for axis in (0, 1):
             both, axes = [view[axis] for view in views], library.wf_groups_axes(1 << axis)

@@ -233,7 +233,7 @@ static void lengthen_by_bits(struct root *of, wf_u128 *radicand, int bits) {
     }
 }
 
-/* The root of 16 bits of the highest 32, one of which of the first two is set: as lengthen_by_bits, in shorter words. */
+/* The root's first 16 bits, of 32 bits of which one of the first two is set: as lengthen_by_bits, in shorter words. */
 static struct root first_root(uint32_t radicand) {
     uint32_t root = 0, rest = 0;
     for (int i = 0; i < 16; i++) {
@@ -246,8 +246,8 @@ static struct root first_root(uint32_t radicand) {
     return (struct root){root, rest};
 }
 
-/* Doubles the bits of a root, 16 or 32, by a division (Zimmermann, "Karatsuba square root", 1999): next has as many of the
- * radicand twice. */
+/* Doubles the bits of a root, 16 or 32, by a division (Zimmermann, "Karatsuba square root", 1999): next has twice as many
+ * of the radicand. */
 static struct root lengthen_twice(struct root of, uint64_t next, int bits) {
     const uint64_t mask = (UINT64_C(1) << bits) - 1, upper = next >> bits, divisor = (uint64_t)of.root;
     const uint64_t half = (uint64_t)((of.rest << bits | upper) >> 1), quotient = half / divisor;

@@ -199,9 +199,10 @@ static void fill_tile(struct wf_columns *columns, const struct wf_view *view, in
 
 /* ---- adding a tile ---- */
 
-static const unsigned char *copy_column(unsigned char *to, const unsigned char *cells, const struct wf_tile *tile, size_t column,
-                                        size_t nbytes) {
-    for (size_t r = 0; r < tile->rows; r++) memcpy(to + r * nbytes, cells + (r * tile->pitch + column) * nbytes, nbytes);
+static const unsigned char *copy_column(unsigned char *to, const unsigned char *cells, const struct wf_tile *tile,
+                                        size_t column, size_t nbytes) {
+    const unsigned char *from = cells + column * nbytes;
+    for (size_t r = 0; r < tile->rows; r++) memcpy(to + r * nbytes, from + r * tile->pitch * nbytes, nbytes);
     return to;
 }
 

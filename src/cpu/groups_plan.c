@@ -161,10 +161,11 @@ static bool are_few_segments(const struct job *job, enum wf_part part) {
 static struct wf_quotient quotient_of(const struct job *job, unsigned parts, bool is_divided) {
     const struct wf_accumulator *empty = job->grouped->empty;
     int64_t count = wf_job_group_count(job), divisor = 1;
-    if (is_divided && parts != WF_PART_SQUARES) divisor = parts & WF_PART_SQUARES ? count * (count - empty->ddof) : count;
+    if (is_divided && parts & WF_PART_SUM) divisor = parts & WF_PART_SQUARES ? count * (count - empty->ddof) : count;
     bool is_power = job->counts_groups < 0 && (divisor & (divisor - 1)) == 0;
-    return (struct wf_quotient){.parts = parts, .count = (double)count, .divisor = (double)divisor, .is_divided = is_divided,
-                                .is_power = is_power, .is_root = empty->op == WF_STD || empty->op == WF_NORM2};
+    return (struct wf_quotient){.parts = parts, .count = (double)count, .divisor = (double)divisor,
+                                .is_divided = is_divided, .is_power = is_power,
+                                .is_root = empty->op == WF_STD || empty->op == WF_NORM2};
 }
 
 /* Whether the job's op is one that quotients describe, and all groups have results, as far as is known. */
@@ -178,7 +179,8 @@ static bool is_quotient(const struct job *job, unsigned parts) {
     return grouped->result_type == wf_op_result_type(empty->op, empty->type);
 }
 
-/* Sets how the results of floats that no window covers follow from sums along each group: of rows, or segments of a vector. */
+/* Sets how the results of floats that no window covers follow from sums along each group, which is a row or a segment of a
+ * vector. */
 static void choose_bounded(struct job *job) {
     bool of_index;
     enum wf_part part;
@@ -271,8 +273,9 @@ static bool are_rows(const struct job *job) {
     return view->ndim == 1 && view->stride_bytes[0][0] == (int64_t)view->nbytes && !job->labels.positions.index && is_vector;
 }
 
-/* Whether means, variances, their roots or 2-norms of floats are found by lanes along each group.  Those of few elements are faster as
- * columns of a tile, except for roots, of which many are half-way between two floats; means of many through a window. */
+/* Whether means, variances, their roots or 2-norms of floats are found by lanes along each group.  Those of few elements
+ * are faster as columns of a tile, except for roots, of which many are half-way between two floats; means of many through
+ * a window. */
 static bool divides_rows(const struct job *job) {
     enum { LEAST = WF_FEW_ROWS_MAX + 1, LEAST_SEGMENT = 12, MEAN_MAX = 512 };
     const unsigned parts = job->bounded.parts;

@@ -110,7 +110,8 @@ static void bound_rows(struct job *job, struct worker *worker, struct place plac
 }
 
 /* The same of columns that have been copied to a tile; false if there is no bound for what is asked for, or no tile. */
-static bool try_bounds(struct job *job, struct worker *worker, const struct place *place, int64_t results, int64_t count) {
+static bool try_bounds(struct job *job, struct worker *worker, const struct place *place, int64_t results,
+                       int64_t count) {
     const size_t nbytes = job->view.nbytes;
     if (!job->bounded.parts || !count || !wf_columns_fit(count, results, nbytes, job->bounded.parts)) return false;
     const struct wf_rows rows = wf_columns_turn(worker->columns, (size_t)results, nbytes);

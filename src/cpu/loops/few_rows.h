@@ -1,4 +1,4 @@
-/* Columns of a few floats each, or of a few hundred that are squared: what is asked for of them, in registers.  Lanes are columns, which are read where they lie.
+/* Columns of a few floats, or a few hundred to be squared: what is asked for of each, in registers.  Lanes are columns, in place.
  *
  * A sum is an f64 and what it lost (Knuth's two-sum): of f32 and shorter types it loses nothing if their range is not too
  * wide, which a scan tells; of f64 and of products what is lost is added up, too, and what even that loses is bounded.
@@ -43,8 +43,8 @@ INLINE vf64 mean_of(struct few_sums *sums, const struct lane_quotient *asked) {
 }
 
 /* n*S2 is at least as large as S1^2, and what is added up of it loses less than N^2 * 2^-103 of it, where N is n and what lanes
- * are added up by; S1 has lost as little of the sum of magnitudes, whose square is at most n*S2.  That of one element is 0, as
- * are norms of zeros: these have the sums of magnitudes. */
+ * are added up by; S1 has lost as little of the sum of magnitudes, whose square is at most n*S2.  That of one element is
+ * 0, as are norms of zeros: these have the sums of magnitudes. */
 INLINE vf64 variance_of(struct few_sums *sums, const struct lane_quotient *asked) {
     const vi64 is_zero = asked->is_norm ? (vi64)(sums->value.high == 0) : (vi64)(asked->count == 1);
     const vf64 additions = asked->count + 2 * LANES;

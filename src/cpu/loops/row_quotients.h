@@ -1,4 +1,4 @@
-/* Sums, means, variances and their roots, and 2-norms of rows of floats, or of segments: lanes go along each row, and what the lanes have is added
+/* Sums, means, variances, roots of these and 2-norms of rows or segments of floats: lanes go along each; what they have is added
  * up for as many rows at a time as a vector has lanes.  Rounded and bounded as those of few_rows.h. */
 #ifndef WF_CPU_LOOPS_ROW_QUOTIENTS_H
 #define WF_CPU_LOOPS_ROW_QUOTIENTS_H
