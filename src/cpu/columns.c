@@ -199,19 +199,20 @@ static void fill_tile(struct wf_columns *columns, const struct wf_view *view, in
 
 /* ---- adding a tile ---- */
 
-static const unsigned char *copy_column(unsigned char *to, const unsigned char *cells, const struct wf_tile *tile,
-                                        size_t column, size_t nbytes) {
-    const unsigned char *from = cells + column * nbytes;
-    for (size_t r = 0; r < tile->rows; r++) memcpy(to + r * nbytes, from + r * tile->pitch * nbytes, nbytes);
-    return to;
+static const unsigned char *copy_column(struct wf_columns *columns, const struct wf_tile *tile, int o, size_t column,
+                                        size_t nbytes) {
+    const unsigned char *from = columns->tile[o] + column * nbytes;
+    for (size_t r = 0; r < tile->rows; r++)
+        memcpy(columns->copy[o] + r * nbytes, from + r * tile->pitch * nbytes, nbytes);
+    return columns->copy[o];
 }
 
 static void add_tile(struct wf_columns *columns, const struct wf_tier *tier, const struct wf_tile *tile, wf_type type) {
     size_t nbytes = wf_type_nbytes(type);
     if (tier->add_columns[type](columns->open, tile)) return;
     for (size_t c = 0; c < tile->columns; c++) {
-        const unsigned char *x = copy_column(columns->copy[0], tile->x, tile, c, nbytes), *y = NULL;
-        if (tile->y) y = copy_column(columns->copy[1], tile->y, tile, c, nbytes);
+        const unsigned char *x = copy_column(columns, tile, 0, c, nbytes), *y = NULL;
+        if (tile->y) y = copy_column(columns, tile, 1, c, nbytes);
         tier->add_block[type](&columns->open[c], &columns->scratch, x, y, tile->rows, tile->index);
     }
 }
@@ -324,8 +325,8 @@ bool wf_columns_results(const struct wf_columns *columns, const struct wf_tier *
 /* Into the place of the other operand's tile, which there is not. */
 struct wf_rows wf_columns_turn(struct wf_columns *columns, size_t groups, size_t nbytes) {
     const struct wf_tile *tile = &columns->whole;
-    unsigned char *to = columns->tile[1];
-    for (size_t c = 0; c < groups; c++, to += tile->rows * nbytes) copy_column(to, tile->x, tile, c, nbytes);
+    for (size_t c = 0; c < groups; c++) columns->address[c] = tile->x + c * nbytes;
+    copy_any(columns->tile[1], columns->address, (int64_t)(tile->pitch * nbytes), tile->rows, tile->rows, groups, nbytes);
     return (struct wf_rows){columns->tile[1], groups, (int64_t)tile->rows, (int64_t)(tile->rows * nbytes), NULL};
 }
 
