@@ -302,7 +302,7 @@ def test_segments_in_registers(handle, type_name):
         labels = integer_vector(offsets, "i64")
         groups = library.wf_groups_segments(0, len(lengths), byref(labels))
         ranges = [(begin, None, range(begin, end)) for begin, end in itertools.pairwise(offsets)]
-        for op in ("sum", "norm1", "mean", "var", "std", "max", "argmin"):
+        for op in ("sum", "norm1", "norm2", "mean", "var", "std", "max", "argmin"):
             if op not in ops_of(type_name):
                 continue
             chosen = {"nan": rng.choice(["propagate", "omit"])}
@@ -346,7 +346,8 @@ def bytes_of_kind(type_name, rng, length):
 @pytest.mark.sampled
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_divided_segments(handle, type_name):
-    """Means, variances and their roots of segments whose elements lanes go along; each of its own kind, so that few fail."""
+    """Sums, norms, means, variances and their roots of segments whose elements lanes go along; each of its own kind, so that
+    few fail."""
     rng = random.Random(f"divided segments {type_name}")
     lengths = [rng.choice([0, 1, 2, 2, 3, 7, 8, 9, 15, 17, 33, rng.randrange(130), rng.randrange(130)]) for _ in range(150)]
     lengths[rng.randrange(150)] = rng.choice([500, 2047, 2048, 2049])
@@ -356,8 +357,9 @@ def test_divided_segments(handle, type_name):
     labels = integer_vector(offsets, "i64")
     groups = library.wf_groups_segments(0, len(lengths), byref(labels))
     for op, ddof, nan in (("mean", 0, "propagate"), ("mean", 0, "omit"), ("var", 0, "propagate"), ("var", 1, "omit"),
-                          ("std", 0, "propagate"), ("std", 2, "propagate")):
-        chosen = {"nan": nan, **({} if op == "mean" else {"ddof": ddof})}
+                          ("std", 0, "propagate"), ("std", 2, "propagate"), ("sum", 0, "propagate"), ("norm1", 0, "omit"),
+                          ("norm2", 0, "propagate")):
+        chosen = {"nan": nan, **({"ddof": ddof} if op in ("var", "std") else {})}
         expected = [Oracle(type_name, row).reduce(op, **chosen) for row in rows]
         got = returned(handle, op, groups, [array], **chosen)
         assert got == as_returned(expected, op, type_name), (op, lengths, chosen)
@@ -377,8 +379,8 @@ def test_divided_rows(handle, type_name, length):
         array = wf.strided(data, type_name, (count, length), (pitch, nbytes))
     else:
         array, rows = wf.strided(data, type_name, (count, length), (-pitch, nbytes), (count - 1) * pitch), rows[::-1]
-    for op, ddof in (("mean", 0), ("var", 0), ("std", 0), ("std", 1)):
-        chosen = {} if op == "mean" else {"ddof": ddof}
+    for op, ddof in (("mean", 0), ("var", 0), ("std", 0), ("std", 1), ("sum", 0), ("norm1", 0), ("norm2", 0)):
+        chosen = {"ddof": ddof} if op in ("var", "std") else {}
         expected = [Oracle(type_name, row).reduce(op, **chosen) for row in rows]
         assert handle.reduce_groups(op, library.wf_groups_axes(2), array, **chosen) == expected, (op, chosen)
 
@@ -413,7 +415,7 @@ def test_short_groups_round_once(handle, type_name, along):
     code = {"f32": "f", "f64": "d"}[type_name]
     nbytes = struct.calcsize(code)
     array = wf.strided(struct.pack(f"<{len(values)}{code}", *values), type_name, shape, (shape[1] * nbytes, nbytes))
-    for op in ("sum", "norm1", "mean", "var", "std"):
+    for op in ("sum", "norm1", "norm2", "mean", "var", "std"):
         expected = [Oracle(type_name, struct.pack(f"<3{code}", *row)).reduce(op) for row in rows]
         assert handle.reduce_groups(op, library.wf_groups_axes(1 << along), array) == expected
 
@@ -668,7 +670,7 @@ def few_rows(type_name, rows, columns, rng):
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("type_name", FLOATS)
-@pytest.mark.parametrize("rows", [1, 2, 3, 4, 7, 8, 9, 16, 33, 63])
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 7, 8, 9, 16, 33, 63, 64, 300])
 def test_few_rows(handle, type_name, rows):
     """Sums, quotients and variances of a few rows, found in registers or not: the bits of each column by itself."""
     rng, columns, nbytes = random.Random(f"few {type_name} {rows}"), 150, struct.calcsize(TYPECODES[type_name])
@@ -677,7 +679,7 @@ def test_few_rows(handle, type_name, rows):
         along = wf.strided(transposed(data, rows, columns, nbytes), type_name, (columns, rows), (rows * nbytes, nbytes))
         ddof, some = rng.randrange(min(rows, 3)), rng.randrange(columns)
         cells = b"".join(data[(r * columns + some) * nbytes:][:nbytes] for r in range(rows))
-        for op in ("sum", "mean", rng.choice(["norm1", "var"]), rng.choice(["var", "std"])):
+        for op in ("sum", "mean", "norm2", rng.choice(["norm1", "var"]), rng.choice(["var", "std"])):
             expected = [handle.reduce(op, wf.strided(data, type_name, (rows,), (columns * nbytes,), c * nbytes), ddof=ddof)
                         for c in range(columns)]
             for axis, array in ((0, down), (1, along)):
@@ -831,7 +833,7 @@ def products_of_few_rows(type_name, count):
         views = [laid_down_and_along(type_name, side) for side in zip(*chosen)]
         products = as_returned([PairOracle(type_name, x, y).reduce() for x, y in chosen], "dot", type_name)
         single = [(op, ddof, as_returned([Oracle(type_name, x).reduce(op, ddof=ddof) for x, _ in chosen], op, type_name))
-                  for op, ddof in (("var", 0), ("std", 1))]
+                  for op, ddof in (("var", 0), ("std", 1), ("norm2", 0))]
         cases.append((views, products, single))
     return cases
 
@@ -839,7 +841,7 @@ def products_of_few_rows(type_name, count):
 @pytest.mark.parametrize("type_name", TYPES)
 @pytest.mark.parametrize("count", [1, 2, 3, 8, 16, 63, 64])
 def test_products_of_few_rows(handle, type_name, count):
-    """Dot products, variances and their roots, beside each other, so that one strip has columns that fail and others."""
+    """Dot products, variances, their roots and 2-norms, so that one strip has columns that fail and others."""
     for views, products, single in products_of_few_rows(type_name, count):
         for axis in (0, 1):
             both, axes = [view[axis] for view in views], library.wf_groups_axes(1 << axis)

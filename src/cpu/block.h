@@ -158,7 +158,7 @@ typedef bool wf_panel_totals_function(const struct wf_panel_sums *sums, size_t f
                                       struct wf_column_totals *totals);
 
 /* What is made of the sums of a column's elements: that of values, magnitudes or products, values perhaps divided, or, with
- * WF_PART_SQUARES, (count * squares - sum^2) / divisor, or the root of that. */
+ * WF_PART_SQUARES, (count * squares - sum^2) / divisor, or the root of that; without WF_PART_SUM the root of squares. */
 struct wf_quotient {
     unsigned parts;
     double count, divisor; /* natural numbers */
@@ -177,8 +177,8 @@ struct wf_quotient {
 typedef void wf_few_rows_function(const struct wf_panel *rows, size_t used, const struct wf_quotient *asked, void *results,
                                   bool *has_failed);
 
-/* What is divided (WF_PART_SUM, perhaps WF_PART_SQUARES) of each of at most WF_COLUMNS_MAX rows of floats; has_failed: of each,
- * whether its result needs more.  Where the number of rows is no multiple of 8, more results are written. */
+/* What is asked for, except for products, of each of at most WF_COLUMNS_MAX rows of floats; has_failed: of each, whether its
+ * result needs more.  Where the number of rows is no multiple of 8, more results are written. */
 typedef void wf_row_quotients_function(const struct wf_rows *rows, const struct wf_quotient *asked, void *results,
                                        bool *has_failed);
 

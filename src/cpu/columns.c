@@ -322,6 +322,14 @@ bool wf_columns_results(const struct wf_columns *columns, const struct wf_tier *
     return tier->find_results[type](&columns->whole, part, of_index, results);
 }
 
+/* Into the place of the other operand's tile, which there is not. */
+struct wf_rows wf_columns_turn(struct wf_columns *columns, size_t groups, size_t nbytes) {
+    const struct wf_tile *tile = &columns->whole;
+    for (size_t c = 0; c < groups; c++) columns->address[c] = tile->x + c * nbytes;
+    copy_any(columns->tile[1], columns->address, (int64_t)(tile->pitch * nbytes), tile->rows, tile->rows, groups, nbytes);
+    return (struct wf_rows){columns->tile[1], groups, (int64_t)tile->rows, (int64_t)(tile->rows * nbytes), NULL};
+}
+
 bool wf_columns_totals(const struct wf_columns *columns, const struct wf_tier *tier, wf_type type, unsigned parts,
                        struct wf_column_totals *totals) {
     return tier->find_totals[type](&columns->whole, parts, totals);

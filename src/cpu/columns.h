@@ -46,6 +46,9 @@ bool wf_columns_results(const struct wf_columns *columns, const struct wf_tier *
 bool wf_columns_find_few(const struct wf_columns *columns, const struct wf_tier *tier, wf_type type,
                          const struct wf_quotient *asked, void *results);
 
+/* The elements of that many groups of the tile, of which each has as many as the tile has rows, as rows. */
+struct wf_rows wf_columns_turn(struct wf_columns *columns, size_t groups, size_t nbytes);
+
 /* The exact sums of each group of the tile. */
 bool wf_columns_totals(const struct wf_columns *columns, const struct wf_tier *tier, wf_type type, unsigned parts,
                        struct wf_column_totals *totals);

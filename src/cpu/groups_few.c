@@ -12,7 +12,7 @@ static int64_t count_in(const struct few *few, size_t c) {
 
 /* Whether a group has no value, except for ops that have one of no elements. */
 static bool is_without_value(const struct wf_accumulator *empty, enum wf_part part, int64_t count) {
-    if (part) return count == 0 && part & (WF_PART_MIN | WF_PART_MAX);
+    if (part || empty->op == WF_NORM2) return count == 0 && part & (WF_PART_MIN | WF_PART_MAX);
     return count <= (empty->op == WF_MEAN ? 0 : empty->ddof);
 }
 
@@ -104,9 +104,10 @@ static bool find_results(const struct worker *worker, const struct job *job, con
 static bool find_totals(const struct worker *worker, const struct job *job, const struct few *few, enum wf_part part,
                         struct wf_column_totals *totals) {
     const struct wf_accumulator *empty = job->grouped->empty;
+    const unsigned parts = empty->parts & WF_PART_SQUARES ? WF_PART_SUM | WF_PART_SQUARES : empty->parts;
     if (few->rows) return job->cpu->tier->find_row_totals[empty->type](few->rows, part, totals);
     if (few->panel) return find_panel_totals(job, few, part, totals);
-    return wf_columns_totals(worker->columns, job->cpu->tier, empty->type, empty->parts, totals);
+    return wf_columns_totals(worker->columns, job->cpu->tier, empty->type, parts, totals);
 }
 
 /* Rounds exact sums to the results' type. */
@@ -146,7 +147,7 @@ static bool try_plain_mean(wf_value *value, wf_op op, const struct wf_small_sums
     return true;
 }
 
-/* Writes means, variances and their roots. */
+/* Writes means, variances and their roots, and 2-norms. */
 static bool write_finished(const struct worker *worker, const struct job *job, const struct few *few) {
     const struct wf_grouped *grouped = job->grouped;
     const struct wf_accumulator *empty = grouped->empty;
@@ -200,16 +201,24 @@ static bool try_quotient(const struct worker *worker, const struct job *job, con
     return !few->offset || write_fills(few, job->grouped, asked.is_divided ? (enum wf_part)0 : (enum wf_part)asked.parts);
 }
 
-void wf_few_divide_rows(const struct job *job, const struct few *few, bool *has_failed) {
+/* Makes 0 what is added up of nothing. */
+static void write_zeros(const struct few *few, size_t nbytes) {
+    for (size_t c = 0; c < few->groups; c++)
+        if (!count_in(few, c)) memset(few->result + (int64_t)c * few->result_stride_bytes, 0, nbytes);
+}
+
+void wf_few_bound_rows(const struct job *job, const struct few *few, bool *has_failed) {
     const struct wf_grouped *grouped = job->grouped;
-    struct wf_quotient asked = job->quotient;
+    struct wf_quotient asked = job->bounded;
+    const enum wf_part part = asked.is_divided ? (enum wf_part)0 : (enum wf_part)asked.parts;
     struct counts counts;
     uint64_t found[WF_COLUMNS_MAX];
-    if (few->offset) set_counts(&asked, &counts, few, grouped->empty);
+    if (few->offset && asked.is_divided) set_counts(&asked, &counts, few, grouped->empty);
     job->cpu->tier->find_row_quotients[grouped->empty->type](few->rows, &asked, found, has_failed);
     write_found(few, found, wf_type_nbytes(grouped->result_type));
+    if (few->offset) write_zeros(few, wf_type_nbytes(grouped->result_type));
     for (size_t c = 0; few->offset && c < few->groups; c++) {
-        if (!is_without_value(grouped->empty, (enum wf_part)0, count_in(few, c))) continue;
+        if (!is_without_value(grouped->empty, part, count_in(few, c))) continue;
         has_failed[c] = !grouped->has_fill;
         if (grouped->has_fill) write_value(&grouped->fill, few, c);
     }

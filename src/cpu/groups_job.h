@@ -47,6 +47,7 @@ struct job {
     bool uses_rows;     /* a group's elements lie side by side, and are so few that several groups share a window */
     bool divides_rows;  /* by wf_row_quotients_function, as the quotient says */
     struct wf_quotient quotient; /* the result of few elements; its parts are 0 if they are not few, or for other ops */
+    struct wf_quotient bounded; /* by wf_row_quotients_function, of groups that no window covers; likewise */
     enum panel panel;   /* a tile's results are a panel's, or, where that fails, folded as follows: */
     int64_t columns;    /* that many results */
     bool uses_columns;  /* are folded side by side */
@@ -173,8 +174,9 @@ bool wf_job_try_small_sum(const struct job *job, const struct place *place);
 /* Writes results; false if the general path must find them. */
 bool wf_few_write(const struct worker *worker, const struct job *job, const struct few *few);
 
-/* Writes the results of rows that are divided; has_failed: for each row, whether the general path must find its result. */
-void wf_few_divide_rows(const struct job *job, const struct few *few, bool *has_failed);
+/* Writes the results of rows as bounds of their errors decide; has_failed: for each row, whether the general path must
+ * find its result. */
+void wf_few_bound_rows(const struct job *job, const struct few *few, bool *has_failed);
 
 /* ---- tiles ---- */
 

@@ -82,7 +82,8 @@ unsigned wf_job_short_parts(const struct job *job, enum wf_part *part, bool *of_
     *part = part_of_op(empty->op, of_index);
     if (grouped->into) return 0;
     if (*part) return grouped->result_type == wf_op_result_type(empty->op, empty->type) ? (unsigned)*part : 0;
-    return empty->op == WF_MEAN || empty->op == WF_VAR || empty->op == WF_STD ? empty->parts : 0;
+    bool is_finished = empty->op == WF_MEAN || empty->op == WF_VAR || empty->op == WF_STD || empty->op == WF_NORM2;
+    return is_finished ? empty->parts : 0;
 }
 
 /* How many groups that are longer than other tiles a tile has room for as a whole; 0: none. */
@@ -157,34 +158,56 @@ static bool are_few_segments(const struct job *job, enum wf_part part) {
     return is_vector && part != WF_PART_DOT && wf_job_group_count(job) <= (part ? USUAL : WF_FEW_ROWS_MAX);
 }
 
-static void set_quotient(struct job *job, unsigned parts, bool is_divided) {
+static struct wf_quotient quotient_of(const struct job *job, unsigned parts, bool is_divided) {
     const struct wf_accumulator *empty = job->grouped->empty;
     int64_t count = wf_job_group_count(job), divisor = 1;
-    if (is_divided) divisor = parts & WF_PART_SQUARES ? count * (count - empty->ddof) : count;
+    if (is_divided && parts & WF_PART_SUM) divisor = parts & WF_PART_SQUARES ? count * (count - empty->ddof) : count;
     bool is_power = job->counts_groups < 0 && (divisor & (divisor - 1)) == 0;
-    job->quotient = (struct wf_quotient){.parts = parts, .count = (double)count, .divisor = (double)divisor,
-                                         .is_divided = is_divided, .is_power = is_power, .is_root = empty->op == WF_STD};
+    return (struct wf_quotient){.parts = parts, .count = (double)count, .divisor = (double)divisor,
+                                .is_divided = is_divided, .is_power = is_power,
+                                .is_root = empty->op == WF_STD || empty->op == WF_NORM2};
+}
+
+/* Whether the job's op is one that quotients describe, and all groups have results, as far as is known. */
+static bool is_quotient(const struct job *job, unsigned parts) {
+    const struct wf_grouped *grouped = job->grouped;
+    const struct wf_accumulator *empty = grouped->empty;
+    const bool is_variance = (parts & WF_PART_SUM) && (parts & WF_PART_SQUARES);
+    const int64_t count = wf_job_group_count(job);
+    if (!parts || count == 0 || (is_variance && empty->ddof < 0)) return false;
+    if (is_variance && job->counts_groups < 0 && count <= empty->ddof) return false;
+    return grouped->result_type == wf_op_result_type(empty->op, empty->type);
+}
+
+/* Sets how the results of floats that no window covers follow from sums along each group, which is a row or a segment of a
+ * vector. */
+static void choose_bounded(struct job *job) {
+    bool of_index;
+    enum wf_part part;
+    unsigned parts = wf_job_short_parts(job, &part, &of_index);
+    bool is_sum = (parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES)) == 0;
+    bool has_counts = job->counts_groups < 0 || job->grouped->layout->ndim == 1;
+    if (is_sum && has_counts && wf_type_is_float(job->grouped->empty->type) && is_quotient(job, parts))
+        job->bounded = quotient_of(job, parts, !part);
 }
 
 /* Sets how the results of few elements, or of integers, follow from their sums.  The counts of segments differ, and are set
  * when the segments are in a tile. */
 static void choose_quotient(struct job *job) {
-    enum { FLOAT_DOTS_MAX = 512 }; /* of columns: more are too far apart in memory */
-    const struct wf_grouped *grouped = job->grouped;
-    const struct wf_accumulator *empty = grouped->empty;
-    bool squares = empty->parts & WF_PART_SQUARES, of_index, is_segment = job->counts_groups >= 0;
+    enum { FLOAT_PRODUCTS_MAX = 512 }; /* of columns: more are too far apart in memory */
+    const struct wf_accumulator *empty = job->grouped->empty;
+    bool of_index, is_segment = job->counts_groups >= 0;
     enum wf_part part;
     unsigned parts = wf_job_short_parts(job, &part, &of_index);
     bool is_float = wf_type_is_float(empty->type);
     int64_t count = wf_job_group_count(job);
     bool is_dot = parts == WF_PART_DOT;
-    int64_t most = !is_float ? WF_INTEGER_ROWS_MAX : is_dot ? FLOAT_DOTS_MAX : WF_FEW_ROWS_MAX;
+    bool are_products = is_dot || parts & WF_PART_SQUARES;
+    int64_t most = !is_float ? WF_INTEGER_ROWS_MAX : are_products ? FLOAT_PRODUCTS_MAX : WF_FEW_ROWS_MAX;
     bool is_sum = is_dot || (parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES)) == 0;
-    if (!parts || !is_sum || count == 0 || count > most || (is_segment && !are_few_segments(job, part))) return;
-    if (grouped->result_type != wf_op_result_type(empty->op, empty->type)) return;
-    if (squares && (empty->ddof < 0 || (!is_segment && count <= empty->ddof))) return;
+    if (!is_quotient(job, parts) || !is_sum || count > most || (is_segment && !are_few_segments(job, part))) return;
     if (part && !are_worth_pairs(empty->type, count, is_dot)) return;
-    set_quotient(job, parts, !part);
+    job->quotient = quotient_of(job, parts, !part);
 }
 
 /* Whether the groups' products are of so few bits, and so many of them, that they are best added up as integers. */
@@ -250,21 +273,17 @@ static bool are_rows(const struct job *job) {
     return view->ndim == 1 && view->stride_bytes[0][0] == (int64_t)view->nbytes && !job->labels.positions.index && is_vector;
 }
 
-/* Whether means, variances or their roots of floats are found by lanes along each group.  Those of few elements are faster as
- * columns of a tile, except for roots, of which many are half-way between two floats; means of many through a window. */
+/* Whether means, variances, their roots or 2-norms of floats are found by lanes along each group.  Those of few elements
+ * are faster as columns of a tile, except for roots, of which many are half-way between two floats; means of many through
+ * a window. */
 static bool divides_rows(const struct job *job) {
     enum { LEAST = WF_FEW_ROWS_MAX + 1, LEAST_SEGMENT = 12, MEAN_MAX = 512 };
-    const struct wf_grouped *grouped = job->grouped;
-    const struct wf_accumulator *empty = grouped->empty;
+    const unsigned parts = job->bounded.parts;
     const int64_t count = wf_job_group_count(job);
-    bool of_index, is_segment = job->counts_groups >= 0;
-    enum wf_part part;
-    unsigned parts = wf_job_short_parts(job, &part, &of_index);
-    if (!parts || part || !wf_type_is_float(empty->type) || !are_rows(job)) return false;
-    if (grouped->result_type != wf_op_result_type(empty->op, empty->type) || count == 0) return false;
-    if (count > (parts & WF_PART_SQUARES ? WF_ROW_COUNT_MAX : MEAN_MAX) || empty->ddof < 0) return false;
-    if (is_segment) return count >= LEAST_SEGMENT || empty->op == WF_STD;
-    return count >= LEAST && count > empty->ddof;
+    if (!parts || !job->bounded.is_divided || !are_rows(job)) return false;
+    if (count > (parts & WF_PART_SQUARES ? WF_ROW_COUNT_MAX : MEAN_MAX)) return false;
+    if (job->counts_groups >= 0) return count >= LEAST_SEGMENT || job->bounded.is_root;
+    return count >= LEAST;
 }
 
 /* Sets whether lanes go along each group's elements: where they lie side by side, and are more than vectors of neighbouring
@@ -281,7 +300,7 @@ static void choose_rows(struct job *job) {
     job->divides_rows = divides_rows(job);
     if (job->divides_rows) {
         job->uses_rows = true;
-        set_quotient(job, job->grouped->empty->parts, true);
+        job->quotient = job->bounded;
         return;
     }
     int64_t least = is_minmax ? LEAST_NBYTES_OF_MINMAX : is_float ? LEAST_NBYTES : LEAST_INTEGERS * nbytes;
@@ -307,6 +326,7 @@ void wf_job_divide(struct job *job, int threads) {
     int64_t length = job->dimension[job->ndim - 1].length, results = ELEMENTS_AT_ONCE / of_one + 1;
     job->tile = results;
     choose_quotient(job);
+    choose_bounded(job);
     choose_rows(job);
     if (!job->uses_rows) choose_columns(job);
     job->columns = job->tile;

@@ -95,20 +95,41 @@ bool wf_job_has_columns(struct worker *worker) {
     return worker->columns;
 }
 
-/* Reduces a tile's groups side by side; false if they are better reduced one by one. */
-static bool reduce_columns(struct job *job, struct worker *worker, struct place *place, int64_t results) {
-    int64_t count = wf_place_count(job, place);
-    if (try_short_columns(worker, job, place, (size_t)results, count)) return true;
-    if (job->must_be_whole) return false;
-    wf_job_fold_columns(worker, job, place, (size_t)results, 0, count);
-    wf_job_write_columns(job, wf_columns_accumulators(worker->columns), place, results, count);
-    return true;
-}
-
 static void reduce_group(struct job *job, struct worker *worker, const struct place *place) {
     if (wf_place_is_shared(job, place) || wf_job_try_small_sum(job, place)) return;
     wf_job_fold(&worker->partial, &worker->tree, job, place, NULL, worker);
     if (wf_job_write(job, place, &worker->partial, NULL)) wf_job_note_failure(job, place->number);
+}
+
+/* Writes the results of rows, the first of which is at that place; the general path finds only those that need it. */
+static void bound_rows(struct job *job, struct worker *worker, struct place place, const struct few *few, int along) {
+    bool has_failed[WF_COLUMNS_MAX];
+    wf_few_bound_rows(job, few, has_failed);
+    for (size_t i = 0; i < few->groups; i++, wf_place_move(&place, job, along, 1))
+        if (has_failed[i]) reduce_group(job, worker, &place);
+}
+
+/* The same of columns that have been copied to a tile; false if there is no bound for what is asked for, or no tile. */
+static bool try_bounds(struct job *job, struct worker *worker, const struct place *place, int64_t results,
+                       int64_t count) {
+    const size_t nbytes = job->view.nbytes;
+    if (!job->bounded.parts || !count || !wf_columns_fit(count, results, nbytes, job->bounded.parts)) return false;
+    const struct wf_rows rows = wf_columns_turn(worker->columns, (size_t)results, nbytes);
+    const struct few few = {.groups = rows.rows, .count = rows.count, .result = place->result, .rows = &rows,
+                            .result_stride_bytes = job->dimension[job->ndim - 1].result_stride_bytes};
+    bound_rows(job, worker, *place, &few, job->ndim - 1);
+    return true;
+}
+
+/* Reduces a tile's groups side by side; false if they are better reduced one by one. */
+static bool reduce_columns(struct job *job, struct worker *worker, struct place *place, int64_t results) {
+    int64_t count = wf_place_count(job, place);
+    if (try_short_columns(worker, job, place, (size_t)results, count)) return true;
+    if (try_bounds(job, worker, place, results, count)) return true;
+    if (job->must_be_whole) return false;
+    wf_job_fold_columns(worker, job, place, (size_t)results, 0, count);
+    wf_job_write_columns(job, wf_columns_accumulators(worker->columns), place, results, count);
+    return true;
 }
 
 /* Neighbouring groups side by side, as many at a time as have been chosen, or one by one. */
@@ -174,25 +195,25 @@ static void reduce_panel(struct job *job, struct worker *worker, struct place pl
     }
 }
 
-/* Writes the results of rows that are divided; the general path finds only those that need it. */
-static void divide_rows(struct job *job, struct worker *worker, struct place place, int64_t count, int along) {
-    bool has_failed[WF_COLUMNS_MAX];
-    struct row_results found;
-    find_rows(&found, job, &place, (size_t)count);
-    wf_few_divide_rows(job, &found.few, has_failed);
-    for (int64_t i = 0; i < count; i++, wf_place_move(&place, job, along, 1))
-        if (has_failed[i]) reduce_group(job, worker, &place);
+static int along_rows(const struct job *job) {
+    return job->counts_groups >= 0 ? job->counts_groups : job->ndim - 1;
 }
 
-/* Reduces rows that a window of their own may cover where one for all does not. */
+/* Rows, or segments, from that place on as bounds of their errors decide. */
+static void reduce_bounded(struct job *job, struct worker *worker, const struct place *place, size_t count) {
+    struct row_results found;
+    find_rows(&found, job, place, count);
+    bound_rows(job, worker, *place, &found.few, along_rows(job));
+}
+
+/* Reduces rows: by a bound of the error, or through a window of their own, where one for all does not cover them. */
 static void reduce_rows(struct job *job, struct worker *worker, struct place place, int64_t count) {
-    int along = job->counts_groups >= 0 ? job->counts_groups : job->ndim - 1;
-    if (job->divides_rows) {
-        divide_rows(job, worker, place, count, along);
+    if (!job->divides_rows && try_rows(worker, job, &place, (size_t)count)) return;
+    if (job->bounded.parts) {
+        reduce_bounded(job, worker, &place, (size_t)count);
         return;
     }
-    if (try_rows(worker, job, &place, (size_t)count)) return;
-    for (int64_t i = 0; i < count; i++, wf_place_move(&place, job, along, 1))
+    for (int64_t i = 0; i < count; i++, wf_place_move(&place, job, along_rows(job), 1))
         if (count == 1 || !try_rows(worker, job, &place, 1)) reduce_group(job, worker, &place);
 }
 
@@ -277,6 +298,10 @@ int64_t wf_job_reduce_tiles(struct job *job, struct worker *worker, int64_t tile
         size_t groups = count_short_segments(job, &place, limit);
         if (try_short_segments(worker, job, &place, groups)) return (int64_t)groups;
         count = groups ? (int64_t)groups : 1;
+        if (groups && job->bounded.parts && job->view.stride_bytes[0][0] == (int64_t)job->view.nbytes) {
+            reduce_bounded(job, worker, &place, (size_t)count);
+            return count;
+        }
     }
     for (int64_t i = 0; i < count; i++) reduce_tile(job, worker, tile + i);
     return count;

@@ -157,9 +157,14 @@ static void measure_by_groups(void) {
     measure_groups("sum f32 of rows", WF_SUM, rows, wf_groups_axes(1 << 1));
     measure_groups("sum f32 of columns", WF_SUM, columns, wf_groups_axes(1 << 0));
     wf_array few_rows = {.data = reals, .type = WF_F64, .ndim = 2, .shape = columns_of_16};
+    wf_array few_singles = {.data = singles, .type = WF_F32, .ndim = 2, .shape = columns_of_16};
     wf_array few_integers = {.data = keys, .type = WF_I32, .ndim = 2, .shape = columns_of_16};
     measure_groups("dot f64 of columns", WF_DOT, few_rows, wf_groups_axes(1 << 0));
+    measure_groups("norm2 f64 of columns", WF_NORM2, few_rows, wf_groups_axes(1 << 0));
     measure_groups("var i32 of columns", WF_VAR, few_integers, wf_groups_axes(1 << 0));
+    fill(singles, WF_F32, true);
+    measure_groups("sum f32 wide of rows", WF_SUM, rows, wf_groups_axes(1 << 1));
+    measure_groups("mean f32 wide of columns", WF_MEAN, few_singles, wf_groups_axes(1 << 0));
 }
 
 /* ---- files */

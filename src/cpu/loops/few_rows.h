@@ -1,4 +1,4 @@
-/* Columns of a few floats each: what is asked for of them, in registers.  Lanes are columns, which are read where they lie.
+/* Columns of a few floats, or a few hundred to be squared: what is asked for of each, in registers.  Lanes are columns, in place.
  *
  * A sum is an f64 and what it lost (Knuth's two-sum): of f32 and shorter types it loses nothing if their range is not too
  * wide, which a scan tells; of f64 and of products what is lost is added up, too, and what even that loses is bounded.
@@ -14,25 +14,48 @@
 
 /* ---- results ---- */
 
+INLINE bool any_lane_set(vi64 lanes) {
+    int64_t any = 0;
+    for (int lane = 0; lane < LANES; lane++) any |= lanes[lane];
+    return any;
+}
+
+/* The means of sums that may be inexact: a lane fails there unless all that it may be is rounded alike. */
+INLINE vf64 mean_within(struct few_sums *sums, const struct lane_quotient *asked) {
+    vf64 n = asked->divisor;
+    struct pair mean = quotient_of(two_sum(sums->value.high, sums->value.low), n);
+    vf64 width = sums->bound * (1 + 0x1p-40) / n + magnitude_of_f64(mean.high) * 0x1p-97;
+    sums->lost |= ~(vi64)(magnitude_of_f64(mean.high) >= 0x1p-900);
+    if (!IS_F64) {
+        width += magnitude_of_f64(mean.high) * 0x1p-51;
+        sums->lost |= differ(mean.high - width, mean.high + width);
+        return mean.high;
+    }
+    sums->lost |= ~(vi64)(mean.high + (mean.low - width) == mean.high + (mean.low + width));
+    return mean.high + mean.low;
+}
+
 INLINE vf64 mean_of(struct few_sums *sums, const struct lane_quotient *asked) {
     vf64 n = asked->divisor, sum = sums->value.high, quotient = sum / n;
-    sums->lost |= (vi64)sums->bound;
+    if (IS_F64 && any_lane_set((vi64)(sums->bound != 0))) return mean_within(sums, asked);
     if (IS_F64) return mean_of_pair(&sums->lost, sums->value, n, asked->is_power);
     return round_to_odd(quotient, fused(-quotient, n, sum));
 }
 
 /* n*S2 is at least as large as S1^2, and what is added up of it loses less than N^2 * 2^-103 of it, where N is n and what lanes
- * are added up by; S1 has lost as little of the sum of magnitudes, whose square is at most n*S2.  That of one element is 0. */
+ * are added up by; S1 has lost as little of the sum of magnitudes, whose square is at most n*S2.  That of one element is
+ * 0, as are norms of zeros: these have the sums of magnitudes. */
 INLINE vf64 variance_of(struct few_sums *sums, const struct lane_quotient *asked) {
-    const vi64 is_one = (vi64)(asked->count == 1);
+    const vi64 is_zero = asked->is_norm ? (vi64)(sums->value.high == 0) : (vi64)(asked->count == 1);
     const vf64 additions = asked->count + 2 * LANES;
-    vf64 bound = asked->count * sums->square.high * (additions * additions * 0x1p-102);
+    vf64 bound = sums->square.high * (additions * additions * 0x1p-102);
+    if (!asked->is_norm) bound *= asked->count;
     sums->lost = ~(vi64)(bound > 0x1p-900); /* what subnormal products lack is far below that */
     struct pair found = variance_of_pairs(sums->value, sums->square, asked, &bound);
-    sums->lost = (sums->lost | ~(vi64)(found.high > 0)) & ~is_one;
-    found.high = (vf64)(((vi64)(sums->value.high - sums->value.high) & is_one) | ((vi64)found.high & ~is_one));
-    found.low = (vf64)((vi64)found.low & ~is_one);
-    bound = (vf64)((vi64)bound & ~is_one);
+    sums->lost = (sums->lost | ~(vi64)(found.high > 0)) & ~is_zero;
+    found.high = (vf64)(((vi64)(sums->value.high - sums->value.high) & is_zero) | ((vi64)found.high & ~is_zero));
+    found.low = (vf64)((vi64)found.low & ~is_zero);
+    bound = (vf64)((vi64)bound & ~is_zero);
     if (!IS_F64) {
         vf64 width = found.high * 0x1p-51 + bound;
         sums->lost |= differ(found.high - width, found.high + width);
@@ -54,11 +77,11 @@ enum {
 /* What is asked for, as a constant.  A pair is two rows: IEEE addition rounds their exact sum once, infinities included, and
  * so do f64 for narrower types, since they have more than twice their bits and two (Figueroa, "When is double rounding
  * innocuous?", 1995). */
-enum few_asked { FEW_PAIR, FEW_SUM, FEW_MAGNITUDES, FEW_MEAN, FEW_VARIANCE };
+enum few_asked { FEW_PAIR, FEW_SUM, FEW_MAGNITUDES, FEW_MEAN, FEW_VARIANCE, FEW_NORM };
 
 /* Whether a range tells if sums are exact. */
 INLINE bool is_few_scanned(enum few_asked asked) {
-    return !IS_F64 && asked != FEW_PAIR;
+    return !IS_F64 && asked != FEW_PAIR && asked != FEW_NORM;
 }
 
 /* The square of the first element. */
@@ -76,8 +99,8 @@ INLINE void add_few_square(struct few_sums *sums, vf64 x) {
 
 /* Adds the elements of one more row.  is_second: nothing has been lost before. */
 INLINE void add_few(struct few_sums *sums, const unsigned char *x, enum few_asked asked, bool is_second) {
-    vf64 value = value_of(widen(x), asked == FEW_MAGNITUDES);
-    if (!IS_F64 || asked == FEW_PAIR) {
+    vf64 value = value_of(widen(x), asked == FEW_MAGNITUDES || asked == FEW_NORM);
+    if (!IS_F64 || asked == FEW_PAIR || asked == FEW_NORM) {
         sums->value.high += value;
     } else {
         struct pair sum = two_sum(sums->value.high, value);
@@ -87,18 +110,18 @@ INLINE void add_few(struct few_sums *sums, const unsigned char *x, enum few_aske
         else
             add_lost(sums, sum.low);
     }
-    if (asked == FEW_VARIANCE) add_few_square(sums, value);
+    if (asked == FEW_VARIANCE || asked == FEW_NORM) add_few_square(sums, value);
 }
 
 INLINE void start_few(struct few_sums *sums, const unsigned char *x, enum few_asked asked) {
-    *sums = (struct few_sums){.value = {value_of(widen(x), asked == FEW_MAGNITUDES), {0}}};
-    if (asked == FEW_VARIANCE) start_few_square(sums);
+    *sums = (struct few_sums){.value = {value_of(widen(x), asked == FEW_MAGNITUDES || asked == FEW_NORM), {0}}};
+    if (asked == FEW_VARIANCE || asked == FEW_NORM) start_few_square(sums);
 }
 
 INLINE vf64 few_result(struct few_sums *sums, const struct lane_quotient *quotient, enum few_asked asked) {
     switch (asked) {
     case FEW_MEAN: return mean_of(sums, quotient);
-    case FEW_VARIANCE: return variance_of(sums, quotient);
+    case FEW_VARIANCE: case FEW_NORM: return variance_of(sums, quotient);
     default: return IS_F64 && asked != FEW_PAIR ? rounded_sum(sums) : sums->value.high;
     }
 }
@@ -160,15 +183,13 @@ INLINE void find_some_dots(rounded *results, int64_t *failed, struct strip strip
     }
 }
 
-/* Whether the elements are finite, and the sums of as many as there may be are f64. */
-INLINE bool are_sums_f64(const struct scan *scan) {
-    const int sum_bits = 6;
+/* Whether the elements are finite, and the sums of that many are f64. */
+INLINE bool are_sums_f64(const struct scan *scan, size_t rows) {
+    const int sum_bits = 64 - wf_leading_zeros_u64(rows);
     struct magnitudes found = scanned_magnitudes(scan);
     struct range range = range_of(found);
     return found.max < INFINITY_BITS && range.top - range.low <= 53 - sum_bits;
 }
-_Static_assert(WF_FEW_ROWS_MAX < 1 << 6, "sums of few rows have more bits");
-
 INLINE bool find_few_of_strip(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient,
                               enum few_asked asked) {
     int64_t failed[WF_STRIP_COLUMNS], any = 0;
@@ -179,7 +200,7 @@ INLINE bool find_few_of_strip(rounded *results, struct strip strip, size_t used,
         find_few(results + c, failed + c, &scan, part, quotient, c, asked);
     }
     for (size_t c = 0; c < used; c++) any |= failed[c];
-    return any == 0 && (!is_few_scanned(asked) || are_sums_f64(&scan));
+    return any == 0 && (!is_few_scanned(asked) || are_sums_f64(&scan, strip.rows));
 }
 
 /* What is asked for is a constant in each. */
@@ -201,6 +222,10 @@ APART bool find_few_means(rounded *results, struct strip strip, size_t used, con
 
 APART bool find_few_variances(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
     return find_few_of_strip(results, strip, used, quotient, FEW_VARIANCE);
+}
+
+APART bool find_few_norms(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
+    return find_few_of_strip(results, strip, used, quotient, FEW_NORM);
 }
 
 /* The strip after the next one: rows are too far apart for the processor to expect all of them. */
@@ -298,6 +323,7 @@ static void find_all_dots(rounded *results, const struct wf_panel *panel, size_t
 typedef bool find_few_function(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient);
 
 static find_few_function *few_function(const struct wf_quotient *asked, size_t rows) {
+    if (asked->parts == WF_PART_SQUARES) return find_few_norms;
     if (asked->parts & WF_PART_SQUARES) return find_few_variances;
     if (asked->is_divided) return find_few_means;
     if (asked->parts & WF_PART_ABS) return find_few_magnitudes;

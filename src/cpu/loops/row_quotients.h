@@ -1,4 +1,4 @@
-/* Means, variances and their roots of rows of floats, or of segments: lanes go along each row, and what the lanes have is added
+/* Sums, means, variances, roots of these and 2-norms of rows or segments of floats: lanes go along each; what they have is added
  * up for as many rows at a time as a vector has lanes.  Rounded and bounded as those of few_rows.h. */
 #ifndef WF_CPU_LOOPS_ROW_QUOTIENTS_H
 #define WF_CPU_LOOPS_ROW_QUOTIENTS_H
@@ -6,12 +6,13 @@
 #include "cpu/loops/few_rows.h"
 #include "cpu/loops/row_ends.h"
 
-/* What is added up, as a constant.  are_f64: every sum of values is an f64, so that nothing is lost. */
+/* What is added up, as a constant.  are_f64: every sum of values is an f64, so that nothing is lost, or matters. */
 struct powers {
-    bool squares, are_f64;
+    bool squares, are_f64, magnitudes;
 };
 
-INLINE void add_powers_of(struct few_sums *sums, vf64 x, struct powers powers) {
+INLINE void add_powers_of(struct few_sums *sums, vf64 element, struct powers powers) {
+    const vf64 x = value_of(element, powers.magnitudes);
     struct pair sum = {sums->value.high + x, {0}};
     if (!powers.are_f64) sum = two_sum(sums->value.high, x);
     sums->value.high = sum.high;
@@ -21,7 +22,8 @@ INLINE void add_powers_of(struct few_sums *sums, vf64 x, struct powers powers) {
 }
 
 /* Field by field, as compilers would clear all of it by a slow instruction. */
-INLINE struct few_sums start_powers(vf64 x, struct powers powers) {
+INLINE struct few_sums start_powers(vf64 element, struct powers powers) {
+    const vf64 x = value_of(element, powers.magnitudes);
     const vf64 none = {0};
     struct few_sums sums;
     sums.value.high = x;
@@ -63,7 +65,7 @@ typedef vf64 lanes_function(vf64 a, vf64 b, int distance);
 /* Some lanes of both, of what is added up: what is not stays 0. */
 INLINE struct few_sums lanes_of_sums(const struct few_sums *a, const struct few_sums *b, int distance, struct powers powers,
                                      lanes_function *lanes) {
-    struct few_sums sums = start_powers(lanes(a->value.high, b->value.high, distance), (struct powers){false, true});
+    struct few_sums sums = start_powers(lanes(a->value.high, b->value.high, distance), (struct powers){false, true, false});
     if (!powers.are_f64) sums.value.low = lanes(a->value.low, b->value.low, distance);
     if (!powers.are_f64 && !powers.squares) sums.bound = lanes(a->bound, b->bound, distance);
     if (!powers.squares) return sums;
@@ -87,27 +89,6 @@ INLINE struct few_sums join_rows_of_powers(struct few_sums rows[LANES], struct p
     return rows[0];
 }
 
-/* The means of sums that may be inexact: a lane fails there unless all that it may be is rounded alike. */
-INLINE vf64 mean_within(struct few_sums *sums, const struct lane_quotient *asked) {
-    vf64 n = asked->divisor;
-    struct pair mean = quotient_of(two_sum(sums->value.high, sums->value.low), n);
-    vf64 width = sums->bound * (1 + 0x1p-40) / n + magnitude_of_f64(mean.high) * 0x1p-97;
-    sums->lost |= ~(vi64)(magnitude_of_f64(mean.high) >= 0x1p-900);
-    if (!IS_F64) {
-        width += magnitude_of_f64(mean.high) * 0x1p-51;
-        sums->lost |= differ(mean.high - width, mean.high + width);
-        return mean.high;
-    }
-    sums->lost |= ~(vi64)(mean.high + (mean.low - width) == mean.high + (mean.low + width));
-    return mean.high + mean.low;
-}
-
-INLINE bool any_lane_set(vi64 lanes) {
-    int64_t any = 0;
-    for (int lane = 0; lane < LANES; lane++) any |= lanes[lane];
-    return any;
-}
-
 INLINE vf64 row_quotient(struct few_sums *sums, const struct lane_quotient *asked, struct powers powers) {
     if (powers.squares) return variance_of(sums, asked);
     if (powers.are_f64) return mean_of(sums, asked);
@@ -115,17 +96,19 @@ INLINE vf64 row_quotient(struct few_sums *sums, const struct lane_quotient *aske
     return mean_of_pair(&sums->lost, sums->value, asked->divisor, asked->is_power);
 }
 
-/* Results that no bound decides: of equal elements, and the root of two's variance, half of what they differ by. */
+/* Results that no bound decides: of equal elements, the sums of which are those of one or of zeros, and the root of two's
+ * variance, half of what they differ by. */
 static bool find_plainly(rounded *result, struct row row, double divisor, const struct wf_quotient *asked) {
     unsigned char copy[LANES * sizeof(uword)] = {0};
     storage stored[LANES];
     bool squares = asked->parts & WF_PART_SQUARES, is_half = asked->is_root && row.count == 2 && divisor == 4;
-    if (row.count == 0) return false;
+    if (row.count == 0 || asked->parts == WF_PART_SQUARES) return false;
     memcpy(copy, row.x, sizeof(uword));
     if (is_half) memcpy(copy + sizeof(uword), row.x + sizeof(uword), sizeof(uword));
     for (size_t i = 1; !is_half && i < row.count; i++)
         if (bits_at(row.x, i) != bits_at(row.x, 0)) return false;
-    vf64 x = widen(copy), found = squares ? x - x : x;
+    vf64 x = widen(copy), found = squares ? x - x : value_of(x, asked->parts == WF_PART_ABS);
+    if (!squares && !asked->is_divided && row.count > 1 && x[0] != 0) return false;
     if (is_half) found = magnitude_of_f64((x - swapped_lanes(x, 1)) * 0.5);
     found = round_to_element(found);
     store_elements(stored, found);
@@ -160,21 +143,29 @@ INLINE void find_quotients_of(rounded *results, bool *has_failed, const struct w
 
 /* What is asked for is a constant in each. */
 APART void find_row_means(rounded *results, bool *has_failed, const struct wf_rows *rows, const struct wf_quotient *asked) {
-    find_quotients_of(results, has_failed, rows, asked, (struct powers){false, false});
+    find_quotients_of(results, has_failed, rows, asked, (struct powers){false, false, false});
+}
+
+APART void find_row_magnitudes(rounded *results, bool *has_failed, const struct wf_rows *rows, const struct wf_quotient *asked) {
+    find_quotients_of(results, has_failed, rows, asked, (struct powers){false, false, true});
+}
+
+APART void find_row_norms(rounded *results, bool *has_failed, const struct wf_rows *rows, const struct wf_quotient *asked) {
+    find_quotients_of(results, has_failed, rows, asked, (struct powers){true, true, true});
 }
 
 APART void find_row_variances(rounded *results, bool *has_failed, const struct wf_rows *rows, const struct wf_quotient *asked) {
-    find_quotients_of(results, has_failed, rows, asked, (struct powers){true, false});
+    find_quotients_of(results, has_failed, rows, asked, (struct powers){true, false, false});
 }
 
 /* Finds means of types shorter than f64 whose range is not too wide. */
 APART void find_near_row_means(rounded *results, bool *has_failed, const struct wf_rows *rows, const struct wf_quotient *asked) {
-    find_quotients_of(results, has_failed, rows, asked, (struct powers){false, true});
+    find_quotients_of(results, has_failed, rows, asked, (struct powers){false, true, false});
 }
 
 APART void find_near_row_variances(rounded *results, bool *has_failed, const struct wf_rows *rows,
                                    const struct wf_quotient *asked) {
-    find_quotients_of(results, has_failed, rows, asked, (struct powers){true, true});
+    find_quotients_of(results, has_failed, rows, asked, (struct powers){true, true, false});
 }
 
 /* Whether every sum of as many elements as a row may have is an f64. */
@@ -187,15 +178,22 @@ static bool are_row_sums_f64(const struct wf_rows *rows) {
 }
 _Static_assert(WF_ROW_COUNT_MAX <= 1 << 11, "sums of rows have more bits");
 
+typedef void row_quotients_function(rounded *results, bool *has_failed, const struct wf_rows *rows,
+                                    const struct wf_quotient *asked);
+
+static row_quotients_function *row_quotients_for(const struct wf_rows *rows, const struct wf_quotient *asked) {
+    const bool squares = asked->parts & WF_PART_SQUARES;
+    if (asked->parts == WF_PART_SQUARES) return find_row_norms;
+    if (asked->parts == WF_PART_ABS) return find_row_magnitudes;
+    if (are_row_sums_f64(rows)) return squares ? find_near_row_variances : find_near_row_means;
+    return squares ? find_row_variances : find_row_means;
+}
+
 wf_row_quotients_function WF_LOOPS_NAME(find_row_quotients, TYPE, TIER);
 
 void WF_LOOPS_NAME(find_row_quotients, TYPE, TIER)(const struct wf_rows *rows, const struct wf_quotient *asked, void *results,
                                                    bool *has_failed) {
-    const bool are_f64 = are_row_sums_f64(rows), squares = asked->parts & WF_PART_SQUARES;
-    if (are_f64)
-        (squares ? find_near_row_variances : find_near_row_means)(results, has_failed, rows, asked);
-    else
-        (squares ? find_row_variances : find_row_means)(results, has_failed, rows, asked);
+    row_quotients_for(rows, asked)(results, has_failed, rows, asked);
     forget_rounding();
 }
 

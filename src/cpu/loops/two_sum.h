@@ -52,12 +52,13 @@ INLINE vf64 root_of(vf64 x) {
 /* What is asked for of LANES columns. */
 struct lane_quotient {
     vf64 count, divisor;
-    bool is_power, is_root;
+    bool is_power, is_root, is_norm;
 };
 
 INLINE struct lane_quotient quotient_at(const struct wf_quotient *asked, size_t column) {
     const vf64 none = {0};
-    struct lane_quotient lanes = {none + asked->count, none + asked->divisor, asked->is_power, asked->is_root};
+    struct lane_quotient lanes = {none + asked->count, none + asked->divisor, asked->is_power, asked->is_root,
+                                  !(asked->parts & WF_PART_SUM)};
     if (asked->counts) memcpy(&lanes.count, asked->counts + column, sizeof lanes.count);
     if (asked->counts) memcpy(&lanes.divisor, asked->divisors + column, sizeof lanes.divisor);
     return lanes;
@@ -71,17 +72,27 @@ INLINE struct pair variance_numerator(struct pair sum, struct pair squares, vf64
     return two_sum(difference.high, difference.low + rest);
 }
 
-/* (n*S2 - S1^2) / divisor, or the root of that.  *bound: what n*S2 - S1^2 may lack, then what the result may. */
-INLINE struct pair variance_of_pairs(struct pair sum, struct pair squares, const struct lane_quotient *asked, vf64 *bound) {
-    struct pair found = quotient_of(variance_numerator(sum, squares, asked->count), asked->divisor);
-    *bound = *bound / asked->divisor + found.high * 0x1p-98;
-    if (!asked->is_root) return found;
+/* The root.  *bound: what x may lack, then what the root may. */
+INLINE struct pair root_of_pair(struct pair x, vf64 *bound) {
+    struct pair found = x;
     vi64 is_zero = (vi64)(found.high == 0);
     vf64 root = (vf64)((vi64)root_of(found.high) | ((vi64)((vf64){0} + 1) & is_zero));
     vf64 left = fused(-root, root, found.high) + found.low;
     *bound = *bound / root;
     found = two_sum(root, left / (2 * root));
     return (struct pair){(vf64)((vi64)found.high & ~is_zero), (vf64)((vi64)found.low & ~is_zero)};
+}
+
+/* (n*S2 - S1^2) / divisor, or the root of that, or of S2.  *bound: what n*S2 - S1^2, or S2, may lack, then what the result
+ * may. */
+INLINE struct pair variance_of_pairs(struct pair sum, struct pair squares, const struct lane_quotient *asked, vf64 *bound) {
+    struct pair found = two_sum(squares.high, squares.low);
+    if (!asked->is_norm) {
+        found = quotient_of(variance_numerator(sum, squares, asked->count), asked->divisor);
+        *bound = *bound / asked->divisor;
+    }
+    *bound += found.high * 0x1p-98;
+    return asked->is_root ? root_of_pair(found, bound) : found;
 }
 
 /* What is left of a sum: less than 0, 0 or more than 0 where sum - (x + half) * n is.  x * n is within a few units in the
