@@ -307,7 +307,8 @@ def test_runs_of_sorted_keys(pair, type_name, kind):
     if kind == "specials" and type_name in ("f32", "f64"):
         special = (math.nan, math.inf, -math.inf, -0.0, 0.0)
         array = put(array, {i: rng.choice(special) for i in rng.sample(range(len(keys)), len(keys) // 9)})
-    ops = RUN_OPS[type_name] if pair.gpu.is_real else rng.sample(RUN_OPS[type_name], 1)
+    sampled = rng.sample(RUN_OPS[type_name], 1) if type_name == "f32" else RUN_OPS[type_name][:1]
+    ops = RUN_OPS[type_name] if pair.gpu.is_real else sampled
     for op, nan in itertools.product(ops, ("propagate", "omit") if kind == "specials" else ("propagate",)):
         for fill in (None, wf.value_of_bits(wf.WF_U8, 1)) if pair.gpu.is_real else (None,):
             pair.check(op, library.wf_groups_keys(0, groups, byref(labels)), [array], kind, nan=nan, fill=fill)
