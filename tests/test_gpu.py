@@ -378,7 +378,10 @@ class Parts:
 @pytest.mark.parametrize("type_name", but_alike(FLOATS, ["bf16"]))  # f16 has significands that fit a word, too
 def test_sums_of_a_few_binades_have_every_digit(engines, type_name):
     """No rounding hides what lies below the unit of a level."""
-    for turn, op in itertools.product(range(engines.choose(40, 6)), ("sum", "norm1", "norm2", "var", "stats", "dot")):
+    if not engines.gpu.is_real and type_name == "bf16":
+        pytest.skip("no GPU: on the simulator f16 alone, whose significands fit a word, too")
+    ops = ("sum", *engines.choose(("norm1",), ()), "norm2", "var", "stats", "dot")  # stats has norm1's sum, too
+    for turn, op in itertools.product(range(engines.choose(40, 6)), ops):
         count = (150, 700, 2500)[turn % 3]
         parts = Parts(engines, op, type_name, count, "binades", turn)
         saved = []
