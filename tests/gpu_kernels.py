@@ -2,6 +2,7 @@
 lab/sanitize-gpu has compute-sanitizer watch.
 
     gpu_kernels.py [PART PARTS]     one of several parts, so that they can run beside each other; all, if not named
+    gpu_kernels.py OP TYPE          one reduction
     gpu_kernels.py groups           a few reductions by groups, for the simulator
     gpu_kernels.py large            sums by key of so many elements that these are sorted by ranges of keys first, or sampled
 """
@@ -113,6 +114,13 @@ def check_large(pair, type_name):
         data = data[:9 * nbytes] + (exponent + (exponent & -exponent) * 50).to_bytes(nbytes, "little") + data[10 * nbytes:]
 
 
+def chosen_reductions(part, parts):
+    """Those of a part of several, or the one that the two words name."""
+    if parts in TYPES:
+        return [(part, parts)]
+    return reductions()[int(part)::int(parts)]
+
+
 def main(part=0, parts=1):
     reason = why_none()
     if reason:
@@ -121,7 +129,7 @@ def main(part=0, parts=1):
         gpu = Gpu(monkeypatch)
         engines, pair = Engines(gpu), Pair(gpu)
         named = {"groups": SIMULATED_GROUPS, "large": LARGE}
-        chosen = named[part] if part in named else reductions()[int(part)::int(parts)]
+        chosen = named.get(part) or chosen_reductions(part, parts)
         for op, type_name in chosen:
             if part == "large":
                 check_large(pair, type_name)

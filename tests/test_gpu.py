@@ -378,7 +378,10 @@ class Parts:
 @pytest.mark.parametrize("type_name", but_alike(FLOATS, ["bf16"]))  # f16 has significands that fit a word, too
 def test_sums_of_a_few_binades_have_every_digit(engines, type_name):
     """No rounding hides what lies below the unit of a level."""
-    for turn, op in itertools.product(range(engines.choose(40, 6)), ("sum", "norm1", "norm2", "var", "stats", "dot")):
+    if not engines.gpu.is_real and type_name == "bf16":
+        pytest.skip("no GPU: on the simulator f16 alone, whose significands fit a word, too")
+    ops = ("sum", *engines.choose(("norm1",), ()), "norm2", "var", "stats", "dot")  # stats has norm1's sum, too
+    for turn, op in itertools.product(range(engines.choose(40, 6)), ops):
         count = (150, 700, 2500)[turn % 3]
         parts = Parts(engines, op, type_name, count, "binades", turn)
         saved = []
@@ -456,9 +459,9 @@ def outcome_on_device(engines, op, views, handle=None, **chosen):
 
 def result_types_of(op, type_name):
     """Each is a kernel of its own: the others differ by the rounding, which the CPU's tests cover.  It rounds an exact
-    value of a float or an integer, whichever type's: all of them are CI's."""
-    rounds = op in ("sum", "prod", "argmax") and (EVERY_KERNEL or type_name in ("f32", "i8"))
-    return (None, "f32", "i8") if rounds else (None,)
+    value of a float or an integer, whichever type's; that of f64 has more digits than a double holds on the way to f32."""
+    asked = {"f32": ("f32", "i8"), "i8": ("f32", "i8"), "f64": ("f32",) if EVERY_KERNEL else ()}
+    return (None, *asked.get(type_name, ())) if op in ("sum", "prod", "argmax") else (None,)
 
 
 @pytest.mark.slow

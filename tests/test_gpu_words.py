@@ -149,6 +149,8 @@ def shares_of(draw, type_name, counts):
 
 def test_words_and_their_results(gpu, handle):  # noqa: F811
     for (op, type_name), turn in itertools.product(reductions(gpu), range(3)):
+        if not gpu.is_real and NAN_POLICIES[turn] == "error" and op not in ("sum", "argmax", "argmin", "norminf"):
+            continue  # a kernel more of each, of which words of an index are the same
         draw = random.Random(f"{op} {type_name} {turn}")
         counts = (draw.choice((1, 40, 300)), draw.choice((0, 1, 33)), draw.choice((0, 70)))[:draw.choice((1, 3, 3))]
         if gpu.is_real and turn == 2:

@@ -403,13 +403,14 @@ def test_a_maximum_that_begins_at_some_low_number_is_refused(task, was, low, wri
 {
     float best = LOW;
     int at = 0;
+    if (threadIdx.x || blockIdx.x)
+        return;
     for (int i = 0; i < n; i++)
         if (in[i] > best) {
             best = in[i];
             at = i;
         }
-    if (threadIdx.x == 0)
-        *out = at;
+    *out = at;
 }
 """
     if was:

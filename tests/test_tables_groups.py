@@ -1,6 +1,7 @@
 """Several columns of a table, groups by the texts of others, several ops at once: against rational arithmetic over the rows
 that were written, so that no table is parsed here."""
 
+import functools
 import json
 import math
 import random
@@ -271,13 +272,28 @@ def test_sums_of_many_groups_are_exact(tmp_path, value):
         assert float(mean) == exact / (UNIT * len(values)) if values else mean == ""
 
 
+@functools.lru_cache(1)  # which takes longer to make than to read
+def many_numbers():
+    return many_groups(random.Random("numbers"), number)
+
+
+def with_rare(rows, texts, rare):
+    """Among so many neighbouring rows one has another text, unless it has none; among all, none has."""
+    rows, draw = list(rows), random.Random(rare)
+    starts = range(0, len(rows), rare) if rare < len(rows) else ()
+    for start, text in zip(starts, draw.choices(texts, k=len(starts)) if starts else ()):
+        key, before = rows[i := min(start + int(rare * draw.random()), len(rows) - 1)]
+        rows[i] = key, text if before != "NA" else before
+    return rows
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("texts", [["-0", "-0", "-0", "0"], ["5e-324", "-1e-323", "1.5e-323", "2.3e-308"], ["inf", "-inf", "1"], ["nan", "1"],
                                    [LARGEST["f64"], "-" + LARGEST["f64"], "9e307", *["4.9896007738368e291"] * 4, "-4.9896007738368e291"]])
 @pytest.mark.parametrize("rare", [1, 4, 1000, PAIR_ROWS])
 def test_special_values_of_many_groups_are_as_beside_variances(tmp_path, texts, rare):
     """For which values are kept.  They are one in so many, or a single one, in the last row; few of them do not lose the pairs."""
-    rows = many_groups(random.Random(rare), lambda draw: draw.choice(texts) if draw.randrange(rare) == 0 else number(draw))
+    rows = with_rare(many_numbers(), texts, rare)
     path = tmp_path / "t.csv"
     path.write_text("key,value\n" + "".join(f"{key},{text}\n" for key, text in rows) + f"k7,{texts[0]}\n")
     arguments = ["--by", "key", "--column", "value", "--hex", "--missing", "skip", path]

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import operator
 import struct
 
 import pytest
@@ -33,7 +34,7 @@ class Laid:
         return wf.strided(self.data, self.type, self.shape, self.strides, self.offset)
 
     def at(self, index):
-        begin = self.offset + sum(i * s for i, s in zip(index, self.strides))
+        begin = sum(map(operator.mul, index, self.strides), self.offset)
         return self.data[begin:begin + self.nbytes]
 
 
