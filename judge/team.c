@@ -136,21 +136,24 @@ static void choose(struct team *team, size_t number) {
     finish(team, number, NULL);
 }
 
-static void try(struct team *team, size_t number, const struct bench *bench) {
+static bool is_unwanted(void *context) {
+    return atomic_load((const atomic_bool *)context);
+}
+
+static void try(struct team *team, size_t number, struct bench *bench) {
     struct record *record = record_create();
-    if (record && !atomic_load(&team->entries[number].is_unwanted))
-        trial_run(team->judging, &team->plan.steps[number].planned, bench, record);
+    atomic_bool *unwanted = &team->entries[number].is_unwanted;
+    if (record && !is_unwanted(unwanted))
+        trial_run(team->judging, &team->plan.steps[number].planned, bench, is_unwanted, unwanted, record);
     finish(team, number, record);
 }
 
-/* One after the other on one simulator. */
+/* One after the other, with variables that stay as they are. */
 static void try_again(struct team *team, size_t begin, size_t end, struct bench *bench) {
-    const bool has_memory = !simt_machine_create(NULL, &bench->kept);
-    for (size_t i = begin; i < end; i++)
-        if (has_memory) try(team, i, bench);
-        else finish(team, i, NULL);
-    simt_machine_destroy(bench->kept);
-    bench->kept = NULL;
+    bench->keeps_variables = true;
+    for (size_t i = begin; i < end; i++) try(team, i, bench);
+    bench->keeps_variables = false;
+    bench_reset(bench);
 }
 
 static void work(struct team *team, struct chains *chains) {
@@ -161,11 +164,12 @@ static void work(struct team *team, struct chains *chains) {
         const bool has_work = take(team, &begin, &end);
         const enum phase phase = has_work ? team->plan.steps[begin].phase : PHASE_TASK;
         pthread_mutex_unlock(&team->lock);
-        if (!has_work) return;
+        if (!has_work) break;
         if (phase == PHASE_CHOOSE) choose(team, begin);
         else if (phase == PHASE_AGAIN) try_again(team, begin, end, &bench);
         else try(team, begin, &bench);
     }
+    simt_machine_destroy(bench.machine);
 }
 
 /* Without memory for its own shadow a thread leaves the work to the others. */

@@ -25,15 +25,16 @@ static const struct schedule {
 struct trial {
     const struct judging *judging;
     const struct planned *planned;
-    const struct bench *bench;
+    struct bench *bench;
     struct record *record;
+    simt_cancel_function *cancel;
+    void *context; /* of it */
     const struct schedule *schedule;
     struct scope scope;
     simt_launch launch;
     struct buffers buffers;
     unsigned char *result; /* the output's bytes after the launch */
     struct expected expected;
-    simt_machine *machine;
     simt_report *reports[STAGES_MAX]; /* NULL: not launched */
 };
 
@@ -58,7 +59,7 @@ static void name_launch(const struct trial *trial, char *text, size_t nbytes) {
     nbytes -= (size_t)length;
     if (trial->planned->block) snprintf(text, nbytes, ", blocks of %" PRIu64 " threads", trial->scope.block);
     if (trial->planned->is_interleaved) snprintf(text, nbytes, ", blocks in turns");
-    if (trial->bench->kept) snprintf(text, nbytes, ", `__device__` variables as earlier launches left them");
+    if (trial->bench->keeps_variables) snprintf(text, nbytes, ", `__device__` variables as earlier launches left them");
 }
 
 static void refuse(struct trial *trial, struct judge_reason *reason) {
@@ -249,7 +250,7 @@ static simt_error check_output(struct trial *trial) {
     const bool is_whole = inputs_are_whole(task, &trial->buffers);
     unsigned char *bytes = trial->result = malloc(output->nbytes + 1);
     simt_error error = bytes ? SIMT_OK : fail_memory(&trial->record->message);
-    if (!error) error = simt_machine_read(trial->machine, output->address, bytes, output->nbytes);
+    if (!error) error = simt_machine_read(trial->bench->machine, output->address, bytes, output->nbytes);
     for (uint64_t i = 0; i < trial->expected.count && !error; i++) {
         long double value;
         error = output_value(task, bytes, output->count, i, &value, &trial->record->message);
@@ -268,7 +269,7 @@ static simt_error check_inputs(struct trial *trial) {
         if (argument->role != ROLE_INPUT) continue;
         unsigned char *bytes = malloc(buffer->nbytes + 1);
         if (!bytes) return fail_memory(&trial->record->message);
-        simt_error error = simt_machine_read(trial->machine, buffer->address, bytes, buffer->nbytes);
+        simt_error error = simt_machine_read(trial->bench->machine, buffer->address, bytes, buffer->nbytes);
         size_t at = 0;
         while (!error && at < buffer->nbytes && bytes[at] == buffer->bytes[at]) at++;
         if (!error && at < buffer->nbytes)
@@ -337,9 +338,9 @@ static simt_error place(struct trial *trial, const void **values) {
         values[a] = is_scalar ? (const void *)buffer->bytes : &buffer->address;
         if (is_scalar) continue;
         simt_error error =
-            simt_machine_allocate(trial->machine, buffer->nbytes ? buffer->nbytes : 1, &buffer->address);
+            simt_machine_allocate(trial->bench->machine, buffer->nbytes ? buffer->nbytes : 1, &buffer->address);
         if (!error && buffer->bytes)
-            error = simt_machine_write(trial->machine, buffer->address, buffer->bytes, buffer->nbytes);
+            error = simt_machine_write(trial->bench->machine, buffer->address, buffer->bytes, buffer->nbytes);
         if (error) return fail_memory(&trial->record->message);
         if (trial->bench->chains && !chains_add(trial->bench->chains, a, buffer->address, buffer->nbytes))
             return fail_memory(&trial->record->message);
@@ -390,7 +391,7 @@ static simt_error run_stage(struct trial *trial, size_t s, const void *const *va
     if (s && !set_launch(trial, s)) return SIMT_ERROR_ARGUMENT;
     trial->launch.arguments = own;
     simt_error error =
-        simt_machine_launch(trial->machine, &trial->launch, &trial->reports[s], &trial->record->message);
+        simt_machine_launch(trial->bench->machine, &trial->launch, &trial->reports[s], &trial->record->message);
     const bool has_findings = !error || (error == SIMT_ERROR_STOPPED && trial->reports[s]);
     if (has_findings && !trial->planned->is_interleaved) refuse_findings(trial, trial->reports[s]);
     return error;
@@ -411,6 +412,19 @@ static simt_error run_stages(struct trial *trial, const void *const *values) {
     return error ? error : check_gates(trial);
 }
 
+/* Before anything else is allocated, so that every address is the same in each trial. */
+static simt_error create_machine(struct bench *bench, const struct judging *judging, simt_message *message) {
+    const struct candidate *candidate = &judging->candidate;
+    simt_error error = simt_machine_create(NULL, &bench->machine);
+    if (error) return fail_memory(message);
+    for (size_t s = 0; s < judging->task->stage_count && !error; s++)
+        error = simt_machine_prepare(bench->machine, candidate->module, candidate->kernels[s], message);
+    if (!error) return SIMT_OK;
+    simt_machine_destroy(bench->machine);
+    bench->machine = NULL;
+    return error;
+}
+
 static simt_error launch(struct trial *trial) {
     const struct judging *judging = trial->judging;
     const void *values[ARGUMENTS_MAX];
@@ -421,32 +435,37 @@ static simt_error launch(struct trial *trial) {
     if (!error)
         error =
             expected_make(&trial->expected, judging->task, &trial->scope, &trial->buffers, &trial->record->message);
-    trial->machine = trial->bench->kept;
-    if (!error && !trial->machine && simt_machine_create(NULL, &trial->machine)) error = fail_memory(&trial->record->message);
+    if (!error && !trial->bench->machine) error = create_machine(trial->bench, judging, &trial->record->message);
+    if (!error) simt_machine_set_cancel(trial->bench->machine, trial->cancel, trial->context);
     if (!error) error = place(trial, values);
     return error ? error : run_stages(trial, values);
+}
+
+void bench_reset(struct bench *bench) {
+    if (!bench->machine || !simt_machine_reset(bench->machine)) return;
+    simt_machine_destroy(bench->machine);
+    bench->machine = NULL;
 }
 
 /* What is left in them is no data of the next launch: a pointer into them that the kernel kept is a finding there. */
 static void free_buffers(struct trial *trial) {
     for (size_t a = 0; a < ARGUMENTS_MAX; a++)
-        if (trial->buffers.items[a].address) simt_machine_free(trial->bench->kept, trial->buffers.items[a].address);
+        if (trial->buffers.items[a].address) simt_machine_free(trial->bench->machine, trial->buffers.items[a].address);
 }
 
 static void trial_clear(struct trial *trial) {
     for (size_t s = 0; s < STAGES_MAX; s++) simt_report_destroy(trial->reports[s]);
-    if (trial->bench->kept)
-        free_buffers(trial);
-    else
-        simt_machine_destroy(trial->machine);
+    if (trial->bench->keeps_variables) free_buffers(trial);
+    else bench_reset(trial->bench);
     free(trial->result);
     expected_clear(&trial->expected);
     buffers_clear(&trial->buffers);
 }
-void trial_run(const struct judging *judging, const struct planned *planned, const struct bench *bench,
-               struct record *record) {
-    struct trial trial = {.judging = judging, .planned = planned, .bench = bench, .record = record,
-                          .schedule = &schedules[planned->schedule], .scope = {planned->size, 0, 0}};
+
+void trial_run(const struct judging *judging, const struct planned *planned, struct bench *bench, simt_cancel_function *cancel,
+               void *context, struct record *record) {
+    struct trial trial = {.judging = judging, .planned = planned, .bench = bench, .record = record, .cancel = cancel,
+                          .context = context, .schedule = &schedules[planned->schedule], .scope = {planned->size, 0, 0}};
     const simt_error error = launch(&trial);
     if (error) record->error = error;
     trial_clear(&trial);

@@ -32,11 +32,15 @@ struct planned {
 /* What a thread lends to the trials that it makes. */
 struct bench {
     struct chains *chains; /* NULL: chains are not counted */
-    simt_machine *kept;    /* with module variables as earlier launches left them, or NULL: the trial has its own */
+    simt_machine *machine; /* NULL: it has none yet */
+    bool keeps_variables;  /* the module's are as earlier launches left them; else as in the source */
 };
 
-void trial_run(const struct judging *judging, const struct planned *planned, const struct bench *bench,
-               struct record *record);
+/* `cancel`, asked with its context while a launch runs, answers whether nobody wants it any more. */
+void trial_run(const struct judging *judging, const struct planned *planned, struct bench *bench, simt_cancel_function *cancel,
+               void *context, struct record *record);
+/* The next trial has everything as if it were the first. */
+void bench_reset(struct bench *bench);
 
 /* Chains are followed where the bound can use them. */
 void judging_list_observers(struct judging *judging);

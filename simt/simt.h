@@ -129,6 +129,12 @@ typedef struct simt_settings {
 simt_error simt_machine_create(const simt_settings *settings, simt_machine **machine); /* NULL: defaults */
 void simt_machine_destroy(simt_machine *machine);                                      /* NULL: nothing */
 
+/* For many launches each of which is to find what a new simulator has: the first prepares a kernel, which is otherwise done
+ * by its first launch; the second destroys all memory that was allocated since then, and gives the variables of what was
+ * prepared before their initial values again.  After an error the machine can only be destroyed. */
+simt_error simt_machine_prepare(simt_machine *machine, const simt_module *module, size_t kernel, simt_message *message);
+simt_error simt_machine_reset(simt_machine *machine);
+
 /* A simulator may have several devices, which share one address space.  This call selects the device (0 to
  * SIMT_DEVICES - 1) for later allocations, launches and module variables.  Kernels can access the memory of their
  * device and of its peers (a bit for each device); accessing that of another device is a finding.  Memory shared
@@ -466,6 +472,12 @@ typedef struct simt_notice {
  * above SIMT_INSTRUCTION_LIMIT and one of its warps has been running for long.  NULL: none. */
 typedef void simt_notice_function(void *context, const simt_notice *notice);
 void simt_machine_set_notice(simt_machine *machine, simt_notice_function *function, void *context);
+
+/* Sets a function that the threads of a launch ask again and again, several at a time, whether it is to be given up: after
+ * some 16,000 warp instructions of a block.  If so, the launch ends with SIMT_ERROR_STOPPED and a report that says nothing
+ * of it.  NULL: none. */
+typedef bool simt_cancel_function(void *context);
+void simt_machine_set_cancel(simt_machine *machine, simt_cancel_function *function, void *context);
 
 /* What a kernel asks for that is to be done when it has ended: the launch of a kernel of the same module, or a copy within
  * device memory.  It is valid during the call that takes it. */

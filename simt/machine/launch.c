@@ -15,6 +15,8 @@ static simt_error fail(simt_message *message, simt_error error, const char *text
     return error;
 }
 
+static const char no_kernel[] = "the module has no such kernel";
+
 /* ---- machine and memory */
 
 static bool is_power_of_two_to_32(uint32_t value) { return value && value <= 32 && !(value & (value - 1)); }
@@ -40,15 +42,41 @@ simt_error simt_machine_set_device(simt_machine *machine, uint32_t device, uint3
     return SIMT_OK;
 }
 
-void simt_machine_destroy(simt_machine *machine) {
-    if (!machine) return;
-    while (machine->images) {
+/* Images that are kept come last. */
+static void destroy_images(simt_machine *machine, const struct image *kept) {
+    while (machine->images != kept) {
         struct image *image = machine->images;
         machine->images = image->next;
         simt_image_destroy(image);
     }
+}
+
+void simt_machine_destroy(simt_machine *machine) {
+    if (!machine) return;
+    destroy_images(machine, NULL);
     simt_memory_clear(&machine->memory);
     free(machine);
+}
+
+simt_error simt_machine_prepare(simt_machine *machine, const simt_module *module, size_t kernel, simt_message *message) {
+    simt_message unread;
+    struct image *image;
+    if (kernel >= module->kernel_count) return fail(message, SIMT_ERROR_ARGUMENT, no_kernel);
+    simt_error error = simt_image_create(machine, module, module->kernels[kernel], &image, message ? message : &unread);
+    machine->kept_images = machine->images;
+    machine->kept_slots = machine->memory.slot_count;
+    return error;
+}
+
+simt_error simt_machine_reset(simt_machine *machine) {
+    destroy_images(machine, machine->kept_images);
+    const bool has_workspace = machine->workspace && machine->workspace->address < simt_memory_address(machine->kept_slots);
+    if (!has_workspace) machine->workspace = NULL;
+    simt_memory_truncate(&machine->memory, machine->kept_slots);
+    machine->memory.heap_nbytes = 0;
+    for (const struct image *image = machine->images; image; image = image->next)
+        if (!simt_variables_reset(image, &machine->memory)) return SIMT_ERROR_MEMORY;
+    return SIMT_OK;
 }
 
 simt_error simt_machine_allocate(simt_machine *machine, size_t nbytes, uint64_t *address) {
@@ -558,7 +586,7 @@ simt_error simt_machine_launch(simt_machine *machine, const simt_launch *request
     if (!message) message = &unread;
     if (report) *report = NULL;
     if (request->kernel >= request->module->kernel_count)
-        return fail(message, SIMT_ERROR_ARGUMENT, "the module has no such kernel");
+        return fail(message, SIMT_ERROR_ARGUMENT, no_kernel);
     struct launch launch = {.request = request, .machine = machine};
     struct image *image;
     launch.function = request->module->kernels[request->kernel];

@@ -116,6 +116,13 @@ static bool is_shared_by(const struct image *image, const struct image *sibling,
     return sibling && (sibling->device == image->device || variable->is_managed);
 }
 
+/* Of bytes that are zeros. */
+static void initialise(struct allocation *allocation, const struct variable *variable) {
+    if (variable->bytes) memcpy(allocation->bytes, variable->bytes, variable->nbytes);
+    free(allocation->written); /* no value given means zeros */
+    allocation->written = NULL;
+}
+
 static bool place_global(struct image *image, const struct image *sibling, struct memory *memory,
                          const struct variable *variable) {
     if (is_shared_by(image, sibling, variable)) {
@@ -126,9 +133,7 @@ static bool place_global(struct image *image, const struct image *sibling, struc
         variable->is_managed ? simt_memory_allocate_shared(memory, variable->nbytes)
                              : simt_memory_allocate(memory, variable->nbytes, variable->space == SIMT_CONSTANT);
     if (!allocation) return false;
-    if (variable->bytes) memcpy(allocation->bytes, variable->bytes, variable->nbytes);
-    free(allocation->written); /* no value given means zeros */
-    allocation->written = NULL;
+    initialise(allocation, variable);
     place(image, variable, allocation->address);
     return true;
 }
@@ -192,6 +197,25 @@ static void relocate_all(const struct image *image, const struct image *sibling,
         for (uint32_t v = 0; v < module->functions[f]->variable_count; v++)
             if (is_global(module->functions[f]->variables[v]))
                 relocate(image, sibling, memory, module->functions[f]->variables[v]);
+}
+
+static bool renew(const struct image *image, struct memory *memory, struct variable *const *variables, uint32_t count) {
+    for (uint32_t v = 0; v < count; v++) {
+        if (!is_global(variables[v])) continue;
+        struct allocation *allocation = simt_memory_find(memory, simt_variable_address(image, variables[v]));
+        if (!simt_memory_renew(allocation)) return false;
+        initialise(allocation, variables[v]);
+    }
+    return true;
+}
+
+bool simt_variables_reset(const struct image *image, struct memory *memory) {
+    const struct simt_module *module = image->module;
+    bool is_renewed = renew(image, memory, module->variables, module->variable_count);
+    for (uint32_t f = 0; f < module->function_count && is_renewed; f++)
+        is_renewed = renew(image, memory, module->functions[f]->variables, module->functions[f]->variable_count);
+    if (is_renewed) relocate_all(image, NULL, memory);
+    return is_renewed;
 }
 
 static bool place_all(struct image *image, const struct image *sibling, struct memory *memory) {

@@ -519,6 +519,10 @@ struct simt_machine {
     uint32_t warp_size, banks;
     struct memory memory;
     struct image *images;
+    struct image *kept_images; /* the latest that a reset keeps, */
+    uint64_t kept_slots;       /* and how much of memory */
+    simt_cancel_function *cancel; /* NULL: nobody gives launches up */
+    void *cancel_context;
     simt_notice_function *notice; /* NULL: nobody wants to know where a long launch is */
     void *notice_context;
     simt_child_function *take_child; /* NULL: kernels must not launch */
@@ -560,6 +564,8 @@ void simt_image_destroy(struct image *image);
  * device if it can be, whose global variables it shares.  false: no memory. */
 bool simt_lay_out(struct image *image, const struct image *sibling, struct memory *memory);
 uint64_t simt_variable_address(const struct image *image, const struct variable *variable);
+/* Gives the image's global variables their initial values.  false: no memory. */
+bool simt_variables_reset(const struct image *image, struct memory *memory);
 /* How many arrays of dynamic shared memory there are, whose size is the launch's to give; if any, *found is one. */
 uint32_t simt_dynamic_arrays(const struct image *image, struct placed *found);
 /* The variable of shared memory that has the address: `array`, unless that is NULL.  false: there is none. */
@@ -690,6 +696,7 @@ void simt_block_give_back(struct block *block);
 /* Counts work beyond that of one instruction, a lane's printf say, as if it were that many instructions. */
 void simt_block_charge(struct block *block, uint64_t instructions);
 
+bool simt_is_cancelled(struct launch *launch); /* notice.c: asks the caller; if so, the launch is stopped */
 /* notice.c: tells who waits for the launch where it is, if it is time; `polls`: as simt_notice has it. */
 void simt_notice_slow(const struct warp *warp, const struct path *path, bool polls);
 

@@ -23,7 +23,7 @@ static bool reserve_slots(struct memory *memory, uint64_t slots) {
     return true;
 }
 
-static uint64_t next_address(const struct memory *memory) { return SIMT_GLOBAL_BASE + (memory->slot_count << 32); }
+static uint64_t next_address(const struct memory *memory) { return simt_memory_address(memory->slot_count); }
 
 /* An allocation at the next address, without bytes yet, which nobody finds before it is entered. */
 static struct allocation *prepare(struct memory *memory, uint64_t nbytes, enum backing backing) {
@@ -91,6 +91,15 @@ struct allocation *simt_memory_reserve_pages(struct memory *memory, uint64_t nby
     return NULL;
 }
 
+bool simt_memory_renew(struct allocation *allocation) {
+    if (allocation->backing != BACKING_OWN) {
+        memset(allocation->bytes, 0, allocation->nbytes);
+        return true;
+    }
+    release_bytes(allocation);
+    return create_bytes(allocation);
+}
+
 bool simt_memory_allocate_again(struct allocation *allocation) {
     allocation->nbytes = allocation->freed_nbytes;
     allocation->is_freed = !create_bytes(allocation);
@@ -142,11 +151,16 @@ void simt_memory_free(struct memory *memory, struct allocation *allocation) {
     allocation->is_heap = false;
 }
 
-void simt_memory_clear(struct memory *memory) {
-    for (uint64_t slot = 0; slot < memory->slot_count; slot++) {
+void simt_memory_truncate(struct memory *memory, uint64_t slot_count) {
+    for (uint64_t slot = slot_count; slot < memory->slot_count; slot++) {
         struct allocation *allocation = memory->slots[slot];
-        if (allocation && allocation->address == SIMT_GLOBAL_BASE + (slot << 32)) allocation_destroy(allocation);
+        if (allocation && allocation->address == simt_memory_address(slot)) allocation_destroy(allocation);
     }
+    memory->slot_count = slot_count;
+}
+
+void simt_memory_clear(struct memory *memory) {
+    simt_memory_truncate(memory, 0);
     free(memory->slots);
     *memory = (struct memory){0};
 }

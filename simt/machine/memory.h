@@ -54,10 +54,14 @@ struct allocation *simt_memory_allocate_shared(struct memory *memory, uint64_t n
 struct allocation *simt_memory_adopt(struct memory *memory, void *bytes, uint64_t nbytes);
 struct allocation *simt_memory_reserve_pages(struct memory *memory, uint64_t nbytes); /* a multiple of SIMT_PAGE_NBYTES */
 void simt_memory_free(struct memory *memory, struct allocation *allocation);
+void simt_memory_truncate(struct memory *memory, uint64_t slot_count); /* destroys what was allocated after these */
+bool simt_memory_renew(struct allocation *allocation); /* all zeros; false: no memory */
 void simt_memory_clear(struct memory *memory);
 
 /* pages.c: what accesses of the current device see of reserved addresses there */
 struct allocation *simt_page_find(const struct memory *memory, const struct allocation *reserved, uint64_t address);
+
+static inline uint64_t simt_memory_address(uint64_t slot) { return SIMT_GLOBAL_BASE + (slot << 32); }
 
 /* What was allocated or reserved there. */
 static inline struct allocation *simt_memory_slot(const struct memory *memory, uint64_t address) {

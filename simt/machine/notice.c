@@ -12,6 +12,18 @@ static bool is_slow(const struct launch *launch) {
     return seconds > SLOW_SECONDS;
 }
 
+void simt_machine_set_cancel(struct simt_machine *machine, simt_cancel_function *function, void *context) {
+    machine->cancel = function;
+    machine->cancel_context = context;
+}
+
+bool simt_is_cancelled(struct launch *launch) {
+    const struct simt_machine *machine = launch->machine;
+    if (!machine->cancel || !machine->cancel(machine->cancel_context)) return false;
+    simt_launch_stop(launch);
+    return true;
+}
+
 void simt_machine_set_notice(struct simt_machine *machine, simt_notice_function *function, void *context) {
     machine->notice = function;
     machine->notice_context = context;

@@ -1,6 +1,7 @@
 /* endings: how launches end.  Whatever keeps a thread from its end is told: by a finding, or by the error;
  * that of a machine that has lost threads is provoked by observers which tamper with its books.  A limit
- * holds to the instruction, on any number of host threads. */
+ * holds to the instruction, on any number of host threads; a launch that is given up ends soon, without a finding. */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,11 +46,21 @@ static const simt_observer stopping = {.name = "stopping", .instruction = stop};
 static const simt_observer adding = {.name = "adding", .instruction = add_thread};
 static const simt_observer taking = {.name = "taking", .instruction = take_threads};
 
+/* ---- a caller who gives up a launch when it is asked for the third time */
+
+static atomic_int questions;
+
+static bool gives_up(void *context) {
+    return context && atomic_fetch_add(&questions, 1) >= 2;
+}
+
 /* ---- launches */
 
 #define HEAD                                                                                                 \
     ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %p<4>;\n.reg .b32 "   \
     "%r<4>;\n"
+
+#define LIMIT_OF_CANCELLED (UINT64_C(1) << 40)
 
 static simt_error run(const char *ptx, const simt_observer *observer, uint32_t grid, uint32_t threads,
                       uint64_t limit, size_t *findings) {
@@ -60,6 +71,7 @@ static simt_error run(const char *ptx, const simt_observer *observer, uint32_t g
     const simt_observer *const observers[] = {observer, NULL};
     *findings = 0;
     if (simt_machine_create(NULL, &machine)) return SIMT_ERROR_MEMORY;
+    simt_machine_set_cancel(machine, gives_up, limit == LIMIT_OF_CANCELLED ? machine : NULL);
     simt_error error = simt_module_parse(ptx, strlen(ptx), "endings.ptx", &module, &message);
     if (!error) {
         const simt_launch launch = {.module = module,
@@ -134,9 +146,23 @@ static void check_limits(void) {
     expect("too many blocks", SIMT_ERROR_ARGUMENT, run(HEAD "}\n", NULL, INT32_MAX, 0, 0, &findings));
 }
 
+/* 2^31 turns of a loop: minutes. */
+static void check_cancel(void) {
+    static const char counts[] = HEAD "mov.u32 %r1, 0;\nL:\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 0x80000000;\n"
+                                      "@%p1 bra L;\nret;\n}\n";
+    size_t findings;
+    for (uint32_t threads = 1; threads < 4; threads++) {
+        atomic_store(&questions, 0);
+        expect("given up", SIMT_ERROR_STOPPED, run(counts, NULL, 7, threads, LIMIT_OF_CANCELLED, &findings));
+        expect("given up, findings", 0, findings);
+    }
+    expect("not given up", SIMT_OK, run(plain, NULL, 2, 1, 0, &findings));
+}
+
 int main(void) {
     check_interference();
     check_limits();
+    check_cancel();
     printf("endings of launches: %d failures\n", failures);
     return failures > 0;
 }
