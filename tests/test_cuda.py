@@ -3,13 +3,16 @@
 All but the last part runs `warpfold` with the libcuda of tests/fake_cuda, whatever GPU there is."""
 
 import array
+import contextlib
 import ctypes
+import fcntl
 import os
 import random
 import shutil
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -389,6 +392,50 @@ def test_an_entry_under_another_key_is_not_taken(filled):
     for ours, other in zip(old, new):
         shutil.copy(ours, other)
     refused(1, "NVRTC was not found", *SUM, data=NUMBERS, env=without_compiler(filled, capability="8.0"))
+
+
+def claimed(folder):
+    """A lock as a process holds that compiles what the folder has one entry for: its file, and the entry, which is taken out."""
+    entry, = entries(folder)
+    whole = entry.read_bytes()
+    entry.unlink()
+    lock = (folder / f".compiling-{entry.name.rsplit('-', 2)[1]}").open("wb")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return lock, entry, whole
+
+
+def has_open(process, path):
+    def target(name):
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            return os.readlink(f"/proc/{process.pid}/fd/{name}")
+        return None
+
+    return path in map(target, os.listdir(f"/proc/{process.pid}/fd"))
+
+
+def test_what_another_process_compiles_is_waited_for(filled):
+    """Its entry is then read: it stays the same file."""
+    lock, entry, whole = claimed(filled / "warpfold")
+    with subprocess.Popen([CLI, *SUM], env=fake_environment(filled), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as waiting:
+        waiting.stdin.write(NUMBERS.encode())
+        waiting.stdin.close()
+        while waiting.poll() is None and not has_open(waiting, lock.name):
+            time.sleep(0.01)
+        time.sleep(0.1)
+        assert waiting.poll() is None
+        entry.write_bytes(whole)
+        entry.chmod(0o600)
+        there = entry.stat().st_ino
+        lock.close()
+        assert waiting.stdout.read() == b"47\n"
+    assert [path.stat().st_ino for path in entries(filled / "warpfold")] == [there]
+
+
+def test_what_another_process_began_to_compile_and_did_not_is_compiled(filled):
+    lock, entry, whole = claimed(filled / "warpfold")
+    lock.close()
+    assert sums(fake_environment(filled))
+    assert entries(filled / "warpfold") == [entry] and entry.read_bytes() == whole
 
 
 def test_the_cache_can_be_switched_off(tmp_path):

@@ -7,13 +7,16 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- hashes and keys ----------------------------------------------------------------------------- */
@@ -85,6 +88,14 @@ static void make_folder(char path[PATH_MAX]) {
         *slash = '/';
     }
     mkdir(path, S_IRWXU);
+}
+
+/* -1: there is none, nor can there be. */
+static int open_or_make_folder(void) {
+    char path[PATH_MAX];
+    if (!folder_name(path)) return -1;
+    make_folder(path);
+    return open_folder(path);
 }
 
 /* ---- entries ------------------------------------------------------------------------------------- */
@@ -206,12 +217,50 @@ static void write_entry(int folder, const char *name, const struct wf_cache_key 
 }
 
 void wf_cache_write(const struct wf_cache_key *key, int compiler_version, const struct wf_cuda_image *image) {
-    char path[PATH_MAX], name[NAME_NBYTES];
-    if (!folder_name(path)) return;
-    make_folder(path);
-    int folder = open_folder(path);
+    char name[NAME_NBYTES];
+    int folder = open_or_make_folder();
     if (folder < 0) return;
     name_entry(name, key, compiler_version);
     write_entry(folder, name, key, image);
     close(folder);
+}
+
+/* ---- one compiler at a time ------------------------------------------------------------------------ */
+
+static void name_claim(char name[NAME_NBYTES], const struct wf_cache_key *key) {
+    snprintf(name, NAME_NBYTES, ".compiling-%016llx%016llx", (unsigned long long)key->hash[1],
+             (unsigned long long)key->hash[0]);
+}
+
+/* For a minute at most: who has it may have been stopped.  Without the lock its file is of no use, but does no harm. */
+static void wait_for_lock(int file) {
+    enum { TRIES = 6000 };
+    const struct timespec pause = {.tv_nsec = 10000000};
+    for (int i = 0; i < TRIES && flock(file, LOCK_EX | LOCK_NB) && (errno == EWOULDBLOCK || errno == EINTR); i++)
+        nanosleep(&pause, NULL);
+}
+
+int wf_cache_claim(const struct wf_cache_key *key) {
+    char name[NAME_NBYTES];
+    int folder = open_or_make_folder();
+    if (folder < 0) return -1;
+    name_claim(name, key);
+    int file = openat(folder, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    close(folder);
+    if (file >= 0) wait_for_lock(file);
+    return file;
+}
+
+/* A child of this process may have the file, too: closing it here would leave it locked. */
+void wf_cache_release(const struct wf_cache_key *key, int claim) {
+    char path[PATH_MAX], name[NAME_NBYTES];
+    if (claim < 0) return;
+    int folder = folder_name(path) ? open_folder(path) : -1;
+    name_claim(name, key);
+    if (folder >= 0) {
+        unlinkat(folder, name, 0);
+        close(folder);
+    }
+    flock(claim, LOCK_UN);
+    close(claim);
 }

@@ -23,4 +23,9 @@ bool wf_cache_read(const struct wf_cache_key *key, int compiler_version, struct 
 /* Does what it can. */
 void wf_cache_write(const struct wf_cache_key *key, int compiler_version, const struct wf_cuda_image *image);
 
+/* For one process or thread at a time to compile what has no entry: the others wait, and should then read again.  -1: no
+ * claim could be laid; to be released all the same. */
+int wf_cache_claim(const struct wf_cache_key *key);
+void wf_cache_release(const struct wf_cache_key *key, int claim);
+
 #endif

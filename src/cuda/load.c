@@ -29,6 +29,20 @@ static struct wf_cache_key make_key(const struct wf_cuda_source *source, int cap
     return key;
 }
 
+/* Ranks that begin together need the same kernels: one compiles, and the others read what it wrote. */
+static wf_error compile_once(wf_handle *handle, const struct wf_cuda_compiler *compiler, const struct wf_cache_key *key,
+                             const struct wf_cuda_source *source, int capability, bool wants_ptx,
+                             struct wf_cuda_image *image) {
+    wf_error error = WF_OK;
+    int claim = wf_cache_claim(key);
+    if (!wf_cache_read(key, compiler->version, image)) {
+        error = wf_cuda_compile(handle, compiler, source, capability, wants_ptx, image);
+        if (!error) wf_cache_write(key, compiler->version, image);
+    }
+    wf_cache_release(key, claim);
+    return error;
+}
+
 static wf_error get_image(wf_handle *handle, const struct wf_gpu *gpu, const struct wf_cuda_source *source,
                           struct wf_cuda_image *image) {
     const char *wanted = wf_getenv("WARPFOLD_CUDA_IMAGE");
@@ -38,9 +52,8 @@ static wf_error get_image(wf_handle *handle, const struct wf_gpu *gpu, const str
     struct wf_cache_key key = make_key(source, capability, wants_ptx);
     wf_cuda_compiler_open(&compiler);
     if (wf_cache_read(&key, compiler.version, image)) return WF_OK;
-    wf_error error = wf_cuda_compile(handle, &compiler, source, capability, wants_ptx, image);
-    if (!error) wf_cache_write(&key, compiler.version, image);
-    return error;
+    if (!compiler.version) return wf_cuda_compile(handle, &compiler, source, capability, wants_ptx, image); /* says why not */
+    return compile_once(handle, &compiler, &key, source, capability, wants_ptx, image);
 }
 
 wf_error wf_gpu_load(wf_handle *handle, const struct wf_gpu *gpu, const char *name, const char *source,

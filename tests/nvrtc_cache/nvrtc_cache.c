@@ -411,9 +411,13 @@ int nvrtcCompileProgram(wf_nvrtc_program program, int option_count, const char *
     struct wf_cache_key key = key_of(program, folder, option_count, options);
     int returned = FINE;
     if (!is_kept || !read_entry(&key, folder, program, &returned)) {
+        int claim = is_kept ? wf_cache_claim(&key) : -1; /* of what another worker compiles at this moment */
         pthread_mutex_lock(&mutex);
-        if (compile(program, option_count, options, &returned) && is_kept) keep(&key, folder, program, &returned);
+        if ((claim < 0 || !read_entry(&key, folder, program, &returned)) &&
+            compile(program, option_count, options, &returned) && is_kept)
+            keep(&key, folder, program, &returned);
         pthread_mutex_unlock(&mutex);
+        wf_cache_release(&key, claim);
     }
     free(folder);
     return returned;
