@@ -248,7 +248,7 @@ static bool ends_in(const struct ladder_line *line, const char *suffix) {
 
 unsigned char *ladder_marks(const struct ladder_file *file, uint32_t *line_count) {
     uint32_t lines = 1;
-    for (const char *at = file->text; *at; at++) lines += *at == '\n';
+    for (const char *at = file->text; (at = strchr(at, '\n')); at++) lines++;
     unsigned char *marks = calloc(lines + 1, 1);
     if (!marks) return NULL;
     *line_count = lines;

@@ -42,9 +42,9 @@ char *text_without_comments(const char *text) {
 }
 
 const char *text_find_word(const char *text, const char *word, size_t length) {
-    for (const char *at = text; length && *at; at++) {
-        if (text_is_word(*at) && (at == text || !text_is_word(at[-1])) && !strncmp(at, word, length) && !text_is_word(at[length]))
-            return at;
+    if (!length || !text_is_word(*word)) return NULL;
+    for (const char *at = text; (at = strchr(at, *word)); at++) {
+        if ((at == text || !text_is_word(at[-1])) && !strncmp(at, word, length) && !text_is_word(at[length])) return at;
     }
     return NULL;
 }
