@@ -153,10 +153,9 @@ def test_results_of_compiled_kernels_are_those_of_the_data(nvrtc, op, type_name)
 
 # ---- every rung, verified ----------------------------------------------------------------------------
 
-SHAPES = [
-    (1, 32, None), (31, 64, 3), (33, 32, 2), (33, 1024, None), (1000, 32, None), (1000, 256, 7), (1000, 64, 1),
-    (4097, 64, None), (4097, 256, 3), (4097, 1024, 5), (4097, 128, 40), (2048, 512, 1), (8192, 32, 300),
-]
+SMALL = [(1, 32, None), (31, 64, 3), (33, 32, 2), (33, 1024, None), (1000, 32, None), (1000, 256, 7), (1000, 64, 1)]
+LARGE = [(4097, 64, None), (4097, 256, 3), (4097, 1024, 5), (4097, 128, 40), (2048, 512, 1), (8192, 32, 300)]
+SHAPES = SMALL + LARGE
 
 
 @pytest.mark.parametrize("op, result", [("sum", 0), ("max", "-inf"), ("argmax", None)])
@@ -173,9 +172,10 @@ def shape_options(n, block, grid):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("shapes", [SMALL, LARGE], ids=["small", "large"])
 @pytest.mark.parametrize("op, type_name", BUILT_IN)
-def test_every_shape(op, type_name):
-    for shape in SHAPES:
+def test_every_shape(op, type_name, shapes):
+    for shape in shapes:
         check_verified(op, type_name, *shape_options(*shape))
 
 

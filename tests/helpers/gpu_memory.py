@@ -14,7 +14,8 @@ from kernel_helpers import has_nvrtc
 from warpfold_ctypes import library
 
 BUILD = Path(os.environ.get("WARPFOLD_BUILD", wf.ROOT / "build"))
-FAKE = BUILD / "tests" / "libcuda_simt.so"
+# TESTS_LIBCUDA: that of another build, whose simulator is faster.
+FAKE = Path(os.environ.get("TESTS_LIBCUDA") or BUILD / "tests" / "libcuda_simt.so")
 CAPTURE_THREAD_LOCAL = 1
 
 # What is called of libcuda; all of it gives a result code.
