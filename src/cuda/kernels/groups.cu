@@ -188,98 +188,52 @@ static __device__ __forceinline__ team_task find_task(const struct wf_group_argu
     return task;
 }
 
-// A piece that was listed for a row of neighbouring results is for each of them.
-static __device__ __forceinline__ void take_neighbour(const struct wf_group_arguments *r, const team *lanes, team_task *task)
-{
-    i64 left = last_length(r) - task->result % last_length(r);
-    task->exists = (i64)lanes->number < left;
-    task->result += lanes->number;
-    if (task->slot >= 0) task->slot += lanes->number;
-}
-
-static __device__ __forceinline__ bool is_listed_stage(const struct wf_group_arguments *r)
-{
-    return r->stage == WF_GROUPS_LISTED;
-}
-
-static __device__ __forceinline__ i64 count_listed(const struct wf_group_arguments *r)
-{
-    return has_bad_labels(r) ? 0 : *(const i64 *)r->listed;
-}
-
-static __device__ __forceinline__ team_task listed_task(const struct wf_group_arguments *r, i64 i, const team *lanes)
-{
-    const struct wf_group_piece *piece = (const struct wf_group_piece *)r->list + i;
-    team_task task = {piece->result, piece->begin, piece->end, piece->slot, true};
-    if (lanes->is_across) take_neighbour(r, lanes, &task);
-    return task;
-}
-
-// What is done for a task is compiled where it is called, and takes the compiler long: one loop takes results, or what was
-// listed of long ones.
-
 #if IS_SHORT
 
 // ---- short groups
 
-// The task of what could not be found in registers, and is not done by now.
-static __device__ __forceinline__ team_task other_task(const struct wf_group_arguments *r, i64 result, bool exists,
-                                                       const team *lanes)
-{
-    team_task task = {result, 0, ARE_LABELLED ? 0 : r->reduced_count, -1, exists};
-    if (ARE_LABELLED && task.exists) find_segment(r, find_place(r, task.result).group, &task.begin, &task.end);
-    if (HAS_RARE_RESULT && task.exists) task.exists = !reduce_rare(r, task.result, task.begin, task.end);
-    u32 teams = (u32)__popc(__ballot_sync(ALL_LANES, task.exists));
-    if (ARE_LABELLED && teams) list_if_long(r, &task, lanes, teams);
-    return task;
-}
-
-// The results from `first` on that could not be found in registers: those in bits t of the tiles, of 32 each.  Or, all lanes
-// having bit 0, what is listed at `first`.
+// The results from `first` on that could not be found in registers: those in bits t of the tiles, of 32 each.
 static __device__ __forceinline__ void reduce_others(const struct wf_group_arguments *r, i64 first, u32 others,
                                                      const team *lanes, group_state *group)
 {
-    const bool is_listed = ARE_LABELLED && is_listed_stage(r);
     if (!__any_sync(ALL_LANES, others != 0)) return;
 #pragma unroll 1
-    for (int t = 0; t < (is_listed ? 1 : SHORT_LOADS / 2); t++) {
-        team_task task = is_listed ? listed_task(r, first, lanes)
-                                   : other_task(r, first + 32 * t + lane_number(), (bool)(others >> t & 1), lanes);
-        if (__any_sync(ALL_LANES, task.exists)) reduce_task(r, &task, lanes, group);
+    for (int t = 0; t < SHORT_LOADS / 2; t++) {
+        team_task task = {first + 32 * t + lane_number(), 0, ARE_LABELLED ? 0 : r->reduced_count, -1, (bool)(others >> t & 1)};
+        if (ARE_LABELLED && task.exists) find_segment(r, find_place(r, task.result).group, &task.begin, &task.end);
+        if (HAS_RARE_RESULT && task.exists) task.exists = !reduce_rare(r, task.result, task.begin, task.end);
+        if (!__any_sync(ALL_LANES, task.exists)) continue;
+        if (ARE_LABELLED) list_if_long(r, &task, lanes, (u32)__popc(__ballot_sync(ALL_LANES, task.exists)));
+        reduce_task(r, &task, lanes, group);
     }
 }
 
 #if ARE_SHORT_SEGMENTS
 
-static __device__ __forceinline__ void reduce_all(const struct wf_group_arguments *r, const team *lanes, group_state *group)
+static __device__ __forceinline__ void reduce_short(const struct wf_group_arguments *r, const team *lanes, group_state *group)
 {
-    const bool is_listed = is_listed_stage(r);
-    i64 width = is_listed ? 1 : 32 * SEGMENT_TILES, count = is_listed ? count_listed(r) : r->count;
-    for (i64 first = blockIdx.x * width; first < count; first += gridDim.x * width)
-        reduce_others(r, first, is_listed ? 1 : reduce_segments(r, first), lanes, group);
+    for (i64 first = (i64)blockIdx.x * (32 * SEGMENT_TILES); first < r->count; first += (i64)gridDim.x * (32 * SEGMENT_TILES))
+        reduce_others(r, first, reduce_segments(r, first), lanes, group);
 }
 
 #elif ARE_SHORT_ROWS
 
-static __device__ __forceinline__ void reduce_all(const struct wf_group_arguments *r, const team *lanes, group_state *group)
+static __device__ __forceinline__ void reduce_short(const struct wf_group_arguments *r, const team *lanes, group_state *group)
 {
-    const bool is_listed = is_listed_stage(r);
     const int width = 32 * ROW_TILES;
-    i64 length = last_length(r), spans = (length + width - 1) / width;
-    i64 all = is_listed ? count_listed(r) : spans * (r->count / length);
+    i64 length = last_length(r), spans = (length + width - 1) / width, all = spans * (r->count / length);
     for (i64 i = blockIdx.x; i < all; i += gridDim.x) {
         i64 row = i, at = split_off(&row, spans) * width, first = row * length + at;
-        reduce_others(r, is_listed ? i : first, is_listed ? 1 : reduce_row(r, first, length - at), lanes, group);
+        reduce_others(r, first, reduce_row(r, first, length - at), lanes, group);
     }
 }
 
 #else
 
 // Spans of as many tiles as have SHORT_LOADS elements; where the last dimension is short, of one, whose lanes may have results
-// of several rows.  Of short groups along axes none is longer than others, and nothing is listed.
-static __device__ __forceinline__ void reduce_all(const struct wf_group_arguments *r, const team *lanes, group_state *group)
+// of several rows.
+static __device__ __forceinline__ void reduce_short(const struct wf_group_arguments *r, const team *lanes, group_state *group)
 {
-    if (is_listed_stage(r)) return;
     bool is_flat = last_length(r) < 128;
     int rows = r->reduced_count <= 2 ? 2 : r->reduced_count <= 4 ? 4 : 8, width = is_flat ? 32 : 32 * SHORT_LOADS / rows;
     i64 length = is_flat ? r->count : last_length(r), spans = (length + width - 1) / width, all = spans * (r->count / length);
@@ -295,19 +249,39 @@ static __device__ __forceinline__ void reduce_all(const struct wf_group_argument
 
 #endif
 
-#else
+#endif
 
-static __device__ __forceinline__ void reduce_all(const struct wf_group_arguments *r, const team *lanes, group_state *group)
+static __device__ __forceinline__ void reduce_groups(const struct wf_group_arguments *r, const team *lanes, group_state *group)
 {
-    const bool is_listed = is_listed_stage(r);
-    i64 count = is_listed ? count_listed(r) : r->tiles * r->pieces;
-    for (i64 i = blockIdx.x; i < count; i += gridDim.x) {
-        team_task task = is_listed ? listed_task(r, i, lanes) : find_task(r, i / r->pieces, i % r->pieces, lanes);
+#if IS_SHORT
+    reduce_short(r, lanes, group);
+#else
+    for (i64 i = blockIdx.x; i < r->tiles * r->pieces; i += gridDim.x) {
+        team_task task = find_task(r, i / r->pieces, i % r->pieces, lanes);
+        reduce_task(r, &task, lanes, group);
+    }
+#endif
+}
+
+// A piece that was listed for a row of neighbouring results is for each of them.
+static __device__ __forceinline__ void take_neighbour(const struct wf_group_arguments *r, const team *lanes, team_task *task)
+{
+    i64 left = last_length(r) - task->result % last_length(r);
+    task->exists = (i64)lanes->number < left;
+    task->result += lanes->number;
+    if (task->slot >= 0) task->slot += lanes->number;
+}
+
+static __device__ __forceinline__ void reduce_listed(const struct wf_group_arguments *r, const team *lanes, group_state *group)
+{
+    i64 listed = has_bad_labels(r) ? 0 : *(const i64 *)r->listed;
+    for (i64 i = blockIdx.x; i < listed; i += gridDim.x) {
+        const struct wf_group_piece *piece = (const struct wf_group_piece *)r->list + i;
+        team_task task = {piece->result, piece->begin, piece->end, piece->slot, true};
+        if (lanes->is_across) take_neighbour(r, lanes, &task);
         reduce_task(r, &task, lanes, group);
     }
 }
-
-#endif
 
 #ifdef FINISH_OP
 
@@ -359,5 +333,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) groups(const __gri
 #endif
     if (HAS_VALUE_SUM) sum_open(&group.sum, group_memory, GROUP_VALUE_ROWS);
     if (HAS_PRODUCT_SUM) sum_open(&group.product_sum, group_memory + (HAS_VALUE_SUM ? 512 * GROUP_VALUE_ROWS : 0), GROUP_PRODUCT_ROWS);
-    reduce_all(&task, &lanes, &group);
+    if (task.stage == WF_GROUPS_REDUCE) reduce_groups(&task, &lanes, &group);
+#if !IS_SHORT || ARE_LABELLED // of short groups along axes none is longer than others
+    else reduce_listed(&task, &lanes, &group);
+#endif
 }

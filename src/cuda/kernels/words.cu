@@ -344,35 +344,38 @@ static void put_result(const struct wf_word_arguments *r, int64_t number, uint64
         atomicMin((unsigned long long *)r->failed, (unsigned long long)number << 8 | (unsigned long long)error);
 }
 
-// By one lane: what precedes results; of one without a shape its own words tell all.
-static wf_error begin_results(const struct wf_word_arguments *r)
-{
-    if (r->has_shape) return take_head(r);
-    wf_error error = check_agreed(r);
-    open_accumulator(r);
-    return error;
-}
-
-// One loop for results with a shape and for one without: what makes a result is compiled where it is called.
-static void take(const struct wf_word_arguments *r)
+static void take_results(const struct wf_word_arguments *r)
 {
     __shared__ uint64_t value;
     __shared__ int status;
-    const bool has_shape = r->has_shape;
-    struct finish_target target = {has_shape ? &value : (void *)r->value, has_shape ? &status : (int *)r->status};
+    struct finish_target target = {&value, &status};
+    int64_t most = 0;
     wf_error before = WF_OK;
-    if (has_shape) copy_words_in(place_of_head(r));
-    if (LANE == 0) before = begin_results(r);
+    copy_words_in(place_of_head(r));
+    if (LANE == 0) before = take_head(r);
     __syncwarp();
     before = (wf_error)__shfl_sync(FINISH_LANES, (int)before, 0);
-    const int64_t most = has_shape ? shared_acc.count : INT64_MAX, results = has_shape ? r->results : 1;
-    for (int64_t i = blockIdx.x; i < results; i += gridDim.x) {
+    most = shared_acc.count;
+    for (int64_t i = blockIdx.x; i < r->results; i += gridDim.x) {
         __syncwarp();
         if (LANE == 0) value = 0;
         take_result(r, place_of_result(r, i), before, most, target);
         __syncwarp();
-        if (LANE == 0 && has_shape) put_result(r, i, value, (wf_error)status);
+        if (LANE == 0) put_result(r, i, value, (wf_error)status);
     }
+}
+
+static void take(const struct wf_word_arguments *r)
+{
+    struct finish_target target = {(void *)r->value, (int *)r->status};
+    wf_error error = WF_OK;
+    if (r->has_shape) {
+        take_results(r);
+        return;
+    }
+    if (LANE == 0) error = check_agreed(r);
+    if (LANE == 0) open_accumulator(r);
+    take_result(r, place_of_result(r, 0), error, INT64_MAX, target);
 }
 
 static void leave_status(const struct wf_word_arguments *r)
