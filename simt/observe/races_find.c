@@ -122,6 +122,20 @@ static const char *advice_on_atomic(const struct races *races, uint32_t load, ui
     return text;
 }
 
+/* Whether blocks read by a plain load what others still update by atomics. */
+static bool is_read_of_updates(const struct races *races, uint32_t pc, uint32_t other_pc) {
+    const char *opcode = races->view->places[is_load(races, pc) ? other_pc : pc].opcode;
+    return is_load(races, pc) != is_load(races, other_pc) && (begins(opcode, "atom.") || begins(opcode, "red.")) && !strstr(opcode, ".cas") &&
+           !strstr(opcode, ".exch");
+}
+
+static const char *advice_on_total(const struct races *races, uint32_t pc, uint32_t other_pc, char *text, size_t nbytes) {
+    const uint32_t load = is_load(races, pc) ? pc : other_pc, atomic = load == pc ? other_pc : pc;
+    snprintf(text, nbytes, "line %u reads it while other blocks have still to update it at line %u: use what the atomic returns, by which the "
+             "last one is known, or a second launch", line_of(races, load), line_of(races, atomic));
+    return text;
+}
+
 /* Two fences and an atomic that is read: by which line, where the block has read one.  Where a load
  * comes before the store in the program's order, it may be meant to read what was there before. */
 static const char *advice_on_blocks(const struct races_block *block, const struct encounter *encounter,
@@ -273,6 +287,9 @@ static const char *advice(const struct races_block *block, const struct encounte
     if (atomic != UINT32_MAX) return advice_on_atomic(block->races, atomic == pc ? other->pc : pc, atomic, text, nbytes);
     if (other->block != block->index && overwrites(block->races, encounter, other))
         return "blocks overwrite each other's result: an element for each block, or an atomic such as atomicAdd()";
+    if (other->block != block->index && is_read_of_updates(block->races, pc, other->pc) &&
+        waiting_branch(block, encounter, other) == UINT32_MAX)
+        return advice_on_total(block->races, pc, other->pc, text, nbytes);
     if (other->block != block->index) return advice_on_blocks(block, encounter, other, first, text, nbytes);
     if (first == FIRST_NEITHER && !encounter->update && !encounter->is_locked && overwrites(block->races, encounter, other))
         return advice_on_overwriting(block, encounter, other, text, nbytes);
@@ -446,7 +463,7 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
         name_missing(block, encounter, &stamped, &other, missing, sizeof missing);
     if (said && (stamped.is_by_engine || is_read_too_early(races, encounter, &stamped)))
         other.copies = 1 + (stamped.engine < ENGINE_MBARRIERS ? stamped.engine : ENGINE_MBARRIERS);
-    if (said && !is_known) other.handover = find_handover(block, encounter, &stamped);
+    if (said && !is_known && !encounter->is_scoped && !encounter->is_unfenced) other.handover = find_handover(block, encounter, &stamped);
     if (other.handover.number) other.is_later = !is_load(races, encounter->event->pc);
     simt_record_race(
         encounter->event, encounter->lane, encounter->address, &other,
