@@ -201,25 +201,33 @@ static bool add_released(struct races_block *block, uint32_t thread, enum scope 
     return true;
 }
 
+/* Whether an atomic write by the thread hands on anything. */
+static bool has_fenced(const struct races_block *block, const struct thread *thread, enum scope scope) {
+    return thread->fence_tick[scope] || !simt_clock_is_empty(thread->fenced[scope]) ||
+           !simt_clock_is_empty(block->fenced[scope]);
+}
+
+/* To what has been released at the address: where many threads write there, each adds little. */
+static void add_to_release(struct races_block *block, uint32_t thread, enum scope widest, struct release *release) {
+    if (release->block != block->index) simt_clock_drop(&release->clocks[SCOPE_BLOCK]);
+    release->block = block->index;
+    for (enum scope scope = 0; scope < SCOPES; scope++) {
+        const bool is_wanted = scope <= widest || scope >= SCOPE_ASYNC_SHARED;
+        if (is_wanted && has_fenced(block, &block->threads[thread], scope))
+            add_released(block, thread, scope, &release->clocks[scope]);
+    }
+    atomic_store(&block->races->has_releases, true);
+}
+
 static bool release(struct races_block *block, uint32_t thread, bool is_shared, uint64_t address, enum scope widest) {
-    struct clock clocks[SCOPES] = {0};
     bool is_release = false;
-    for (int scope = 0; scope <= (int)widest; scope++)
-        is_release |= add_released(block, thread, (enum scope)scope, &clocks[scope]);
+    for (enum scope scope = 0; scope <= widest; scope++) is_release |= has_fenced(block, &block->threads[thread], scope);
     if (!is_release) return false;
-    for (int scope = SCOPE_ASYNC_SHARED; scope < SCOPES; scope++)
-        add_released(block, thread, (enum scope)scope, &clocks[scope]);
     struct shadow_page *page = races_open(block, is_shared, address >> PAGE_BITS);
     struct release *release = page ? simt_page_release(page, address) : NULL;
     check(block, release != NULL);
-    if (release) {
-        if (release->block != block->index) simt_clock_drop(&release->clocks[SCOPE_BLOCK]);
-        release->block = block->index;
-        for (int scope = 0; scope < SCOPES; scope++) join(block, &release->clocks[scope], clocks[scope]);
-        atomic_store(&block->races->has_releases, true);
-    }
+    if (release) add_to_release(block, thread, widest, release);
     if (page) races_close(block, is_shared, address >> PAGE_BITS);
-    for (int scope = 0; scope < SCOPES; scope++) simt_clock_drop(&clocks[scope]);
     return true;
 }
 
