@@ -83,14 +83,16 @@ static void complete_uses(struct kernel *kernel) {
     for (size_t i = 0; i < kernel->source.count; i++) {
         struct kernel_parameter *parameter = &kernel->source.parameters[i];
         simt_parameter_use use;
+        simt_parameter_links links;
         if (!parameter->is_pointer || !simt_module_parameter_use(kernel->module, kernel->index, i, &use)) continue;
+        if (!simt_module_parameter_links(kernel->module, kernel->index, i, &links)) continue;
         parameter->accessed_nbytes = use.element_nbytes;
         parameter->is_of_floats = use.is_float;
         parameter->is_index = use.is_index;
         parameter->are_offsets = use.are_offsets;
-        parameter->are_links = use.are_links;
-        parameter->has_last_link = use.has_last_link;
-        parameter->last_link = use.last_link;
+        parameter->are_links = links.are_links;
+        parameter->has_last_link = links.has_end;
+        parameter->last_link = links.end;
         if (parameter->use == KERNEL_UNKNOWN)
             parameter->use = use.is_updated ? KERNEL_UPDATES : use.is_loaded ? KERNEL_READS : KERNEL_STORES;
     }

@@ -66,14 +66,21 @@ typedef struct simt_parameter_use {
     bool is_float;                         /* an access has a type of floats */
     bool is_index;                         /* an address is calculated from its elements: of a table, say */
     bool are_offsets;                      /* of each two neighbours the first is an index, the second where indices end */
-    bool are_links;                        /* an element is an index of the next, as in a list */
-    bool has_last_link;                    /* the elements are compared with a number: */
-    int64_t last_link;                     /* that, or one below those that lead on */
     uint32_t element_nbytes;               /* the least that one accesses; 0: none does */
 } simt_parameter_use;
 
 bool simt_module_parameter_use(const simt_module *module, size_t kernel, size_t parameter,
                                simt_parameter_use *use); /* false: no memory */
+
+/* Whether the elements are links of a list: each an index of the next element. */
+typedef struct simt_parameter_links {
+    bool are_links;
+    bool has_end; /* they are compared with a number: */
+    int64_t end;  /* that, or one below those that lead on */
+} simt_parameter_links;
+
+bool simt_module_parameter_links(const simt_module *module, size_t kernel, size_t parameter,
+                                 simt_parameter_links *links); /* false: no memory */
 
 /* The offset of a parameter in the parameter buffer, laid out as PTX defines. */
 size_t simt_module_parameter_offset(const simt_module *module, size_t kernel, size_t parameter);
@@ -393,6 +400,11 @@ typedef struct simt_line_rows {
     uint64_t scattered_wavefronts; /* beyond the least: lanes at no common distance, as data choose */
 } simt_line_rows;
 
+/* Bytes of global memory that a line's stores have stored, and those that another block had stored before, with the same values. */
+typedef struct simt_line_repeated {
+    uint64_t stored, repeated;
+} simt_line_repeated;
+
 /* The counts of each source line, sorted by file and line, and of each PTX instruction, in order.  Those that were
  * never executed are omitted.  There are none unless simt_observe_lines, which costs time, was among the
  * observers. */
@@ -401,13 +413,8 @@ const simt_line *simt_report_line(const simt_report *report, size_t index);
 const simt_line_least *simt_report_line_least(const simt_report *report, size_t index);
 const simt_line_cures *simt_report_line_cures(const simt_report *report, size_t index);
 const simt_line_rows *simt_report_line_rows(const simt_report *report, size_t index);
-/* With simt_observe_barriers: the line's barriers, if all of them could be left out. */
-/* Bytes of global memory that the line's stores have stored, and those that another block had stored before, with the same values. */
-typedef struct simt_line_repeated {
-    uint64_t stored, repeated;
-} simt_line_repeated;
 const simt_line_repeated *simt_report_line_repeated(const simt_report *report, size_t index);
-
+/* With simt_observe_barriers: the line's barriers, if all of them could be left out. */
 uint64_t simt_report_line_spare_barriers(const simt_report *report, size_t index);
 size_t simt_report_instruction_count(const simt_report *report);
 const simt_line *simt_report_instruction(const simt_report *report, size_t index);

@@ -121,9 +121,10 @@ static void trace(struct tracing *tracing, const struct instruction *instruction
     if (instruction->operand_count) add_origins(tracing, &instruction->operands[0], origins_of_result(tracing, instruction));
 }
 
-/* Of a parameter's elements: are those that are loaded first, and those one behind them, indices; are there such behind? */
+/* Of a parameter's elements: are those that are loaded first, and those one behind them, indices; are there such behind; are they
+ * indices of themselves? */
 struct indices {
-    bool are_first, are_next, has_next;
+    bool are_first, are_next, has_next, are_links;
 };
 
 static void note(const struct tracing *tracing, const struct instruction *instruction, uint32_t parameter, simt_parameter_use *use,
@@ -137,7 +138,7 @@ static void note(const struct tracing *tracing, const struct instruction *instru
     indices->are_first |= is_first;
     indices->are_next |= is_second;
     use->is_index |= is_first || is_second;
-    use->are_links |= is_load && is_first && address.pointers >> parameter & 1;
+    indices->are_links |= is_load && is_first && address.pointers >> parameter & 1;
     if (!(address.pointers >> parameter & 1)) return;
     const enum type type = simt_last_type(instruction);
     const uint32_t nbytes = simt_type_nbytes(type);
@@ -158,14 +159,15 @@ static void count_definitions(struct tracing *tracing, const struct instruction 
 }
 
 /* `at != -1`, `at >= 0`, `at`: where a list of links ends. */
-static void note_last_link(const struct tracing *tracing, const struct instruction *instruction, uint32_t parameter, simt_parameter_use *use) {
+static void note_end(const struct tracing *tracing, const struct instruction *instruction, uint32_t parameter,
+                     simt_parameter_links *links) {
     if (!is_base(instruction, "setp") || instruction->operand_count < 3) return;
     const struct operand *left = &instruction->operands[1], *right = &instruction->operands[2];
     if (right->kind != OPERAND_IMMEDIATE || !(origins_of(tracing, left).elements >> parameter & 1)) return;
     const bool is_equality = simt_has(instruction, "eq") || simt_has(instruction, "ne");
     const int64_t number = simt_type_nbytes(simt_last_type(instruction)) == 4 ? (int32_t)right->bits : (int64_t)right->bits;
-    use->has_last_link = true;
-    use->last_link = is_equality ? number : -1;
+    links->has_end = true;
+    links->end = is_equality ? number : -1;
 }
 
 /* false: no memory. */
@@ -180,18 +182,37 @@ static bool trace_all(struct tracing *tracing, const struct simt_module *module,
     return tracing->registers != NULL;
 }
 
+static void note_all(const struct tracing *tracing, const struct simt_module *module, uint32_t parameter, simt_parameter_use *use,
+                     struct indices *indices) {
+    *use = (simt_parameter_use){0};
+    *indices = (struct indices){0};
+    for (uint32_t pc = tracing->function->begin; pc < tracing->function->end; pc++)
+        note(tracing, &module->instructions[pc], parameter, use, indices);
+}
+
 bool simt_module_parameter_use(const simt_module *module, size_t kernel, size_t parameter, simt_parameter_use *use) {
     struct tracing tracing;
-    const struct function *function = module->kernels[kernel];
+    struct indices indices;
     *use = (simt_parameter_use){0};
     if (parameter >= PARAMETERS_MAX) return true;
-    if (!trace_all(&tracing, module, function)) return false;
-    struct indices indices = {0};
-    for (uint32_t pc = function->begin; pc < function->end; pc++)
-        note(&tracing, &module->instructions[pc], (uint32_t)parameter, use, &indices);
-    for (uint32_t pc = function->begin; use->are_links && pc < function->end; pc++)
-        note_last_link(&tracing, &module->instructions[pc], (uint32_t)parameter, use);
+    if (!trace_all(&tracing, module, module->kernels[kernel])) return false;
+    note_all(&tracing, module, (uint32_t)parameter, use, &indices);
     use->are_offsets = indices.are_first && indices.has_next && !indices.are_next;
+    free(tracing.registers);
+    return true;
+}
+
+bool simt_module_parameter_links(const simt_module *module, size_t kernel, size_t parameter, simt_parameter_links *links) {
+    struct tracing tracing;
+    struct indices indices;
+    simt_parameter_use use;
+    *links = (simt_parameter_links){0};
+    if (parameter >= PARAMETERS_MAX) return true;
+    if (!trace_all(&tracing, module, module->kernels[kernel])) return false;
+    note_all(&tracing, module, (uint32_t)parameter, &use, &indices);
+    links->are_links = indices.are_links;
+    for (uint32_t pc = tracing.function->begin; links->are_links && pc < tracing.function->end; pc++)
+        note_end(&tracing, &module->instructions[pc], (uint32_t)parameter, links);
     free(tracing.registers);
     return true;
 }
