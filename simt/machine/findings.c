@@ -288,7 +288,8 @@ static bool is_of_blocks(const struct found *found) {
 }
 
 static bool has_lines_of(const struct found *found, const struct found *other) {
-    return found->finding.kind == SIMT_FINDING_RACE && found->strength && has_line(found, first_file(other), first_line(other)) &&
+    return found->finding.kind == SIMT_FINDING_RACE && other->finding.kind == SIMT_FINDING_RACE && found->strength &&
+           has_line(found, first_file(other), first_line(other)) &&
            has_line(found, second_file(other), second_line(other)) && is_of_one_line(found) == is_of_one_line(other);
 }
 
