@@ -103,6 +103,15 @@ __global__ void matmul(const float *a, const float *b, float *c, int n)
 }
 """, "--block 64 --arg i32[64]=ones --arg i32[1]",
         [("barrier", 10, "threads 0-15 wait at line 10; 16-31 skipped it at line 8; 32-63 have ended")]),
+    "a total that is read too early": ("""__global__ void share(const int *in, int *total, float *shares, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) atomicAdd(total, in[i]);
+    __syncthreads();
+    if (i < n) shares[i] = (float)in[i] / *total;
+}
+""", "--block 64 --grid 4 --arg i32[256]=ones --arg i32[1]=zeros --arg f32[256] --arg i32:256",
+        [("race", 4, "line 6 reads it while other blocks have still to update it at line 4: read it in a second launch")]),
     "a scan in place": ("""__global__ void scan(const int *in, int *out, int n)
 {
     __shared__ int s[128];

@@ -131,8 +131,8 @@ static bool is_read_of_updates(const struct races *races, uint32_t pc, uint32_t 
 
 static const char *advice_on_total(const struct races *races, uint32_t pc, uint32_t other_pc, char *text, size_t nbytes) {
     const uint32_t load = is_load(races, pc) ? pc : other_pc, atomic = load == pc ? other_pc : pc;
-    snprintf(text, nbytes, "line %u reads it while other blocks have still to update it at line %u: use what the atomic returns, by which the "
-             "last one is known, or a second launch", line_of(races, load), line_of(races, atomic));
+    snprintf(text, nbytes, "line %u reads it while other blocks have still to update it at line %u: read it in a second launch, or in "
+             "the block that is the last by what an atomic counter returns", line_of(races, load), line_of(races, atomic));
     return text;
 }
 
