@@ -223,10 +223,9 @@ void simt_line_add_rows(simt_line_rows *sum, const simt_line_rows *rows);
 /* Adds what cures would achieve at a line to which the cost of an instruction was added. */
 void simt_report_add_cures(simt_report *report, const simt_line *instruction, const simt_line_cures *cures,
                            const simt_line_rows *rows);
-/* Records that the barriers of that line of the report, `count` of them, could be left out. */
 /* To be called in launch_end: bytes that the store there has stored in global memory as another block had before. */
 void simt_report_add_repeated(simt_report *report, const simt_place *place, uint64_t nbytes);
-
+/* Records that the barriers of that line of the report, `count` of them, could be left out. */
 void simt_report_add_spare_barriers(simt_report *report, size_t index, uint64_t count);
 void simt_line_add(simt_line *sum, const simt_line *line); /* adds every count */
 /* Adds the cost at best of a line, which has already been added to the sum. */
