@@ -206,6 +206,7 @@ static void choose_quotient(struct job *job) {
     int64_t most = !is_float ? WF_INTEGER_ROWS_MAX : are_products ? FLOAT_PRODUCTS_MAX : WF_FEW_ROWS_MAX;
     bool is_sum = is_dot || (parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES)) == 0;
     if (!is_quotient(job, parts) || !is_sum || count > most || (is_segment && !are_few_segments(job, part))) return;
+    if (is_float && parts == WF_PART_SQUARES) return; /* one more way through few_rows.h, and clang unrolls none of its loops */
     if (part && !are_worth_pairs(empty->type, count, is_dot)) return;
     job->quotient = quotient_of(job, parts, !part);
 }

@@ -16,6 +16,7 @@
 
 INLINE bool any_lane_set(vi64 lanes) {
     int64_t any = 0;
+    UNROLLED
     for (int lane = 0; lane < LANES; lane++) any |= lanes[lane];
     return any;
 }
@@ -77,11 +78,11 @@ enum {
 /* What is asked for, as a constant.  A pair is two rows: IEEE addition rounds their exact sum once, infinities included, and
  * so do f64 for narrower types, since they have more than twice their bits and two (Figueroa, "When is double rounding
  * innocuous?", 1995). */
-enum few_asked { FEW_PAIR, FEW_SUM, FEW_MAGNITUDES, FEW_MEAN, FEW_VARIANCE, FEW_NORM };
+enum few_asked { FEW_PAIR, FEW_SUM, FEW_MAGNITUDES, FEW_MEAN, FEW_VARIANCE };
 
 /* Whether a range tells if sums are exact. */
 INLINE bool is_few_scanned(enum few_asked asked) {
-    return !IS_F64 && asked != FEW_PAIR && asked != FEW_NORM;
+    return !IS_F64 && asked != FEW_PAIR;
 }
 
 /* The square of the first element. */
@@ -99,8 +100,8 @@ INLINE void add_few_square(struct few_sums *sums, vf64 x) {
 
 /* Adds the elements of one more row.  is_second: nothing has been lost before. */
 INLINE void add_few(struct few_sums *sums, const unsigned char *x, enum few_asked asked, bool is_second) {
-    vf64 value = value_of(widen(x), asked == FEW_MAGNITUDES || asked == FEW_NORM);
-    if (!IS_F64 || asked == FEW_PAIR || asked == FEW_NORM) {
+    vf64 value = value_of(widen(x), asked == FEW_MAGNITUDES);
+    if (!IS_F64 || asked == FEW_PAIR) {
         sums->value.high += value;
     } else {
         struct pair sum = two_sum(sums->value.high, value);
@@ -110,18 +111,18 @@ INLINE void add_few(struct few_sums *sums, const unsigned char *x, enum few_aske
         else
             add_lost(sums, sum.low);
     }
-    if (asked == FEW_VARIANCE || asked == FEW_NORM) add_few_square(sums, value);
+    if (asked == FEW_VARIANCE) add_few_square(sums, value);
 }
 
 INLINE void start_few(struct few_sums *sums, const unsigned char *x, enum few_asked asked) {
-    *sums = (struct few_sums){.value = {value_of(widen(x), asked == FEW_MAGNITUDES || asked == FEW_NORM), {0}}};
-    if (asked == FEW_VARIANCE || asked == FEW_NORM) start_few_square(sums);
+    *sums = (struct few_sums){.value = {value_of(widen(x), asked == FEW_MAGNITUDES), {0}}};
+    if (asked == FEW_VARIANCE) start_few_square(sums);
 }
 
 INLINE vf64 few_result(struct few_sums *sums, const struct lane_quotient *quotient, enum few_asked asked) {
     switch (asked) {
     case FEW_MEAN: return mean_of(sums, quotient);
-    case FEW_VARIANCE: case FEW_NORM: return variance_of(sums, quotient);
+    case FEW_VARIANCE: return variance_of(sums, quotient);
     default: return IS_F64 && asked != FEW_PAIR ? rounded_sum(sums) : sums->value.high;
     }
 }
@@ -224,10 +225,6 @@ APART bool find_few_variances(rounded *results, struct strip strip, size_t used,
     return find_few_of_strip(results, strip, used, quotient, FEW_VARIANCE);
 }
 
-APART bool find_few_norms(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
-    return find_few_of_strip(results, strip, used, quotient, FEW_NORM);
-}
-
 /* The strip after the next one: rows are too far apart for the processor to expect all of them. */
 INLINE void prefetch_few(struct strip strip) {
     enum { FEW_ENOUGH = 8 }; /* that they do not push each other out of the cache */
@@ -323,7 +320,6 @@ static void find_all_dots(rounded *results, const struct wf_panel *panel, size_t
 typedef bool find_few_function(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient);
 
 static find_few_function *few_function(const struct wf_quotient *asked, size_t rows) {
-    if (asked->parts == WF_PART_SQUARES) return find_few_norms;
     if (asked->parts & WF_PART_SQUARES) return find_few_variances;
     if (asked->is_divided) return find_few_means;
     if (asked->parts & WF_PART_ABS) return find_few_magnitudes;
@@ -343,12 +339,15 @@ void WF_LOOPS_NAME(find_few_rows, TYPE, TIER)(const struct wf_panel *rows, size_
     const unsigned char *y = rows->y ? rows->y : rows->x;
     const size_t columns = rows->columns, width = columns < WF_STRIP_COLUMNS ? columns : WF_STRIP_COLUMNS;
     for (size_t first = 0; first < columns; first += width) {
-        size_t begin = columns - first < width ? columns - width : first; /* the last strip may begin in the one before */
+        size_t begin = columns - first < width ? columns - width : first; /* the last strip may begin in the one before, */
         struct strip strip = {rows->x + begin * sizeof(uword), rows->stride_bytes, rows->rows, width, 0,
                               y + begin * sizeof(uword), rows->y_stride_bytes};
         size_t left = used - begin < width ? used - begin : width;
+        rounded found[WF_STRIP_COLUMNS], *own = begin == first ? (rounded *)results + begin : found;
         prefetch_few(strip);
-        has_failed[first / WF_STRIP_COLUMNS] = !find((rounded *)results + begin, strip, left, asked);
+        has_failed[first / WF_STRIP_COLUMNS] = !find(own, strip, left, asked);
+        /* whose results stay: where this one fails, they may be others, as which of two ways is taken depends on a vector's lanes */
+        if (begin != first) memcpy((rounded *)results + first, found + (first - begin), (columns - first) * sizeof *found);
     }
     forget_rounding();
 }
