@@ -75,8 +75,6 @@ typedef struct simt_event {
 } simt_event;
 
 enum simt_space { SIMT_GLOBAL, SIMT_SHARED, SIMT_LOCAL, SIMT_CONSTANT, SIMT_PARAMETER };
-
-#define SIMT_LOCAL_WINDOW UINT64_C(0x10100000000) /* of generic addresses; findings tell of a thread's own memory by these */
 enum simt_access_kind { SIMT_LOAD, SIMT_STORE, SIMT_ATOMIC };
 enum simt_order { SIMT_WEAK, SIMT_VOLATILE, SIMT_RELAXED, SIMT_ACQUIRE, SIMT_RELEASE, SIMT_ACQUIRE_RELEASE };
 
@@ -95,7 +93,7 @@ typedef struct simt_access {
     const uint64_t *addresses; /* one for each lane: global addresses, or offsets into the space */
     /* SIMT_STORE: element e of lane l is values[e * SIMT_LANES + l].  Otherwise NULL. */
     const uint64_t *values;
-    /* Loads and atomics in shared, global or local memory, if an observer needs it: bit b of initialised[l] is set if
+    /* Loads and atomics in shared or global memory, if an observer needs it: bit b of initialised[l] is set if
      * byte b of lane l's access was written before.  NULL: all bytes were, or no observer needs it. */
     const uint64_t *initialised;
     bool is_asynchronous; /* one side of a cp.async, which the hook `copy` also reports; not an access by the lanes */

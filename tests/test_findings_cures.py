@@ -450,16 +450,6 @@ __global__ void copy(float *out, const float *a, const float *b, int n)
 }
 """, "--block 64 --arg f32[64]=iota --arg f32[64]",
         [("race", 6, "no __syncthreads() between line 5 and line 6")]),
-    "counts of a thread's own without a value": ("""__global__ void histo(int *out, const int *in, int n)
-{
-    int counts[8];
-    for (int k = 0; k < 7; k++) counts[k] = 0;
-    for (int i = threadIdx.x; i < n; i += blockDim.x) counts[in[i] & 7]++;
-    for (int k = 0; k < 8; k++) out[k * 32 + threadIdx.x] = counts[k];
-}
-""", "--block 32 --arg i32[256] --arg i32[256]=iota --arg i32:256",
-        [("uninitialised", 5, "loads 4 bytes of an array of the thread's own, which has not been written: it is undefined until the thread "
-          "stores to it: give it a value first; so do loads at lines 5 to 6")]),
     "half a halo": ("""__global__ void stencil(const float *in, float *out, int n)
 {
     __shared__ float s[66];
@@ -483,32 +473,6 @@ def test_what_students_write_is_told_once_with_its_line_and_cure(name, write):
     for kind, line, said in told:
         assert any(finding["kind"] == kind and said in finding["message"] and (line is None or finding["line"] == line)
                    for finding in findings), (kind, said)
-
-
-def test_a_thread_s_own_variables_are_written_by_stores_calls_and_arguments(write):
-    """Each call has its own, and a lane's are no other's."""
-    source = """struct pair { int x, y; };
-__device__ __noinline__ void fill(int *own, int n) { for (int k = 0; k < n; k++) own[k] = k; }
-__device__ __noinline__ int pick(pair a, int k) { return (&a.x)[k & 1]; }
-__device__ __noinline__ int deep(int n, int k) {
-    int own[4];
-    if (n % 2 == 0) fill(own, 4);
-    else own[k & 3] = n;
-    return own[k & 3] + (n > 0 ? deep(n - 1, k + 1) : 0);
-}
-__global__ void f(int *out, const int *in, int n) {
-    int own[8];
-    fill(own, n);
-    pair ps[2] = {{1, 2}, {3, 4}};
-    pair p = ps[in[threadIdx.x] & 1];
-    out[threadIdx.x] = own[in[threadIdx.x] & 7] + pick(p, n + threadIdx.x) + deep(5, in[threadIdx.x]);
-}
-"""
-    path = write("own.cu", source)
-    arguments = ("--grid", 2, "--block", 64, "--arg", "i32[64]", "--arg", "i32[64]=iota")
-    assert not inspected(path, *arguments, "--arg", "i32:8")["findings"]
-    finding, = inspected(path, *arguments, "--arg", "i32:6", status=3)["findings"]
-    assert (finding["kind"], finding["threads"]) == ("uninitialised", 16)
 
 
 ROOT = Path(__file__).parents[1]

@@ -369,24 +369,14 @@ static bool open_parameters(struct warp *warp, struct path *path, struct request
                      frame->layout->parameters_nbytes);
 }
 
-/* Lane by lane where marks are asked for: steps are those of one lane's memory. */
-static bool open_local(struct warp *warp, struct path *path, struct request *request) {
-    const struct frame *frame = path->frame;
-    request->has_stride = request->has_stride && !warp->local_written;
-    if (!open_flat(warp, path, request, warp->local, warp->local_capacity, frame->local_base + frame->layout->locals_nbytes))
-        return false;
-    request->has_written = warp->local_written != NULL;
-    SIMT_FOR_EACH_LANE (lane, request->has_written ? request->lanes : 0)
-        request->written[lane] = warp->local_written + (request->hosts[lane] - warp->local);
-    return true;
-}
-
 static bool open_space(struct warp *warp, struct path *path, struct request *request) {
     request->has_written = false;
     find_stride(request);
     switch (request->space) {
     case SIMT_SHARED: return open_shared(warp, path, request);
-    case SIMT_LOCAL: return open_local(warp, path, request);
+    case SIMT_LOCAL:
+        return open_flat(warp, path, request, warp->local, warp->local_capacity,
+                         path->frame->local_base + path->frame->layout->locals_nbytes);
     case SIMT_PARAMETER: return open_parameters(warp, path, request);
     default: return open_global(warp, path, request);
     }
@@ -461,7 +451,8 @@ static void notify_access(struct warp *warp, struct path *path, const struct req
     struct launch *launch = warp->block->launch;
     if (!launch->access.count || request->space == SIMT_PARAMETER) return;
     uint64_t initialised[SIMT_LANES];
-    bool wants = launch->needs_initialised && request->kind != SIMT_STORE && request->space != SIMT_CONSTANT;
+    bool wants = launch->needs_initialised && request->kind != SIMT_STORE &&
+                 (request->space == SIMT_SHARED || request->space == SIMT_GLOBAL);
     wants = wants && fill_initialised(request, initialised);
     const simt_event event = simt_event_of(warp, path, request->lanes);
     const simt_access access = {.space = request->space,

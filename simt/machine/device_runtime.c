@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "access.h"
 #include "builtin.h"
 
 enum { SUCCESS, INVALID_VALUE, NO_MEMORY, OUT_OF_RESOURCES = 701 }; /* cudaError_t */
@@ -157,8 +156,6 @@ static bool store(struct warp *warp, struct path *path, uint32_t mask, uint32_t 
     unsigned char *bytes = simt_generic_bytes(warp, lane, address, sizeof value);
     if (!bytes) return simt_builtin_refuse(warp, path, mask, lane, address, "stores 8 bytes at 0x%llx, where there is no memory");
     memcpy(bytes, &value, sizeof value);
-    if (simt_space_of(memory, &address) == SIMT_LOCAL && warp->local_written)
-        memset(warp->local_written + (bytes - warp->local), 0xff, sizeof value);
     const struct allocation *allocation = simt_memory_find(memory, address);
     if (allocation && allocation->written) memset(allocation->written + (address - allocation->address), 0xff, sizeof value);
     return true;

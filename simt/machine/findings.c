@@ -36,23 +36,21 @@ static bool is_line(const char *file, uint32_t line, const char *other_file, uin
     return line == other_line && !strcmp(file, other_file);
 }
 
-/* Whether what was found is itself the first access of a race in the program's order; also of all that is no race. */
-static bool is_first(const struct found *found) { return found->detail.other_is_later || !found->finding.has_other; }
-
+/* The file of the access of a race that comes first in the program's order. */
 static const char *first_file(const struct found *found) {
-    return is_first(found) ? found->finding.file : found->finding.other_file;
+    return found->detail.other_is_later ? found->finding.file : found->finding.other_file;
 }
 
 static uint32_t first_line(const struct found *found) {
-    return is_first(found) ? found->finding.line : found->finding.other_line;
+    return found->detail.other_is_later ? found->finding.line : found->finding.other_line;
 }
 
 static const char *second_file(const struct found *found) {
-    return is_first(found) && found->finding.has_other ? found->finding.other_file : found->finding.file;
+    return found->detail.other_is_later ? found->finding.other_file : found->finding.file;
 }
 
 static uint32_t second_line(const struct found *found) {
-    return is_first(found) && found->finding.has_other ? found->finding.other_line : found->finding.line;
+    return found->detail.other_is_later ? found->finding.other_line : found->finding.line;
 }
 
 static bool is_same_place(const struct found *one, const struct found *other) {
@@ -225,13 +223,8 @@ static bool is_of_same_copies(const struct found *found, const struct found *oth
     return found->copies && found->copies == other->copies && shares_line(found, other);
 }
 
-/* A thread's own variables, which one function keeps side by side, were not given values. */
-static bool is_of_own_variables(const struct found *found) {
-    return found->finding.kind == SIMT_FINDING_UNINITIALISED && found->finding.address >> 32 == SIMT_LOCAL_WINDOW >> 32;
-}
-
 static bool is_told_with(const struct found *found, const struct found *other) {
-    if (is_of_same_copies(found, other) || (is_of_own_variables(found) && is_of_own_variables(other))) return true;
+    if (is_of_same_copies(found, other)) return true;
     return is_between_lanes(found) && is_between_lanes(other) &&
            (shares_line(found, other) || is_next_step(found, other));
 }
@@ -391,10 +384,7 @@ static void end_message(struct found *found, bool is_of_few) {
     if (may_be_of_block(found, is_of_few))
         snprintf(finding->message + length, sizeof finding->message - length,
                  "; where other warps come here, too, __syncthreads()");
-    if (found->pairs > 1 && is_of_own_variables(found))
-        snprintf(finding->message + length, sizeof finding->message - length, "; so do loads at lines %u to %u", found->from_line,
-                 found->to_line);
-    else if (found->pairs > 1 && found->copies)
+    if (found->pairs > 1 && found->copies)
         snprintf(finding->message + length, sizeof finding->message - length,
                  "; the same holds at the other accesses of lines %u to %u, of which %u pairs race", found->from_line,
                  found->to_line, found->pairs);

@@ -366,7 +366,6 @@ struct warp {
     struct path *leaves, *last_leaf;
     struct path *free_paths;
     unsigned char *local;   /* lane after lane, local_capacity each */
-    unsigned char *local_written; /* likewise, a mark for each byte; NULL: nobody asks */
     size_t local_capacity;
     struct frame *frames;
     size_t frames_nbytes; /* of them, to limit recursion */

@@ -44,6 +44,7 @@ struct memory {
 #define SIMT_GLOBAL_BASE UINT64_C(0x700000000000)
 /* Windows of generic addresses onto the other spaces, 4 GiB each. */
 #define SIMT_SHARED_WINDOW UINT64_C(0x10000000000)
+#define SIMT_LOCAL_WINDOW UINT64_C(0x10100000000)
 #define SIMT_PARAMETER_WINDOW UINT64_C(0x10200000000)
 
 /* NULL: no memory. */

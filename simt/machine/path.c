@@ -270,44 +270,19 @@ static struct frame *frame_create(struct warp *warp, const struct function *func
     return frame;
 }
 
-/* All lanes' bytes, moved to where there is room for more; NULL: no memory. */
-static unsigned char *lanes_grow(const unsigned char *bytes, size_t old_capacity, size_t capacity, int fill) {
-    unsigned char *grown = malloc(SIMT_LANES * capacity);
-    if (!grown) return NULL;
-    memset(grown, fill, SIMT_LANES * capacity);
-    for (size_t l = 0; l < SIMT_LANES && bytes; l++) memcpy(grown + l * capacity, bytes + l * old_capacity, old_capacity);
-    return grown;
-}
-
 /* Local memory for a frame above `base`.  What no thread has written is no result: ones, not zeros, which often would be. */
 static bool local_reserve(struct warp *warp, uint64_t end) {
     if (end <= warp->local_capacity) return true;
-    const size_t capacity = 2 * end + 256;
-    const bool is_marked = warp->block->launch->needs_initialised;
-    unsigned char *grown = lanes_grow(warp->local, warp->local_capacity, capacity, 0xff);
-    unsigned char *marks = is_marked ? lanes_grow(warp->local_written, warp->local_capacity, capacity, 0) : NULL;
-    if (!grown || (is_marked && !marks)) {
-        free(grown);
-        free(marks);
-        return false;
-    }
+    size_t capacity = 2 * end + 256;
+    unsigned char *grown = malloc(SIMT_LANES * capacity);
+    if (!grown) return false;
+    memset(grown, 0xff, SIMT_LANES * capacity);
+    for (size_t l = 0; l < SIMT_LANES && warp->local; l++)
+        memcpy(grown + l * capacity, warp->local + l * warp->local_capacity, warp->local_capacity);
     free(warp->local);
-    free(warp->local_written);
     warp->local = grown;
-    warp->local_written = marks;
     warp->local_capacity = capacity;
     return true;
-}
-
-/* Local variables begin without a value; the copy of the inputs has theirs. */
-static void local_begin(struct warp *warp, const struct frame *frame) {
-    const struct layout *layout = frame->layout;
-    if (!warp->local_written || !layout->locals_nbytes) return;
-    SIMT_FOR_EACH_LANE (lane, frame->lanes) {
-        unsigned char *marks = warp->local_written + lane * warp->local_capacity + frame->local_base;
-        memset(marks, 0, layout->locals_nbytes);
-        if (layout->copies_inputs) memset(marks + layout->copy_offset, 0xff, frame->function->parameter_nbytes);
-    }
 }
 
 static bool is_too_deep(const struct warp *warp, const struct frame *frame) {
@@ -408,7 +383,6 @@ bool simt_path_call(struct warp *warp, struct path *path, const struct code *cod
     inner->caller = outer;
     inner->call = code;
     inner->lanes = mask;
-    local_begin(warp, inner);
     pass_arguments(warp->block->launch->image, code, outer, inner, mask);
     if (inner->layout->copies_inputs) copy_inputs(warp, inner);
     struct path *child = path_create(warp, path, mask, function->begin);
@@ -469,7 +443,6 @@ bool simt_paths_start(struct warp *warp, uint32_t lanes) {
         return false;
     }
     warp->frames->lanes = lanes;
-    local_begin(warp, warp->frames);
     const struct path root = {.frame = warp->frames, .reconvergence = NO_PC};
     return path_create(warp, &root, lanes, launch->function->begin) != NULL;
 }
@@ -500,7 +473,6 @@ void simt_paths_free(struct warp *warp) {
         free(path);
     }
     free(warp->local);
-    free(warp->local_written);
-    warp->local = warp->local_written = NULL;
+    warp->local = NULL;
     warp->local_capacity = 0;
 }

@@ -1,4 +1,4 @@
-/* Finds reads of shared, global and local memory that nothing has written.  An element of which some bytes were
+/* Finds reads of shared and global memory that nothing has written.  An element of which some bytes were
  * written is a struct with padding, and left alone.
  *
  * The launch continues after such a read.  If all that a line read so was later written by other threads, and a race says
@@ -114,7 +114,6 @@ static uint32_t unwritten_elements(const simt_access *access, uint32_t lane) {
 }
 
 static void find(const simt_event *event, const simt_access *access, uint32_t lanes, uint32_t element) {
-    static const char advice_local[] = "it is undefined until the thread stores to it: give it a value first";
     static const char advice_shared[] = "shared memory is undefined when a block begins";
     static const char advice_global[] = "initialise the buffer, or store to it before reading";
     bool is_shared = access->space == SIMT_SHARED;
@@ -122,12 +121,6 @@ static void find(const simt_event *event, const simt_access *access, uint32_t la
     const uint64_t rank = is_shared ? address >> SIMT_RANK_SHIFT : 0;
     char of_block[48] = "";
     if (rank) snprintf(of_block, sizeof of_block, " of the cluster's block %llu", (unsigned long long)rank - 1);
-    if (access->space == SIMT_LOCAL) {
-        simt_record_finding_of_lanes(event, SIMT_FINDING_UNINITIALISED, lanes, SIMT_LOCAL_WINDOW | address,
-                                     "loads %u bytes of an array of the thread's own, which has not been written: %s", access->element_nbytes,
-                                     advice_local);
-        return;
-    }
     simt_record_finding_of_lanes(event, SIMT_FINDING_UNINITIALISED, lanes, address,
                                  is_shared ? "%s %u bytes of %s memory at byte %llu%s, which has not been written: %s"
                                            : "%s %u bytes of %s memory at 0x%llx%s, which has not been written: %s",
@@ -171,17 +164,17 @@ static void check_reads(struct reader *reader, bool is_shared, const simt_event 
         if (!readers) first_element = (uint32_t)__builtin_ctz(unwritten);
         readers |= 1u << lane;
         reader->count += lane_count(unwritten);
-        if (access->space != SIMT_LOCAL) remember_lane(reader, is_shared, event, access, lane, unwritten);
+        remember_lane(reader, is_shared, event, access, lane, unwritten);
     }
     if (readers) find(event, access, readers, first_element);
 }
 
 static void check_access(void *block, const simt_event *event, const simt_access *access) {
     struct reader *reader = block;
-    if ((access->space != SIMT_SHARED && access->space != SIMT_GLOBAL && access->space != SIMT_LOCAL) || !access->lanes) return;
+    if ((access->space != SIMT_SHARED && access->space != SIMT_GLOBAL) || !access->lanes) return;
     const bool is_shared = access->space == SIMT_SHARED && !is_of_clusters(event); /* the block's own */
     if (access->kind != SIMT_STORE && access->initialised) check_reads(reader, is_shared, event, access);
-    if (access->kind == SIMT_LOAD || access->space == SIMT_LOCAL) return;
+    if (access->kind == SIMT_LOAD) return;
     if (is_shared && reader->shared.slots) note_writes(&reader->shared, event, access);
     if (is_shared || !atomic_load_explicit(&reader->reads->has_any, memory_order_relaxed)) return;
     pthread_mutex_lock(&reader->reads->lock);
