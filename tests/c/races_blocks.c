@@ -310,11 +310,10 @@ static void *run_blocks(void *unused) {
 
 static int check_many(uint32_t hosts) {
     pthread_t threads[HOSTS];
-    begin_launch(&simt_observe_races);
+    describe_launch(&simt_observe_races);
     launch.grid[0] = MANY;
     launch.warps_per_block = 1;
     launch.block[0] = launch.threads_per_block = 32;
-    memset(launch_state, 0, simt_observe_races.launch_nbytes);
     if (!simt_observe_races.launch_begin(launch_state, &launch)) return 1;
     many.launch_state = launch_state;
     many.next = many.ticket = 0;

@@ -150,7 +150,8 @@ static struct {
 } blocks[BLOCKS];
 static bool is_split; /* accesses of a warp are told lane by lane */
 
-static void begin_launch(const struct simt_observer *of) {
+/* What a launch is, before it begins. */
+static void describe_launch(const struct simt_observer *of) {
     static simt_place places[PLACES];
     for (uint32_t i = 0; i < PLACES; i++)
         places[i] = (simt_place){.file = "kernel.cu", .line = i, .ptx_line = i, .opcode = "st.u32"};
@@ -166,7 +167,12 @@ static void begin_launch(const struct simt_observer *of) {
                                 .places = places,
                                 .place_count = PLACES};
     launch_state = calloc(1, observer->launch_nbytes);
-    if (!launch_state || (observer->launch_begin && !observer->launch_begin(launch_state, &launch))) exit(1);
+    if (!launch_state) exit(1);
+}
+
+static void begin_launch(const struct simt_observer *of) {
+    describe_launch(of);
+    if (observer->launch_begin && !observer->launch_begin(launch_state, &launch)) exit(1);
 }
 
 static void begin_block(uint32_t block) {
