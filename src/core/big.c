@@ -216,58 +216,22 @@ struct wf_number wf_quotient_u128(bool negative, wf_u128 magnitude, int32_t expo
     return number;
 }
 
-/* An integer's root, rounded down, and what its square leaves of it, at most twice the root. */
-struct square_root {
-    wf_u128 root, rest;
-};
-
-/* Digit by digit, two bits of the radicand, the next of which are its highest, to one of the root. */
-static void lengthen_by_bits(struct square_root *of, wf_u128 *radicand, int bits) {
-    for (int i = 0; i < bits; i++) {
-        of->rest = of->rest << 2 | *radicand >> 126;
-        *radicand <<= 2;
-        wf_u128 trial = of->root << 2 | 1;
-        bool bit = of->rest >= trial;
-        if (bit) of->rest -= trial;
-        of->root = of->root << 1 | bit;
-    }
-}
-
-/* The root's first 16 bits, of 32 bits of which one of the first two is set: as lengthen_by_bits, in shorter words. */
-static struct square_root first_root(uint32_t radicand) {
-    uint32_t root = 0, rest = 0;
-    for (int i = 0; i < 16; i++) {
-        rest = rest << 2 | radicand >> 30;
-        radicand <<= 2;
-        uint32_t trial = root << 2 | 1, bit = rest >= trial;
-        rest -= bit ? trial : 0;
-        root = root << 1 | bit;
-    }
-    struct square_root found = {root, rest};
-    return found;
-}
-
-/* Doubles the bits of a root, 16 or 32, by a division (Zimmermann, "Karatsuba square root", 1999): next has twice as
- * many of the radicand. */
-static struct square_root lengthen_twice(struct square_root of, uint64_t next, int bits) {
-    const uint64_t mask = (UINT64_C(1) << bits) - 1, upper = next >> bits, divisor = (uint64_t)of.root;
-    const uint64_t half = (uint64_t)((of.rest << bits | upper) >> 1), quotient = half / divisor;
-    const uint64_t left = (half - quotient * divisor) << 1 | (upper & 1);
-    struct square_root longer = {(of.root << bits) + quotient, ((wf_u128)left << bits | (next & mask))};
-    const wf_u128 square = (wf_u128)quotient * quotient;
-    if (longer.rest < square) longer.rest += 2 * longer.root-- - 1;
-    longer.rest -= square;
-    return longer;
-}
-
+/* Digit by digit, two bits of the radicand to one of the root. */
 struct wf_number wf_big_quotient_root(const struct wf_big *big, int32_t exponent, wf_u128 divisor) {
     enum { ROOT_BITS = 72 }; /* enough for any type and the half after it */
     if (!big->count) return wf_number_zero(false);
     struct quotient q = divide(big, exponent, divisor);
     normalise(&q, true);
-    struct square_root root = lengthen_twice(first_root((uint32_t)(q.high >> 96)), (uint32_t)(q.high >> 64), 16);
-    root = lengthen_twice(root, (uint64_t)q.high, 32);
-    lengthen_by_bits(&root, &q.low, ROOT_BITS - 64);
-    bool inexact = q.inexact || root.rest || q.low;
-    return wf_number_make(false, root.root, (q.exponent + 256) / 2 - ROOT_BITS, inexact);
+    wf_u128 root = 0, rest = 0;
+    for (int i = 0; i < ROOT_BITS; i++) {
+        rest = rest << 2 | q.high >> 126;
+        q.high = q.high << 2 | q.low >> 126;
+        q.low <<= 2;
+        wf_u128 trial = root << 2 | 1;
+        bool bit = rest >= trial;
+        if (bit) rest -= trial;
+        root = root << 1 | bit;
+    }
+    bool inexact = q.inexact || rest || q.high || q.low;
+    return wf_number_make(false, root, (q.exponent + 256) / 2 - ROOT_BITS, inexact);
 }
