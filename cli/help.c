@@ -78,7 +78,7 @@ static const struct exception exceptions[] = {
     {"axis", " not dot stats count OP,OP... "},
     {"out", " not dot stats count OP,OP... "},
     {"nan", " not and or xor "},
-    {"decimal", " not prod var std norm2 dot and or xor "},
+    {"decimal", " sum mean min max argmin argmax norm1 norminf any all nonzero stats count OP,OP... "},
     {"byte-order", " not count OP,OP... "},
     {"by", " not dot "},
     {"sort", " not dot "},

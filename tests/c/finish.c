@@ -195,14 +195,13 @@ static void make_case(wf_handle *handle, struct batch *batch, int i) {
 
 /* ---- what the CPU says */
 
+/* Of a float the NaN whose exponent and uppermost bit of the fraction are set; else 0. */
 static uint64_t failed_bits(wf_type type) {
-    switch (type) {
-    case WF_F16: return 0x7e00;
-    case WF_BF16: return 0x7fc0;
-    case WF_F32: return 0x7fc00000;
-    case WF_F64: return UINT64_C(0x7ff8000000000000);
-    default: return 0;
-    }
+#define X(NAME, name, storage, kind, precision, exponent_bits)                                               \
+    [WF_##NAME] = (exponent_bits) ? ((UINT64_C(2) << (exponent_bits)) - 1) << ((precision) - ((exponent_bits) ? 2 : 0)) : 0,
+    static const uint64_t bits[] = {WF_TYPES(X)};
+#undef X
+    return bits[type];
 }
 
 static bool is_on_gpu(const struct wf_accumulator *acc) {

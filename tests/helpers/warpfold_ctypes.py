@@ -27,7 +27,7 @@ def _names(enumeration):
     """The names of wf_<enumeration>, numbered from 0; its numbers become attributes of this module."""
     body = re.search(rf"typedef enum wf_{enumeration} {{(.*?)}}", HEADER, re.DOTALL)[1]
     numbers = {name: int(number) for name, number in re.findall(r"(WF_\w+) = (\d+)", body)}
-    assert list(numbers.values()) == list(range(len(numbers))), f"wf_{enumeration} has a gap"
+    assert list(numbers.values()) == list(range(len(numbers))), f"wf_{enumeration} does not count up from 0, line by line"
     globals().update(numbers)
     return tuple(numbers)
 
