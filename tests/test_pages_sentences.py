@@ -7,10 +7,10 @@ import re
 import pytest
 
 from cli_helpers import run
+from explain_pages import each_frame, expected_states, lanes_of, table_rows, texts, write_page
 from inspect_helpers import HEAD, kernel, parameters
 from page_helpers import browser, numeral, page_data, show
 from program_helpers import compiled, environment, needs_nvcc
-from test_pages import each_frame, expected_states, lanes_of, table_rows, texts, write_page
 from test_pages_inspect import costs_page, memory_words
 from test_inspect_lines import RACE, costs
 

@@ -11,7 +11,7 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
-from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, Real, fraction, to_float
+from oracle import FLOATS, INTEGERS, STATS, TYPECODES, Oracle, Real, fraction, to_float
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CLI = str(Path(os.environ.get("WARPFOLD_CLI", ROOT / "build" / "warpfold")).absolute())
@@ -165,6 +165,22 @@ def text_of(type_name, bits, hexadecimal=False):
 def expected(op, type_name, data, hexadecimal=False, first_index=0, **policy):
     """What the op prints for the packed elements."""
     return text_of(*Oracle(type_name, data, first_index).reduce(op, **policy), hexadecimal)
+
+
+STATS_ROWS = (
+    "count", "sum", "mean", "var", "std", "min", "max", "argmin", "argmax", "nonzero", "nan", "norm1", "norm2",
+    "norminf",
+)
+
+
+def expected_rows(type_name, data, hexadecimal=False, **policy):
+    """What stats prints for the packed elements: (name, text) of each line."""
+    oracle = Oracle(type_name, data)
+    stats = oracle.stats(**policy)
+    rows = {"count": str(stats["count"]), "nan": str(stats["nans"])}
+    for op in STATS:
+        rows[op] = "-" if stats[op][0] is None else text_of(*stats[op], hexadecimal)
+    return [(name, rows[name]) for name in STATS_ROWS]
 
 
 # ---- files -------------------------------------------------------------------------------------------

@@ -1,0 +1,309 @@
+"""The page of explain in a browser: every control, and how it looks: colours, sizes, without motion, printed."""
+
+import re
+
+import pytest
+
+from cli_helpers import ROOT, run
+from explain_pages import PICTURE, each_frame, go_to, table_rows, texts, write_page
+from page_helpers import PHONE, PROJECTOR, browser, is_in_view, is_within_width, show, unnamed_controls
+
+assert browser and show  # fixtures
+
+
+# ---- controls ----------------------------------------------------------------------------------------
+
+
+def test_keys(show, tmp_path):
+    page = show(write_page(tmp_path, "06", "-n", 16)[0])
+    where = page.locator(".where").first
+    for key, said in [("ArrowRight", "Step 1 of 4"), ("ArrowRight", "Step 2 of 4"), ("ArrowLeft", "Step 1 of 4"),
+                      ("End", "Result"), ("ArrowRight", "Result"), ("Home", "Before the tree"),
+                      ("ArrowLeft", "Before the tree")]:
+        page.keyboard.press(key)
+        assert where.text_content() == said
+
+
+def test_address_names_the_step(show, tmp_path):
+    path = write_page(tmp_path, "06", "-n", 16)[0]
+    page = show(path)
+    where = page.locator(".where").first
+    assert "#" not in page.url
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert page.url.endswith("#step=2")
+    page.goto(path.as_uri() + "#step=3")
+    assert where.text_content() == "Step 3 of 4"
+    page.goto(path.as_uri() + "#step=99")
+    page.reload()
+    assert where.text_content() == "Result"
+
+
+def test_player_buttons_and_slider(show, tmp_path):
+    page = show(write_page(tmp_path, "06", "-n", 16)[0])
+    where, slider = page.locator(".where").first, page.get_by_label("Step", exact=True).first
+    for name, said in [("Step ahead", "Step 1 of 4"), ("Last step", "Result"), ("Step back", "Step 4 of 4"),
+                       ("First step", "Before the tree")]:
+        page.get_by_role("button", name=name).first.click()
+        assert where.text_content() == said
+    assert page.get_by_role("button", name="Step back").first.is_disabled()
+    slider.fill("3")
+    assert where.text_content() == "Step 3 of 4"
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    assert where.text_content() == "Step 2 of 4" and slider.get_attribute("aria-valuetext") == "Step 2 of 4"
+
+
+def test_playing(browser, show, tmp_path):
+    page = show(write_page(tmp_path, "06", "-n", 8)[0])
+    page.clock.install()
+    where = page.locator(".where").first
+    page.keyboard.press("Space")
+    assert page.get_by_role("button", name="Pause").first.is_visible()
+    for said in ("Step 1 of 3", "Step 2 of 3"):
+        page.clock.run_for(1600)
+        assert where.text_content() == said
+    page.get_by_role("button", name="Pause").first.click()
+    page.clock.run_for(5000)
+    assert where.text_content() == "Step 2 of 3"
+    page.get_by_role("button", name="Play").first.click()
+    page.clock.run_for(10000)
+    assert where.text_content() == "Result"  # and it has stopped
+    assert page.get_by_role("button", name="Play").first.is_visible()
+    page.keyboard.press("Space")
+    assert where.text_content() == "Before the tree"
+
+
+@pytest.mark.parametrize("rung, options", [("05", PICTURE), ("08", ["-n", 256]), ("00", ["-n", 8])])
+def test_every_control(rung, options, show, tmp_path):
+    """Each is clicked in each state that the page offers at its start; none breaks the page."""
+    page = show(write_page(tmp_path, rung, *options)[0])
+    assert unnamed_controls(page) == []
+    page.keyboard.press("ArrowRight")
+    for i in range(page.locator("button").count()):
+        button = page.locator("button").nth(i)
+        if button.count() and button.is_enabled():
+            button.click()
+    for summary in page.locator("summary").all():
+        summary.click()
+    for chosen in page.locator("select").all():
+        for value in chosen.locator("option").evaluate_all("options => options.map(option => option.value)"):
+            chosen.select_option(value)
+    assert page.locator(".stage").count() > 0
+    assert unnamed_controls(page) == []
+
+
+def test_tab_reaches_every_control_and_shows_where(show, tmp_path):
+    page = show(write_page(tmp_path, "05", *PICTURE)[0])
+    go_to(page, 1)
+    reached, tip = set(), page.locator("#term-tip")
+    meanings = terms_of_pages()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        told = page.evaluate("""() => { const node = document.activeElement;
+            return node === document.body ? null : {
+                words: node.getAttribute("aria-label") || node.textContent.trim() || node.tagName,
+                term: node.dataset.term || null,
+                outline: getComputedStyle(node).outlineStyle}; }""")
+        if told is None:
+            break
+        assert told["outline"] != "none", told
+        assert tip.is_visible() == (told["term"] is not None)
+        assert told["term"] is None or tip.text_content() == f"{told['term']} {meanings[told['term']]}"
+        reached.add(told["words"])
+    assert {"Skip to the picture", "Dark", "Step", "Play (space)", "Values", "Symbols", "the whole run",
+            "Picture of the step", "Source", "bank degree", "turns"} <= reached
+    page.locator(".term", has_text="diverges").first.hover()
+    assert tip.text_content() == f"divergence {meanings['divergence']}"
+    page.keyboard.press("Escape")
+    assert not tip.is_visible()
+    assert page.locator(".terms dt").count() > 10
+    assert all(meanings[row[0]] == row[1] for row in zip(texts(page.locator(".terms dt")), texts(page.locator(".terms dd"))))
+
+
+def terms_of_pages():
+    """{term: meaning} of the pages."""
+    source = (ROOT / "report" / "web" / "kit_terms.js").read_text()
+    return dict(re.findall(r'^    "(.+?)": "(.+)",$', source[:source.index("};")], re.MULTILINE))
+
+
+def test_terms_mean_what_the_glossary_says():
+    glossary = dict(re.findall(r"^\| \*\*(.+?)\*\* \| (.+?) \|", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE))
+    assert len(terms_of_pages()) > 10
+    for term, meaning in terms_of_pages().items():
+        known = re.sub(r" \([^()]*\)|`", "", glossary[term])
+        assert meaning.rstrip(".").lower() in known.lower(), term
+
+
+# ---- looks -------------------------------------------------------------------------------------------
+
+GROUND = "getComputedStyle(document.body).backgroundColor"
+
+
+def brightness(colour):
+    return sum(int(number) for number in re.findall(r"\d+", colour)[:3])
+
+
+def test_colours_follow_the_system_and_the_button(show, tmp_path):
+    path = write_page(tmp_path, "05", *PICTURE)[0]
+    for scheme, sign in (("light", 1), ("dark", -1)):
+        page = show(path, color_scheme=scheme)
+        assert (brightness(page.evaluate(GROUND)) - 384) * sign > 0
+        page.get_by_role("button", name="Light").click()
+        assert brightness(page.evaluate(GROUND)) > 384
+        page.get_by_role("button", name="Dark").click()
+        assert brightness(page.evaluate(GROUND)) < 384
+        page.get_by_role("button", name="Auto").click()
+        assert (brightness(page.evaluate(GROUND)) - 384) * sign > 0
+
+
+CONTRASTS = """() => {
+    const probe = document.createElement("span");
+    document.body.append(probe);
+    const linear = c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+    const luminance = name => {
+        probe.style.color = `var(${name})`;
+        const [red, green, blue] = getComputedStyle(probe).color.match(/[\\d.]+/g).map(c => linear(Number(c) / 255));
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+    };
+    const contrast = (ink, ground) => {
+        const [dark, light] = [luminance(ink), luminance(ground)].sort((a, b) => a - b);
+        return [ink, ground, (light + 0.05) / (dark + 0.05)];
+    };
+    const tints = ["--tint-blue", "--tint-orange", "--tint-red", "--tint-green"];
+    const inks = ["--faint", "--blue", "--red", "--green", "--orange"];
+    return [
+        ...["--ground", "--panel", ...tints].map(ground => contrast("--ink", ground)),
+        ...["--ground", "--panel"].flatMap(ground => inks.map(ink => contrast(ink, ground))),
+        ...["--red", "--blue", "--orange"].map(ink => contrast(ink, "--tint-blue")), contrast("--red", "--tint-red"),
+        contrast("--on-blue", "--blue"),
+    ];
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground(scheme, show, tmp_path):
+    page = show(write_page(tmp_path, "05", *PICTURE)[0], color_scheme=scheme)
+    for ink, ground, ratio in page.evaluate(CONTRASTS):
+        assert ratio >= 4.5, (ink, ground, ratio)
+
+
+@pytest.mark.parametrize("size", [PHONE, PROJECTOR])
+@pytest.mark.parametrize("rung, options", [("05", PICTURE), ("01", ["-n", 1024]), ("08", ["-n", 64]),
+                                           ("13", ["-n", 256])])
+def test_page_fits_phone_and_projector(rung, options, size, show, tmp_path):
+    path, data = write_page(tmp_path, rung, *options)
+    page = show(path, size)
+    for _ in each_frame(page, range(len(data["steps"]) + 2)):
+        assert is_within_width(page)
+    if size == PHONE:  # the cause in reach of what drives it
+        assert is_in_view(page, ".player") and page.locator(".player").first.evaluate(
+            "node => { scrollTo(0, 400); return node.getBoundingClientRect().bottom <= innerHeight; }")
+
+
+def test_a_picture_that_scrolls_says_to_which_side(show, tmp_path):
+    """Warps of 32 on a phone; where all of it is seen, as 16 lanes are there, nothing is said."""
+    path, _ = write_page(tmp_path, "05", "-n", 32, "--warp", 32, "--banks", 32)
+    page = show(path, PHONE)
+    box, hint = page.locator(".stage-panel .scroll").first, page.locator(".stage-panel .more").first
+    for left, said in ((0, "right"), (40, "both"), (100000, "left")):
+        box.evaluate("(node, left) => { node.scrollLeft = left; }", left)
+        page.wait_for_function("([node, said]) => node.dataset.more === said", arg=[box.element_handle(), said])
+        assert hint.is_visible() and f"more to {'both sides' if said == 'both' else 'the ' + said}" in hint.evaluate(
+            "node => getComputedStyle(node, '::before').content")
+    small, _ = write_page(tmp_path, "04", "-n", 16, "--warp", 4, "--banks", 4)
+    for whole, size in ((path, (1440, 900)), (small, PHONE)):
+        page = show(whole, size)
+        page.wait_for_function("() => document.querySelector('.stage-panel .scroll').dataset.more === 'no'")
+        assert not page.locator(".stage-panel .more").first.is_visible()
+
+
+def test_a_listing_is_not_cut_at_its_top(show, tmp_path):
+    """Whatever step it follows, the first line under its heading is whole."""
+    path, data = write_page(tmp_path, "12", "-n", 64)
+    page = show(path, (1440, 900))
+    for _ in each_frame(page, range(len(data["steps"]) + 2)):
+        assert page.locator(".kernel-panel .listing").evaluate("""node => {
+            const end = node.querySelector("thead th").getBoundingClientRect().bottom;
+            const under = [...node.querySelectorAll("tbody tr")].map(row => row.getBoundingClientRect());
+            return node.scrollTop > 0 && under.some(row => Math.abs(row.top - end) <= 2);
+        }""")
+
+
+def test_lanes_are_told_apart_without_colour(show, tmp_path):
+    path, _ = write_page(tmp_path, "02", "-n", 32, "--warp", 8)
+    page = show(path)
+    go_to(page, 3)
+    shapes = {state: page.locator(f'.thread[data-state="{state}"]').first.evaluate(
+        "node => { const shape = node.querySelector('circle, rect'); const style = getComputedStyle(shape);"
+        " return [shape.tagName, style.strokeDasharray, style.fill.startsWith('url')].join(); }")
+        for state in ("active", "waiting", "idle")}
+    assert len(set(shapes.values())) == 3
+
+
+def test_no_motion_where_none_is_wanted(show, tmp_path):
+    page = show(write_page(tmp_path, "05", *PICTURE)[0], reduced_motion="reduce")
+    moving = page.evaluate("""() => [...document.querySelectorAll("*")].filter(node => {
+        const style = getComputedStyle(node);
+        const times = style.transitionDuration.split(",");
+        return style.animationName !== "none" || times.some(time => parseFloat(time) > 0);
+    }).length""")
+    assert moving == 0
+
+
+def test_what_has_the_focus_is_seen(show, tmp_path):
+    """All that the tabulator key reaches, also what is pressed."""
+    page = show(write_page(tmp_path, "05", *PICTURE)[0])
+    go_to(page, 2)
+    reached = []
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        name, style, is_pressed, *colours = page.evaluate("""() => {
+            const node = document.activeElement, {outlineStyle, outlineColor} = getComputedStyle(node);
+            const probe = document.body.appendChild(document.createElement("i"));
+            probe.style.color = "var(--focus)";
+            const colour = getComputedStyle(probe).color;
+            probe.remove();
+            return [node.className || node.tagName, outlineStyle, node.getAttribute("aria-pressed"), outlineColor, colour]; }""")
+        if name == "BODY":
+            break
+        reached.append((name.split()[0], is_pressed))
+        assert style == "solid" and colours[0] == colours[1], (name, style, colours)
+    assert name == "BODY" and ("share", "true") in reached
+
+
+def test_the_focus_stays_in_the_player(show, tmp_path):
+    """A button that goes no further is switched off under the finger that pressed it."""
+    page = show(write_page(tmp_path, "05", *PICTURE)[0])
+    page.get_by_role("button", name="Last step").first.focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.type") == "range"
+    page.keyboard.press("ArrowLeft")
+    assert page.locator(".where").first.text_content() == "Step 3 of 3"
+
+
+def test_sentences_are_read_out(show, tmp_path):
+    page = show(write_page(tmp_path, "05", *PICTURE)[0])
+    for name in (".caption", ".sentence"):
+        assert page.locator(name).evaluate("node => node.closest('[aria-live]').getAttribute('aria-live')") == "polite"
+
+
+def test_print_has_all_and_no_controls(show, tmp_path):
+    page = show(write_page(tmp_path, "05", *PICTURE)[0])
+    go_to(page, 2)
+    page.emulate_media(media="print")
+    assert page.locator(".caption").evaluate("node => getComputedStyle(node, '::before').content") == '"Step 2 of 3: "'
+    assert not page.locator(".player").first.is_visible() and not page.locator("#controls").is_visible()
+    assert page.locator("main button:not(.share):visible").count() == 0
+    assert page.locator(".stage").is_visible() and page.locator(".tree").is_visible()
+    assert page.locator(".listing").evaluate("node => node.scrollHeight <= node.clientHeight + 1")
+    assert len(page.pdf(format="A4")) > 10000
+
+
+def test_wide_numbers_keep_their_digits(show, tmp_path):
+    wide = str(2**62 + 1)
+    if run("explain", "06", "--type", "i64").returncode == 1:
+        pytest.skip("no NVRTC")
+    page = show(write_page(tmp_path, "06", "--type", "i64", "--values", f"{wide},2")[0])
+    go_to(page, 1)
+    assert table_rows(page, "Who adds what to what")[0][2] == str(2**62 + 3)
