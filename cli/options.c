@@ -317,8 +317,8 @@ static const struct rule rules[] = {
      "stop a launch that executes more than N warp instructions (default: inspect " DIGITS(
          SIMT_INSTRUCTION_LIMIT) ", run " DIGITS(PROGRAM_INSTRUCTION_LIMIT) ")"},
     {"task", "NAME|FILE", COMMAND_JUDGE, parse_text, FIELD(task), 0, 0,
-     "judge: what the kernel is to do, a task that is built in, such as sum, or a file (default: KERNEL's name with .task; rung for the ladder's)"},
-    {"seed", "N", COMMAND_JUDGE, parse_count, FIELD(seed), 0, INT64_MAX, "judge: of the random data (default 0)"},
+     "judge: the task: a built-in one, such as sum, or a file (default: KERNEL's name with .task; rung for kernels of the ladder)"},
+    {"seed", "N", COMMAND_JUDGE, parse_count, FIELD(seed), 0, INT64_MAX, "judge: seed of the random data (default 0)"},
     {"gpu", "h200|a100|t4", COMMAND_RUN, parse_word, FIELD(gpu), 0, 0,
      "run: the GPU that the program sees, and for which a .cu file is compiled (default h200)"},
     {"gpus", "N", COMMAND_RUN, parse_count, FIELD(gpus), 1, SIMT_DEVICES,

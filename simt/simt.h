@@ -64,19 +64,19 @@ size_t simt_module_parameter_nbytes(const simt_module *module, size_t kernel, si
 typedef struct simt_parameter_use {
     bool is_loaded, is_stored, is_updated; /* is_updated: by atomics */
     bool is_float;                         /* an access has a type of floats */
-    bool is_index;                         /* an address is calculated from its elements: of a table, say */
-    bool are_offsets;                      /* of each two neighbours the first is an index, the second where indices end */
-    uint32_t element_nbytes;               /* the least that one accesses; 0: none does */
+    bool is_index;                         /* its elements are used to calculate addresses, such as indices of a table */
+    bool are_offsets;                      /* each element and the next are the begin and end of a range of indices */
+    uint32_t element_nbytes;               /* the size of the smallest access; 0: there is none */
 } simt_parameter_use;
 
 bool simt_module_parameter_use(const simt_module *module, size_t kernel, size_t parameter,
                                simt_parameter_use *use); /* false: no memory */
 
-/* Whether the elements are links of a list: each an index of the next element. */
+/* Whether the elements are links of a list: each is the index of the next element. */
 typedef struct simt_parameter_links {
     bool are_links;
-    bool has_end; /* they are compared with a number: */
-    int64_t end;  /* that, or one below those that lead on */
+    bool has_end; /* the kernel compares them with a number that ends the list */
+    int64_t end;  /* that number, or a number below all links that lead on */
 } simt_parameter_links;
 
 bool simt_module_parameter_links(const simt_module *module, size_t kernel, size_t parameter,
@@ -136,9 +136,9 @@ typedef struct simt_settings {
 simt_error simt_machine_create(const simt_settings *settings, simt_machine **machine); /* NULL: defaults */
 void simt_machine_destroy(simt_machine *machine);                                      /* NULL: nothing */
 
-/* For many launches each of which is to find what a new simulator has: the first prepares a kernel, which is otherwise done
- * by its first launch; the second destroys all memory that was allocated since then, and gives the variables of what was
- * prepared before their initial values again.  After an error the machine can only be destroyed. */
+/* For many launches that each need the state of a new simulator.  simt_machine_prepare prepares a kernel, which otherwise its
+ * first launch does.  simt_machine_reset frees all memory allocated since the last simt_machine_prepare and gives the
+ * variables of everything prepared their initial values again.  After an error the machine can only be destroyed. */
 simt_error simt_machine_prepare(simt_machine *machine, const simt_module *module, size_t kernel, simt_message *message);
 simt_error simt_machine_reset(simt_machine *machine);
 
@@ -155,8 +155,8 @@ simt_error simt_machine_allocate(simt_machine *machine, size_t nbytes, uint64_t 
 simt_error simt_machine_write(simt_machine *machine, uint64_t address, const void *bytes, size_t nbytes);
 simt_error simt_machine_read(const simt_machine *machine, uint64_t address, void *bytes, size_t nbytes);
 
-/* Devices whose kernels may access an allocation, given its first address, besides its own device and those that have that
- * one for a peer: a bit for each. */
+/* Lets the kernels of more devices (a bit for each) access an allocation, given its first address.  Those of its own
+ * device, and of devices that have that one as a peer, may access it anyway. */
 simt_error simt_machine_share(simt_machine *machine, uint64_t address, uint32_t devices);
 
 /* Reserves an address for memory that is repeatedly allocated there later and freed in between; until the first
@@ -164,9 +164,10 @@ simt_error simt_machine_share(simt_machine *machine, uint64_t address, uint32_t 
 simt_error simt_machine_reserve(simt_machine *machine, size_t nbytes, uint64_t *address);
 simt_error simt_machine_allocate_at(simt_machine *machine, uint64_t address);
 
-/* Reserves addresses for memory that is mapped there later, in whole pages, and may be mapped in several places.  What
- * devices may do there is set afterwards for each (a bit for each device): nothing at first.  Every other access is a
- * finding.  Memory lasts until it is destroyed and nowhere mapped; simt_machine_free also unmaps what is mapped there. */
+/* Reserves addresses, at which memory is mapped later, in whole pages; it may be mapped in several places.  At first no
+ * device may access it: simt_machine_protect_pages sets which devices may read and write (a bit for each).  Every other
+ * access is a finding.  The memory is freed when it has been destroyed and is mapped nowhere; simt_machine_free also unmaps
+ * what is mapped in the reservation. */
 enum { SIMT_PAGE_NBYTES = 1 << 21 };
 typedef struct simt_pages simt_pages;
 simt_error simt_pages_create(size_t nbytes, simt_pages **pages);
@@ -235,7 +236,7 @@ typedef struct simt_texture {
     float border[4];
 } simt_texture;
 
-/* How a texture of several levels is fetched from: the level that is asked for, plus the bias, is clamped to the others. */
+/* How a texture of several levels is read: the level that a fetch requests, plus bias, is limited to least .. most. */
 enum { SIMT_LEVELS_MAX = 32 };
 typedef struct simt_mipmap {
     uint32_t level_count;
@@ -359,7 +360,7 @@ typedef struct simt_line {
 #define SIMT_PADDED_WORDS(padding) (16u << (padding))
 
 /* What a line would cost at best: sectors, if each access were to consecutive bytes; atomics, if each warp first
- * combined those of its lanes to one address; and barriers since the previous of which nothing was accessed. */
+ * combined those of its lanes to one address; and barriers with no access since the previous one. */
 #define SIMT_LINE_LEASTS(X)                                                                                        \
     X(global_sectors_least)                                                                                        \
     X(atomics_least)                                                                                               \
@@ -371,8 +372,9 @@ typedef struct simt_line_least {
     SIMT_LINE_LEASTS(SIMT_LINE_FIELD)
 #undef SIMT_LINE_FIELD
     uint64_t shared_wavefronts_padded[SIMT_PADDINGS]; /* wavefronts with each padding */
-    uint64_t lane_stride; /* bytes between the global accesses of neighbouring lanes, of accesses that need more sectors than
-                             consecutive ones at any address would; 0: there are none; SIMT_STRIDE_VARIES: it varies */
+    /* Bytes between the global accesses of neighbouring lanes, in those accesses that need more sectors than consecutive
+     * ones at any address would.  0: there are none; SIMT_STRIDE_VARIES: it varies. */
+    uint64_t lane_stride;
 } simt_line_least;
 
 /* What the usual cures would achieve at a line: divergent branches, if the threads of a block were numbered so
@@ -393,14 +395,14 @@ typedef struct simt_line_cures {
 #define SIMT_ROW_PADDING_NBYTES(padding) (4u << (padding))
 #define SIMT_ROW_VARIES UINT64_MAX
 
-/* Rows of shared memory of which a line accesses a column. */
+/* Rows of shared memory, if a line accesses a column of them. */
 typedef struct simt_line_rows {
     uint64_t nbytes;                        /* between lanes whose banks conflict, or SIMT_ROW_VARIES; 0: no conflict */
     uint64_t wavefronts[SIMT_ROW_PADDINGS]; /* with each padding of such rows */
-    uint64_t scattered_wavefronts; /* beyond the least: lanes at no common distance, as data choose */
+    uint64_t scattered_wavefronts; /* beyond the least, of accesses whose lanes have no common distance: the data choose */
 } simt_line_rows;
 
-/* Bytes of global memory that a line's stores have stored, and those that another block had stored before, with the same values. */
+/* Bytes of global memory that a line stored, and how many of these another block had stored before with the same values. */
 typedef struct simt_line_repeated {
     uint64_t stored, repeated;
 } simt_line_repeated;
@@ -480,14 +482,13 @@ typedef struct simt_notice {
 typedef void simt_notice_function(void *context, const simt_notice *notice);
 void simt_machine_set_notice(simt_machine *machine, simt_notice_function *function, void *context);
 
-/* Sets a function that the threads of a launch ask again and again, several at a time, whether it is to be given up: after
- * some 16,000 warp instructions of a block.  If so, the launch ends with SIMT_ERROR_STOPPED and a report that says nothing
- * of it.  NULL: none. */
+/* Sets a function that the threads of a launch call, several at once, after about every 16,000 warp instructions of a
+ * block.  If it returns true, the launch ends with SIMT_ERROR_STOPPED, and its report does not mention this.  NULL: none. */
 typedef bool simt_cancel_function(void *context);
 void simt_machine_set_cancel(simt_machine *machine, simt_cancel_function *function, void *context);
 
-/* What a kernel asks for that is to be done when it has ended: the launch of a kernel of the same module, or a copy within
- * device memory.  It is valid during the call that takes it. */
+/* What a kernel requests to be done after it has ended: the launch of a kernel of the same module, or a copy within device
+ * memory.  Valid only during the call that receives it. */
 typedef struct simt_child {
     bool is_copy;
     uint64_t stream; /* 2: in none (cudaStreamFireAndForget); 3: after everything else (cudaStreamTailLaunch) */
@@ -498,8 +499,8 @@ typedef struct simt_child {
     uint64_t to, from, nbytes; /* of a copy */
 } simt_child;
 
-/* Has the function take what kernels launch, one call at a time; it answers false where it takes no more.  NULL: a launch is a
- * finding. */
+/* Sets a function that receives what kernels launch, one call at a time; it returns false if it accepts no more.  NULL: such
+ * a launch is a finding. */
 typedef bool simt_child_function(void *context, const simt_child *child);
 void simt_machine_set_launch(simt_machine *machine, simt_child_function *function, void *context);
 
@@ -519,8 +520,8 @@ typedef struct simt_launch {
     const void *const *arguments;  /* one for each parameter, with its size */
     simt_schedule schedule;
     uint8_t cluster[3];            /* blocks that can access each other's shared memory; 0: as the kernel declares */
-    /* With SIMT_RANDOM: blocks take short turns, where else each runs to its end unless it waits.  A lock that many want may
-     * then take very long. */
+    /* With SIMT_RANDOM: blocks take short turns; otherwise each runs to its end unless it waits.  A lock that many blocks
+     * want may then take very long. */
     bool interleaves;
     uint64_t seed;                 /* of SIMT_RANDOM */
     uint64_t instruction_limit;    /* warp instructions that the launch may execute; 0: SIMT_INSTRUCTION_LIMIT */
@@ -535,7 +536,8 @@ typedef struct simt_launch {
 
 /* Executes the grid and waits for it.  The caller must destroy *report, if it is requested, even after an error;
  * it is NULL if nothing ran.  SIMT_OK: every thread of every block has exited.  SIMT_ERROR_STOPPED: a finding
- * stopped the launch (all kinds except races and shuffles do), and memory is as it was at that point. */
+ * stopped the launch (all kinds do, except races, shuffles and uninitialised reads), and memory is as it was at that
+ * point. */
 simt_error simt_machine_launch(simt_machine *machine, const simt_launch *launch, simt_report **report,
                                simt_message *message);
 
@@ -544,11 +546,12 @@ extern const struct simt_observer *const simt_observers[];
 extern const struct simt_observer *const simt_counters[];
 
 /* Observers that fill simt_report_line and simt_report_replay.  They cost more than all others together.  In a
- * list of observers, the replay must precede those that record findings; simt_observe_barriers follows that of lines. */
+ * list of observers, simt_observe_replay must precede those that record findings, and simt_observe_barriers must follow
+ * simt_observe_lines. */
 extern const struct simt_observer simt_observe_lines, simt_observe_barriers, simt_observe_replay;
 
-/* Variants of the observers with the same names: uninitialised reads do not stop the launch, and stores of the
- * same value by several threads are races. */
+/* simt_observe_all_races takes the place of the observer of races: stores of the same value by several threads are races,
+ * too.  simt_observe_uninitialised_going_on is an earlier name of the observer of uninitialised reads. */
 extern const struct simt_observer simt_observe_uninitialised_going_on, simt_observe_all_races;
 
 #ifdef __cplusplus
