@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import each_value
 from kernel_helpers import NVRTC_CACHE, cuda_folders, has_nvrtc, real_nvrtc_library
 
 
@@ -110,7 +111,10 @@ def tiers_beside_each_other(items):
 
 def pytest_collection_modifyitems(items):
     """A browser is slow, whatever it is shown; and so are all cases of a test together that is marked `sampled`."""
-    tiers_beside_each_other(items)
+    if each_value.CHOSEN:
+        each_value.mix(items)
+    else:
+        tiers_beside_each_other(items)
     items.sort(key=turn_of)
     sampled = {}
     for item in items:
@@ -123,6 +127,18 @@ def pytest_collection_modifyitems(items):
         cases.sort(key=lambda item: (item.get_closest_marker("slow") is not None, zlib.crc32(item.nodeid.encode())))
         for item in cases[(len(cases) + 7) // 8:]:
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_runtest_setup(item):
+    if each_value.CHOSEN:
+        each_value.skip_what_others_show(item)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    made = yield
+    if each_value.CHOSEN:
+        each_value.note(item, made.get_result())
 
 
 def pytest_collection_finish():
