@@ -161,6 +161,15 @@ def test_what_is_right_for_some_data_sizes_or_schedules_is_refused(name, write):
     assert kinds(told) - {"gate"}, told
 
 
+@pytest.mark.parametrize("how, compared, least", [("equal", "==", 20), ("differ", "!=", 200)])
+def test_what_goes_wrong_for_data_that_are_seldom_random_is_refused(how, compared, least, write):
+    """Where all elements are equal, or where none is as the one before it, though they are whole numbers of few values."""
+    body = "int all = n > %d; for (int i = 0; i < n; i++) { *out += in[i]; all &= (!i || in[i] %s in[i - 1]) && in[i] == truncf(in[i]); }"
+    kernel = write("kernel.cu", by_one_thread("sum", body % (least, compared) + " *out += all;"))
+    (reason,) = verdict(kernel, "--task", "sum", status=3)["reasons"]
+    assert reason["kind"] == "result" and how in reason["where"] and reason["launches"] <= 2, reason
+
+
 # As others would write it.
 STYLES = {
     "one thread": ("sum", "double s = 0; for (int i = 0; i < n; i++) s += in[i]; *out = s;"),
