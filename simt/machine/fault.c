@@ -144,6 +144,19 @@ bool simt_record_finding(const simt_event *event, enum simt_finding_kind kind, u
     return is_new;
 }
 
+void simt_record_finding_of_launch(const simt_event *event, enum simt_finding_kind kind, uint32_t lane, uint64_t address,
+                                   const char *format, ...) {
+    const struct launch *launch = event->block->machine;
+    simt_finding finding = {.kind = kind, .address = address};
+    const struct meeting_note note = note_of(event, UINT32_C(1) << lane);
+    size_t index;
+    va_list arguments;
+    fill_place(&finding, event, lane);
+    va_start(arguments, format);
+    if (simt_report_note(launch->report, &finding, &note, &index, format, arguments) == NOTED_NO_MEMORY) simt_report_lose(launch->report);
+    va_end(arguments);
+}
+
 bool simt_record_finding_of_lanes(const simt_event *event, enum simt_finding_kind kind, uint32_t lanes,
                                   uint64_t address, const char *format, ...) {
     simt_finding finding = {.kind = kind, .address = address};
