@@ -183,6 +183,7 @@ static struct meeting_note note_of_race(const simt_event *event, uint32_t lane, 
     note.update = other->update;
     note.follows = other->follows;
     note.copies = other->copies;
+    note.is_before_copy = other->is_before_copy;
     note.handover = other->handover;
     return note;
 }
