@@ -285,7 +285,7 @@ static bool is_way_back(const struct found *found, const struct found *other) {
 
 /* One buffer without order: it is read before it is whole, and overwritten before it is read. */
 static bool is_next_round(const struct found *found, const struct found *other) {
-    if (found->copies) return found->copies == other->copies && !found->is_before_copy && other->is_before_copy;
+    if (found->copies) return found->copies == other->copies && found->is_before_copy && !other->is_before_copy;
     return found->detail.missing && other->detail.missing && !strcmp(found->detail.missing, other->detail.missing) &&
            !found->update && !other->update && !other->copies && first_line(found) < second_line(found);
 }
@@ -413,10 +413,12 @@ static void end_message(struct found *found, bool is_of_few) {
         snprintf(finding->message + length, sizeof finding->message - length, ": no %s%s", found->detail.missing,
                  found->where);
     length = strlen(finding->message);
-    if (found->races_again)
+    if (found->races_again && found->copies)
         snprintf(finding->message + length, sizeof finding->message - length,
-                 found->copies ? "; nor does a barrier come between line %u and the next round's line %u"
-                               : "; nor one between line %u and the next round's line %u", second_line(found), first_line(found));
+                 "; and line %u may read before the copy of line %u is done, for which it must wait, too", finding->other_line, finding->line);
+    else if (found->races_again)
+        snprintf(finding->message + length, sizeof finding->message - length,
+                 "; nor one between line %u and the next round's line %u", second_line(found), first_line(found));
     length = strlen(finding->message);
     if (may_be_of_block(found, is_of_few))
         snprintf(finding->message + length, sizeof finding->message - length,

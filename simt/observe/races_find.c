@@ -269,11 +269,11 @@ static enum engine engine_of(const struct races *races, const struct encounter *
     return encounter->is_read ? ENGINE_BULK_READS : ENGINE_BULK_WRITES;
 }
 
-/* Whether a copy should have been waited for: what it races with comes behind it in the program's order alone, though it
- * was before it in this launch. */
+/* Whether a copy, the first of its instruction there, should have been waited for: what it races with comes behind it in the
+ * program's order alone, though it was before it in this launch. */
 static bool is_read_too_early(const struct races *races, const struct encounter *encounter, const struct stamped *other) {
     const simt_event *event = encounter->event;
-    return engine_of(races, encounter) != ENGINES && !other->is_by_engine && simt_may_follow(event, event->pc, other->pc, false) &&
+    return engine_of(races, encounter) != ENGINES && !other->is_by_engine && !encounter->is_again && simt_may_follow(event, event->pc, other->pc, false) &&
            !simt_may_follow(event, other->pc, event->pc, false);
 }
 
@@ -480,7 +480,7 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     if (!said || (stamped.block != block->index && !encounter->is_shared && is_known && !encounter->is_scoped))
         name_missing(block, encounter, &stamped, &other, missing, sizeof missing);
     if (said && !encounter->is_unfenced) other.copies = copies_of(races, encounter, &stamped);
-    other.is_before_copy = other.copies && !stamped.is_by_engine && !is_read_too_early(races, encounter, &stamped);
+    other.is_before_copy = other.copies && !encounter->is_read && !stamped.is_by_engine && !is_read_too_early(races, encounter, &stamped);
     if (said && !is_known && !encounter->is_scoped && !encounter->is_unfenced) other.handover = find_handover(block, encounter, &stamped);
     if (other.handover.number) other.is_later = !is_load(races, encounter->event->pc);
     simt_record_race(
