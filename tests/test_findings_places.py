@@ -264,3 +264,38 @@ def test_memory_of_a_kernel_to_which_nothing_leads_is_a_leak_at_the_line_that_al
     assert [(finding["kind"], finding["line"], finding["count"]) for finding in findings] == [
         ("leak", line_of(source, name), count) for name, _, count in told]
     assert all(finding["message"].startswith(f"allocates {nbytes} bytes that are not freed") for finding, (_, nbytes, _) in zip(findings, told))
+
+
+SIDES = """__device__ __forceinline__ void wait(int how) { if (how) __syncthreads(); }
+__global__ void f(const float *in, float *out) {
+    __shared__ float s[64];
+    int t = threadIdx.x;
+    s[t] = in[t];
+    if (t >= 32) {
+        IN_ONE // one
+        out[t] = s[t - 32];
+    } else {
+        IN_OTHER // other
+        out[t] = s[t + 32];
+    }
+}
+"""
+NAMED = 'asm volatile("bar.sync 3, 64;" ::: "memory");'
+
+
+@pytest.mark.parametrize("one, other, is_told", [
+    ("__syncthreads();", "__syncthreads();", True), (NAMED, NAMED, False),
+    ("for (int i = 0; i < 3; i++) __syncthreads();", "for (int i = 0; i < 3; i++) __syncthreads();", True),
+    ("wait(1);", "wait(1);", False)], ids=["two", "named", "rounds", "one line inlined twice"])
+def test_warps_that_wait_at_different_barriers_of_the_block_are_told(one, other, is_told, write):
+    """Whichever side's warps come first; a line of a function is one barrier."""
+    source = SIDES.replace("IN_ONE", one).replace("IN_OTHER", other)
+    arguments = ("--block", 64, "--grid", 2, "--arg", "f32[64]=ones", "--arg", "f32[64]")
+    for text in (source, source.replace("t >= 32", "t < 32 == blockIdx.x % 2").replace("t - 32", "63 - t").replace("t + 32", "63 - t")):
+        findings = [finding for finding in inspected(write("f.cu", text), *arguments, status=3 * is_told)["findings"]
+                    if finding["kind"] == "barrier"]
+        assert len(findings) == is_told
+        if is_told:
+            assert findings[0]["line"] in {line_of(text, "one"), line_of(text, "other")}
+            assert re.match(r"threads (0-31|32-63) wait at line \d+; (0-31|32-63) wait at line \d+: warps that wait at different "
+                            r"__syncthreads\(\)", findings[0]["message"])

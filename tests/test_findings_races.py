@@ -386,3 +386,37 @@ def test_orders_that_are_missing_between_the_same_lines_are_one_finding(source, 
     (finding,) = findings
     assert finding["kind"] == "race" and {finding["line"], finding["other"]["line"]} == set(lines.values())
     assert re.search(said.format(**lines), finding["message"]), finding["message"]
+
+
+SEEN = """__global__ void f(const int *in, int *out) {
+    __shared__ int seen[32], count;
+    int t = threadIdx.x;
+    if (t < 32) seen[t] = count = 0;
+    __syncthreads();
+    int w = in[t] & 31;
+    if (!seen[w]) seen[w] = 1; // claim
+    __syncthreads();
+    if (t < 32) out[t] = seen[t] + count;
+}
+"""
+FIRST = ("if (!seen[w]) seen[w] = 1;", "if (!seen[w]) { seen[w] = 1; atomicAdd(&count, 1); }")
+OWNER = ("if (!seen[w]) seen[w] = 1;", "if (!seen[w]) seen[w] = t + 1;")
+SPREAD = ("if (!seen[w]) seen[w] = 1;", "if (t < 31 && !seen[t] && !seen[t + 1]) seen[t] = 1;")
+
+
+@pytest.mark.parametrize("change, said, cure", [
+    (("", ""), "no atomic operation such as atomicExch() (or leave the test out: all store the same value) at line 7", "seen[w] = 1;"),
+    (FIRST, "no atomic operation such as atomicCAS(), which tells who is first, at line 7", "if (!atomicExch(&seen[w], 1)) atomicAdd(&count, 1);"),
+    (OWNER, "no atomic operation such as atomicCAS(), which tells who is first, at line 7", "atomicCAS(&seen[w], 0, t + 1);"),
+    (SPREAD, "no __syncwarp() between", None),
+], ids=["one value", "counted", "whose", "neighbours"])
+def test_who_stores_where_nobody_seems_to_have_stored_lacks_an_atomic(change, said, cure, write):
+    """But not who reads a neighbour's element at that line, too."""
+    source = SEEN.replace(*change) if change[0] else SEEN
+    arguments = ("--block", 64, "--arg", "i32[64]=iota", "--arg", "i32[32]")
+    (finding,) = inspected(write("f.cu", source.replace("& 31", "& 15")), *arguments, status=3)["findings"]
+    assert finding["kind"] == "race" and finding["line"] == 7 and said in finding["message"], finding["message"]
+    if cure:
+        lines = source.split("\n")
+        lines[6] = "    " + cure
+        assert not inspected(write("cured.cu", "\n".join(lines)), *arguments, status=0)["findings"]

@@ -661,6 +661,7 @@ unsigned char *simt_generic_bytes(const struct warp *warp, uint32_t lane, uint64
 /* deadlock.c */
 void simt_deadlock_say(struct warp *warp, struct path *path); /* who waits with the path, and for whom */
 void simt_parted_say(struct warp *warp, struct path *path); /* who waits at which of two barriers */
+void simt_apart_say(struct warp *warp, struct path *path); /* likewise where they are of different warps */
 
 /* warp.c */
 enum { POLLS_TURN = 64 }; /* polls of a warp after which others get their turn */
