@@ -144,7 +144,7 @@ void simt_apart_say(struct warp *warp, struct path *path) {
     char who[TEXT_NBYTES];
     add_waiting(&groups, warp->block);
     put_groups(who, sizeof who, &groups);
-    simt_record_finding_of_lanes(&event, SIMT_FINDING_BARRIER, path->waiting_lanes, 0,
+    simt_record_finding_of_launch(&event, SIMT_FINDING_BARRIER, path->waiting_lanes, 0,
                                  "%s: warps that wait at different __syncthreads() are counted together here, which CUDA leaves undefined: all "
                                  "must come to the same one, behind the branch", who);
 }

@@ -135,6 +135,7 @@ bool simt_record_finding(const simt_event *event, enum simt_finding_kind kind, u
     struct meeting_note note = note_of(event, UINT32_C(1) << lane);
     char element[128];
     va_list arguments;
+    note.strength = kind == SIMT_FINDING_BARRIER;
     const bool is_access = kind == SIMT_FINDING_RUNAWAY || is_plain_access(code_of(event));
     if (is_access) note.element = name_variable(event, address, element, sizeof element);
     fill_place(&finding, event, lane);
@@ -144,14 +145,15 @@ bool simt_record_finding(const simt_event *event, enum simt_finding_kind kind, u
     return is_new;
 }
 
-void simt_record_finding_of_launch(const simt_event *event, enum simt_finding_kind kind, uint32_t lane, uint64_t address,
+void simt_record_finding_of_launch(const simt_event *event, enum simt_finding_kind kind, uint32_t lanes, uint64_t address,
                                    const char *format, ...) {
-    const struct launch *launch = event->block->machine;
+    struct launch *launch = event->block->machine;
     simt_finding finding = {.kind = kind, .address = address};
-    const struct meeting_note note = note_of(event, UINT32_C(1) << lane);
+    struct meeting_note note = note_of(event, lanes);
     size_t index;
     va_list arguments;
-    fill_place(&finding, event, lane);
+    note.strength = 0;
+    fill_place(&finding, event, (uint32_t)__builtin_ctz(lanes));
     va_start(arguments, format);
     if (simt_report_note(launch->report, &finding, &note, &index, format, arguments) == NOTED_NO_MEMORY) simt_report_lose(launch->report);
     va_end(arguments);
@@ -163,6 +165,7 @@ bool simt_record_finding_of_lanes(const simt_event *event, enum simt_finding_kin
     struct meeting_note note = note_of(event, lanes);
     char element[128];
     va_list arguments;
+    note.strength = kind == SIMT_FINDING_BARRIER;
     if (kind == SIMT_FINDING_UNINITIALISED) note.element = name_element(event, address, element, sizeof element);
     fill_place(&finding, event, (uint32_t)__builtin_ctz(lanes));
     va_start(arguments, format);

@@ -390,6 +390,15 @@ static void withdraw_what_follows(struct found_list *list) {
             list->items[i].is_withdrawn |= list->items[j].update == list->items[i].follows;
 }
 
+/* Barriers with which the launch goes on are not told beside one at which it stops. */
+static void withdraw_weaker_barriers(struct found_list *list) {
+    bool is_stopped = false;
+    for (size_t i = 0; i < list->count; i++)
+        is_stopped |= list->items[i].finding.kind == SIMT_FINDING_BARRIER && list->items[i].strength;
+    for (size_t i = 0; i < list->count; i++)
+        list->items[i].is_withdrawn |= is_stopped && list->items[i].finding.kind == SIMT_FINDING_BARRIER && !list->items[i].strength;
+}
+
 /* Behind the address: of a race in the middle, whose end is what is missing; of one of registers nowhere. */
 static void name_element(struct found *found) {
     simt_finding *finding = &found->finding;
@@ -480,6 +489,7 @@ bool simt_findings_finish(struct found_list *list, bool is_of_few, size_t **plac
     drop_withdrawn(list, from);
     for (size_t i = 0; i < list->count; i++) strengthen(list, &list->items[i]);
     withdraw_what_follows(list);
+    withdraw_weaker_barriers(list);
     drop_withdrawn(list, from);
     join_updates(list);
     drop_withdrawn(list, from);

@@ -83,7 +83,7 @@ static void record(struct launch *launch, const struct birth *birth) {
     const simt_block_view block = {.launch = &launch->view, .machine = launch,
                                    .block = {birth->block[0], birth->block[1], birth->block[2]}};
     const simt_event event = {.block = &block, .warp = birth->warp, .pc = birth->pc};
-    simt_record_finding_of_launch(&event, SIMT_FINDING_LEAK, birth->lane, birth->allocation->address,
+    simt_record_finding_of_launch(&event, SIMT_FINDING_LEAK, UINT32_C(1) << birth->lane, birth->allocation->address,
                                   "allocates %llu bytes that are not freed, and to which nothing leads when the launch has ended: free() "
                                   "where the thread has done with them, or an array of its own instead",
                                   (unsigned long long)birth->allocation->nbytes);

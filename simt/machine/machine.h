@@ -651,8 +651,8 @@ void simt_prepared_clear(struct launch *launch); /* device_runtime.c */
 void simt_births_clear(struct launch *launch); /* leaks.c */
 void simt_leaks_find(struct launch *launch); /* records what the launch allocated and lost */
 
-/* fault.c: a finding of the launch that has ended: of the event's block nothing but its index is there. */
-void simt_record_finding_of_launch(const simt_event *event, enum simt_finding_kind kind, uint32_t lane, uint64_t address,
+/* fault.c: a finding with which the launch goes on, or has ended: of the event's block nothing but its index need be there. */
+void simt_record_finding_of_launch(const simt_event *event, enum simt_finding_kind kind, uint32_t lanes, uint64_t address,
                                    const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* Bytes of lane's memory at a generic address, if all `nbytes` of it are there; else NULL. */
