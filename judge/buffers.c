@@ -56,20 +56,54 @@ static uint64_t special_place(uint64_t seed, uint64_t number, uint64_t count) {
     return bits >> 62 == 0 ? 0 : bits >> 62 == 1 ? count - 1 : bits % count;
 }
 
+static double random_share(uint64_t seed, uint64_t number) {
+    return ldexp((double)(random_bits(seed, number) >> 11), -53);
+}
+
+static double value_between(const struct generator *generator, double share) {
+    if (generator->low == generator->high) return generator->low; /* maybe an infinity */
+    const double span = generator->high - generator->low;
+    return generator->is_uniform ? generator->low + share * span : floor(generator->low + share * (span + 1));
+}
+
+/* Small ones, where the generator has such: sums of equal elements are large, and a result that a type cannot hold shows
+ * nothing. */
+static void keep_small(struct generator *generator) {
+    enum { SMALL = 8 };
+    const double low = fmax(generator->low, -SMALL), high = fmin(generator->high, SMALL);
+    if (low >= high) return;
+    generator->low = low;
+    generator->high = high;
+}
+
+/* Of floats the multiples of the golden ratio, of whole numbers one after the other. */
+static double different_value(const struct generator *generator, uint64_t seed, uint64_t i) {
+    const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
+    const double count = generator->high - generator->low + 1, start = floor(random_share(seed, 0) * count);
+    if (!generator->is_uniform) return generator->low + fmod(start + (double)i, count);
+    return value_between(generator, ldexp((double)((random_bits(seed, 0) + i * golden) >> 11), -53));
+}
+
+static void put_pattern(const struct argument *argument, struct buffer *buffer, const struct data *data,
+                        struct generator generator, uint64_t seed) {
+    const bool is_equal = data->pattern == PATTERN_EQUAL;
+    if (is_equal || !generator.is_uniform) keep_small(&generator);
+    const double equal = value_between(&generator, random_share(data->seed, 0));
+    for (uint64_t i = 0; i < buffer->count; i++)
+        element_put(argument->type, buffer->bytes, i, is_equal ? equal : different_value(&generator, seed, i));
+}
+
 static void generate(const struct argument *argument, struct buffer *buffer, const struct data *data,
                      uint64_t seed) {
     struct generator generator;
     size_t last = argument->content_count - 1;
     generator_read(argument->contents[data->set < last ? data->set : last], &generator);
-    const bool is_one = generator.low == generator.high; /* maybe an infinity */
-    const double span = is_one ? 0 : generator.high - generator.low;
-    for (uint64_t i = 0; i < buffer->count; i++) {
-        double share = ldexp((double)(random_bits(seed, i) >> 11), -53);
-        const double value = is_one                 ? generator.low
-                             : generator.is_uniform ? generator.low + share * span
-                                                    : floor(generator.low + share * (span + 1));
-        element_put(argument->type, buffer->bytes, i, value);
+    if (data->pattern != PATTERN_RANDOM && generator_varies(&generator)) {
+        put_pattern(argument, buffer, data, generator, seed);
+        return;
     }
+    for (uint64_t i = 0; i < buffer->count; i++)
+        element_put(argument->type, buffer->bytes, i, value_between(&generator, random_share(seed, i)));
     if (buffer->count <= generator.special_count) return; /* at least one number is left */
     for (size_t s = 0; s < generator.special_count; s++)
         element_put(argument->type, buffer->bytes, special_place(seed, s, buffer->count), generator.specials[s]);

@@ -15,12 +15,20 @@ struct buffers {
     struct buffer items[ARGUMENTS_MAX];
 };
 
+/* A kernel may go wrong only where elements are equal, or where none are: neither is likely in random data. */
+enum pattern {
+    PATTERN_RANDOM,
+    PATTERN_EQUAL,    /* all inputs with the same generator are of one value */
+    PATTERN_DIFFERENT /* no element is as the one before it */
+};
+
 /* What a launch's data are made of. */
 struct data {
     size_t set; /* the number of the generator that each input takes, or its last one if it has fewer */
     uint64_t seed;
     bool is_unwritten; /* outputs without a value stay so; otherwise they are filled with bytes that are no
                           result */
+    enum pattern pattern;
 };
 
 /* SIMT_ERROR_ARGUMENT or _MEMORY: the message says why.  buffers_clear in any case. */

@@ -27,6 +27,50 @@ static void add_task(struct plan *plan, const struct judge_task *task) {
             }
 }
 
+/* Whether an input has more than one value, and none that the task wants among all others. */
+static bool varies(const struct judge_task *task, size_t set) {
+    for (size_t a = 0; a < task->argument_count; a++) {
+        const struct argument *argument = &task->arguments[a];
+        struct generator generator;
+        if (!has_data(argument->role) || !argument->content_count) continue;
+        const size_t last = argument->content_count - 1;
+        if (generator_read(argument->contents[set < last ? set : last], &generator) && generator_varies(&generator)) return true;
+    }
+    return false;
+}
+
+/* Small sizes are enough: what compares elements does so in each. */
+static bool has_patterns(const struct size *size) {
+    enum { ELEMENTS_LEAST = 2, ELEMENTS_MOST = 1 << 12 };
+    return size->n >= ELEMENTS_LEAST && size->n <= ELEMENTS_MOST;
+}
+
+/* Where equal terms cancel, the exact result is 0, and no bound of what is added up before allows for a rounding. */
+static bool may_cancel(const struct judge_task *task) {
+    const struct reference *reference = &task->reference;
+    const bool is_spread = reference->kind == REFERENCE_OP && (reference->op == WF_VAR || reference->op == WF_STD);
+    return is_spread || (reference->kind == REFERENCE_ELEMENTS && task->roundings);
+}
+
+static void add_patterns_of(struct plan *plan, const struct judge_task *task, size_t size, size_t set) {
+    for (enum pattern pattern = may_cancel(task) ? PATTERN_DIFFERENT : PATTERN_EQUAL; pattern <= PATTERN_DIFFERENT; pattern++) {
+        const size_t number = 3 * JUDGE_SIZES_MAX + 2 * size + (pattern == PATTERN_DIFFERENT);
+        struct planned *planned = &add(plan, PHASE_PATTERNS, &task->sizes[size], number)->planned;
+        planned->set = set;
+        planned->schedule = size % SCHEDULES;
+        planned->pattern = pattern;
+    }
+}
+
+static void add_patterns(struct plan *plan, const struct judge_task *task) {
+    enum { SIZES = 4, SETS = 2 };
+    size_t sets[SETS], set_count = 0, taken = 0;
+    for (size_t set = 0; set < data_sets(task) && set_count < SETS; set++)
+        if (varies(task, set)) sets[set_count++] = set;
+    for (size_t i = 0; i < task->size_count && taken < SIZES && set_count; i++)
+        if (has_patterns(&task->sizes[i])) add_patterns_of(plan, task, i, sets[taken++ % set_count]);
+}
+
 static size_t other_blocks(const struct judge_task *task) {
     size_t most = 0;
     for (size_t s = 0; s < task->stage_count; s++)
@@ -87,10 +131,11 @@ static void add_again(struct plan *plan, const struct judging *judging) {
 
 bool plan_make(struct plan *plan, const struct judging *judging) {
     const struct judge_task *task = judging->task;
-    const size_t of_size = data_sets(task) * (SCHEDULES + 1) + other_blocks(task) + 2;
+    const size_t of_size = data_sets(task) * (SCHEDULES + 1) + other_blocks(task) + 2 + 2;
     *plan = (struct plan){.steps = calloc(task->size_count * of_size + 1 + MORE_SIZES_MAX, sizeof *plan->steps)};
     if (!plan->steps) return false;
     add_task(plan, task);
+    add_patterns(plan, task);
     add(plan, PHASE_CHOOSE, NULL, 0);
     add_blocks(plan, task);
     add_turns(plan, judging);

@@ -7,12 +7,13 @@
 
 /* The trials of a phase end where one is over; only those of the first go on when the kernel is refused. */
 enum phase {
-    PHASE_TASK,   /* each of the task's sizes with all data and schedules */
-    PHASE_CHOOSE, /* not a trial: the choice of more sizes */
-    PHASE_BLOCKS, /* the task's sizes in the task's other blocks: each once, data and schedules in turn */
-    PHASE_TURNS,  /* blocks take turns */
-    PHASE_AGAIN,  /* on variables as earlier launches left them: one after the other on one simulator */
-    PHASE_MORE    /* more sizes, each once, data and schedules in turn */
+    PHASE_TASK,     /* each of the task's sizes with all data and schedules */
+    PHASE_PATTERNS, /* small sizes with data that random ones seldom are */
+    PHASE_CHOOSE,   /* not a trial: the choice of more sizes */
+    PHASE_BLOCKS,   /* the task's sizes in the task's other blocks: each once, data and schedules in turn */
+    PHASE_TURNS,    /* blocks take turns */
+    PHASE_AGAIN,    /* on variables as earlier launches left them: one after the other on one simulator */
+    PHASE_MORE      /* more sizes, each once, data and schedules in turn */
 };
 
 struct step {

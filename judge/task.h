@@ -148,4 +148,8 @@ struct generator {
 };
 bool generator_read(const char *text, struct generator *generator);
 
+static inline bool generator_varies(const struct generator *generator) {
+    return generator->low < generator->high && !generator->special_count;
+}
+
 #endif

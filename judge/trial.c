@@ -44,6 +44,8 @@ struct trial {
 static const char *data_name(const struct trial *trial) {
     const struct judge_task *task = trial->judging->task;
     const struct argument *shown = NULL;
+    if (trial->planned->pattern == PATTERN_EQUAL) return "elements that are all equal";
+    if (trial->planned->pattern == PATTERN_DIFFERENT) return "neighbours that all differ";
     for (size_t a = 0; a < task->argument_count; a++)
         if (has_data(task->arguments[a].role) &&
             (!shown || shown->content_count < task->arguments[a].content_count))
@@ -380,7 +382,7 @@ static struct data data_of(const struct trial *trial) {
     const size_t schedule = trial->planned->schedule;
     uint64_t number = (trial->planned->size_number * DATA_MAX + trial->planned->set) * SCHEDULES + schedule;
     return (struct data){trial->planned->set, trial->judging->seed * 1000003 + number * 7919,
-                         schedule % 2 == 1};
+                         schedule % 2 == 1, trial->planned->pattern};
 }
 
 /* SIMT_ERROR_STOPPED: what the kernel did has been told, and memory is no result. */

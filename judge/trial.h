@@ -2,6 +2,7 @@
 #ifndef JUDGE_TRIAL_H
 #define JUDGE_TRIAL_H
 
+#include "buffers.h"
 #include "candidate.h"
 #include "record.h"
 #include "task.h"
@@ -26,6 +27,7 @@ struct planned {
     size_t set;
     size_t block; /* 0: the task's first, then its others */
     size_t schedule;
+    enum pattern pattern;
     bool is_interleaved; /* blocks in turns: only the result counts */
 };
 

@@ -137,7 +137,9 @@ static bool is_stopped_by(const simt_report *report, bool by_runaway_alone) {
         const enum simt_finding_kind kind = simt_report_finding(report, i)->kind;
         if (kind == SIMT_FINDING_RUNAWAY) return true;
         if (by_runaway_alone) continue;
-        if (kind != SIMT_FINDING_RACE && kind != SIMT_FINDING_UNINITIALISED && kind != SIMT_FINDING_SHUFFLE) return true;
+        if (kind != SIMT_FINDING_RACE && kind != SIMT_FINDING_UNINITIALISED && kind != SIMT_FINDING_SHUFFLE &&
+            kind != SIMT_FINDING_LEAK)
+            return true;
     }
     return false;
 }

@@ -273,7 +273,8 @@ enum simt_finding_kind {
     SIMT_FINDING_UNSUPPORTED, /* an instruction that the simulator does not know */
     SIMT_FINDING_SHUFFLE,    /* a shuffle that reads a lane which does not take part; a shuffle, vote, match or
                                 reduction by a lane that is not in its own mask */
-    SIMT_FINDING_TRAP        /* trap, or an assertion that failed */
+    SIMT_FINDING_TRAP,       /* trap, or an assertion that failed */
+    SIMT_FINDING_LEAK        /* a kernel's malloc that is not freed, and to which nothing leads at the end of the launch */
 };
 
 /* "race", "bounds" ...: static. */

@@ -286,6 +286,7 @@ typedef struct simt_handover {
     uint32_t number;    /* + 1; 0: none */
     uint32_t store;     /* its pc: what tells of something else is stored behind it */
     bool is_waited_for; /* in a loop: the message is about what tells */
+    bool is_of_sides;   /* of a branch; what is not belongs together where it is waited for */
 } simt_handover;
 
 /* The other access of a race; thread is a number in its block. */
@@ -300,6 +301,7 @@ typedef struct simt_racing_access {
     uint32_t update;     /* the pc of the store, if the two are an update that should be atomic, + 1; else 0; */
     uint32_t follows;    /* of the update from which this race follows: where that races, too, this one is left out */
     uint32_t copies;     /* which copies are not waited for, + 1: races of these that share lines are one fault; else 0 */
+    bool is_before_copy; /* of copies: what one overwrites must be over, as in the next round of a loop */
     simt_handover handover; /* what is handed over and what tells of it are one fault */
 } simt_racing_access;
 

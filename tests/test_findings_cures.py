@@ -468,7 +468,7 @@ __global__ void copy(float *out, const float *a, const float *b, int n)
 @pytest.mark.parametrize("name", STUDENTS)
 def test_what_students_write_is_told_once_with_its_line_and_cure(name, write):
     source, arguments, told = STUDENTS[name]
-    findings = inspected(write("student.cu", source), *arguments.split(), status=3)["findings"]
+    findings = inspected(write("student.cu", source), *arguments.split(), "--threads", 1, status=3)["findings"]
     assert len(findings) == len(told)
     for kind, line, said in told:
         assert any(finding["kind"] == kind and said in finding["message"] and (line is None or finding["line"] == line)

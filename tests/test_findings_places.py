@@ -240,3 +240,62 @@ def test_an_index_far_from_its_array_is_told_with_it(number, said, write):
     finding, = inspected(write("away.cu", AWAY), "--block", 1, "--arg", "f32[4]=zeros", "--arg", "u64:0", "--arg", "f32[4]", "--arg",
                          f"i32:{number}", status=3)["findings"]
     assert finding["kind"] == "bounds" and finding["message"].endswith(f"where nothing is allocated: {said}"), finding["message"]
+
+
+HEAP = """struct node { node *next; float x; };
+__device__ node *kept;
+__global__ void f(const float *in, float *out) {
+    float *own = (float *)malloc(20); // own
+    own[threadIdx.x & 3] = in[threadIdx.x];
+    out[threadIdx.x] = own[threadIdx.x & 3];
+    if (threadIdx.x & 1) free(own);
+    node *list = nullptr;
+    for (int i = 0; i < 3 && threadIdx.x == 5; i++) list = new node{list, in[i]}; // list
+    if (KEEPS && list) kept = list;
+}
+"""
+
+
+@pytest.mark.parametrize("keeps, told", [("false", [("own", 20, 16), ("list", 16, 3)]), ("true", [("own", 20, 16)])])
+def test_memory_of_a_kernel_to_which_nothing_leads_is_a_leak_at_the_line_that_allocates_it(keeps, told, write):
+    """But not what a variable still leads to, by way of another element: a later launch may free it."""
+    source = HEAP.replace("KEEPS", keeps)
+    findings = inspected(write("heap.cu", source), "--block", 32, "--arg", "f32[32]=ones", "--arg", "f32[32]", status=3)["findings"]
+    assert [(finding["kind"], finding["line"], finding["count"]) for finding in findings] == [
+        ("leak", line_of(source, name), count) for name, _, count in told]
+    assert all(finding["message"].startswith(f"allocates {nbytes} bytes that are not freed") for finding, (_, nbytes, _) in zip(findings, told))
+
+
+SIDES = """__device__ __forceinline__ void wait(int how) { if (how) __syncthreads(); }
+__global__ void f(const float *in, float *out) {
+    __shared__ float s[64];
+    int t = threadIdx.x;
+    s[t] = in[t];
+    if (t >= 32) {
+        IN_ONE // one
+        out[t] = s[t - 32];
+    } else {
+        IN_OTHER // other
+        out[t] = s[t + 32];
+    }
+}
+"""
+NAMED = 'asm volatile("bar.sync 3, 64;" ::: "memory");'
+
+
+@pytest.mark.parametrize("one, other, is_told", [
+    ("__syncthreads();", "__syncthreads();", True), (NAMED, NAMED, False),
+    ("for (int i = 0; i < 3; i++) __syncthreads();", "for (int i = 0; i < 3; i++) __syncthreads();", True),
+    ("wait(1);", "wait(1);", False)], ids=["two", "named", "rounds", "one line inlined twice"])
+def test_warps_that_wait_at_different_barriers_of_the_block_are_told(one, other, is_told, write):
+    """Whichever side's warps come first; a line of a function is one barrier."""
+    source = SIDES.replace("IN_ONE", one).replace("IN_OTHER", other)
+    arguments = ("--block", 64, "--grid", 2, "--arg", "f32[64]=ones", "--arg", "f32[64]")
+    for text in (source, source.replace("t >= 32", "t < 32 == blockIdx.x % 2").replace("t - 32", "63 - t").replace("t + 32", "63 - t")):
+        findings = [finding for finding in inspected(write("f.cu", text), *arguments, status=3 * is_told)["findings"]
+                    if finding["kind"] == "barrier"]
+        assert len(findings) == is_told
+        if is_told:
+            assert findings[0]["line"] in {line_of(text, "one"), line_of(text, "other")}
+            assert re.match(r"threads (0-31|32-63) wait at line \d+; (0-31|32-63) wait at line \d+: warps that wait at different "
+                            r"__syncthreads\(\)", findings[0]["message"])

@@ -330,3 +330,93 @@ def test_a_race_in_the_only_warp_may_need_a_barrier_of_the_block(write):
         race = inspected(write("few.cu", source), "--block", threads, "--arg", "i32[64]", "--arg", f"i32:{n}", status=3)["findings"][0]
         said = f"no __syncwarp() between line {line_of(source, 'one')} and line {line_of(source, 'other')}"
         assert race["message"].endswith(said + "; where other warps come here, too, __syncthreads()" * is_told)
+
+
+BULK = """__global__ void f(const float *in, float *out, int rounds) {
+    __shared__ alignas(16) float tile[128];
+    __shared__ unsigned long long bar;
+    unsigned b = (unsigned)__cvta_generic_to_shared(&bar), t = (unsigned)__cvta_generic_to_shared(tile);
+    if (threadIdx.x == 0) asm volatile("mbarrier.init.shared.b64 [%0], 1; fence.proxy.async;" :: "r"(b) : "memory");
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 512;" :: "r"(b) : "memory");
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 512, [%2];"
+                     :: "r"(t), "l"(in), "r"(b) : "memory"); // one
+    }
+    out[threadIdx.x] = tile[threadIdx.x] * 2; // two
+}
+"""
+PIPELINE = """#include <cuda_pipeline.h>
+__global__ void f(const float *in, float *out, int rounds) {
+    __shared__ float tile[128];
+    int t = threadIdx.x;
+    float s = 0;
+    for (int r = 0; r < rounds; r++) {
+        __pipeline_memcpy_async(&tile[t], &in[r * 128 + t], 4); // one
+        __pipeline_commit();
+        __pipeline_wait_prior(0);
+        s += tile[127 - t]; // two
+    }
+    out[t] = s;
+}
+"""
+PLAIN = PIPELINE.replace("__pipeline_memcpy_async(&tile[t], &in[r * 128 + t], 4)", "tile[t] = in[r * 128 + t]").replace(
+    "        __pipeline_commit();\n        __pipeline_wait_prior(0);\n", "")
+FLAG = """__device__ int data, flag;
+__global__ void f(const float *in, float *out, int rounds) {
+    if (threadIdx.x + blockIdx.x == 0) { data = rounds; flag = 1; } // one
+    while (!*(volatile int *)&flag) { } // two
+    out[threadIdx.x] = data;
+}
+"""
+ROUNDS = "; nor one between line {two} and the next round's line {one}$"
+
+
+@pytest.mark.parametrize("source, grid, said", [
+    (BULK, 1, "the copy is not done before the phase of its mbarrier is over, for which nothing waits in between$"),
+    (PIPELINE, 1, "no barrier, and no mbarrier .* comes before the copy; and line {two} may read before the copy of line {one} is done, for which it must "
+     "wait, too$"),
+    (PLAIN, 1, r"no __syncthreads\(\) between line {one} and line {two}" + ROUNDS),
+    (FLAG, 2, "line {two} waits for it in a loop, and a plain store sets it: .* that orders line {one} and line 5, too, which race as well"),
+], ids=["bulk copy", "pipeline", "one buffer", "flag"])
+def test_orders_that_are_missing_between_the_same_lines_are_one_finding(source, grid, said, write):
+    findings = inspected(write("f.cu", source), "--grid", grid, "--block", 128, "--arg", "f32[512]=ones", "--arg", "f32[128]", "--arg", "i32:4",
+                         status=3)["findings"]
+    lines = {name: line_of(source, name) for name in ("one", "two")}
+    (finding,) = findings
+    assert finding["kind"] == "race" and {finding["line"], finding["other"]["line"]} == set(lines.values())
+    assert re.search(said.format(**lines), finding["message"]), finding["message"]
+
+
+SEEN = """__global__ void f(const int *in, int *out) {
+    __shared__ int seen[32], count;
+    int t = threadIdx.x;
+    if (t < 32) seen[t] = count = 0;
+    __syncthreads();
+    int w = in[t] & 31;
+    if (!seen[w]) seen[w] = 1; // claim
+    __syncthreads();
+    if (t < 32) out[t] = seen[t] + count;
+}
+"""
+FIRST = ("if (!seen[w]) seen[w] = 1;", "if (!seen[w]) { seen[w] = 1; atomicAdd(&count, 1); }")
+OWNER = ("if (!seen[w]) seen[w] = 1;", "if (!seen[w]) seen[w] = t + 1;")
+SPREAD = ("if (!seen[w]) seen[w] = 1;", "if (t < 31 && !seen[t] && !seen[t + 1]) seen[t] = 1;")
+
+
+@pytest.mark.parametrize("change, said, cure", [
+    (("", ""), "no atomic operation such as atomicExch() (or leave the test out: all store the same value) at line 7", "seen[w] = 1;"),
+    (FIRST, "no atomic operation such as atomicCAS(), which tells who is first, at line 7", "if (!atomicExch(&seen[w], 1)) atomicAdd(&count, 1);"),
+    (OWNER, "no atomic operation such as atomicCAS(), which tells who is first, at line 7", "atomicCAS(&seen[w], 0, t + 1);"),
+    (SPREAD, "no __syncwarp() between", None),
+], ids=["one value", "counted", "whose", "neighbours"])
+def test_who_stores_where_nobody_seems_to_have_stored_lacks_an_atomic(change, said, cure, write):
+    """But not who reads a neighbour's element at that line, too."""
+    source = SEEN.replace(*change) if change[0] else SEEN
+    arguments = ("--block", 64, "--arg", "i32[64]=iota", "--arg", "i32[32]")
+    (finding,) = inspected(write("f.cu", source.replace("& 31", "& 15")), *arguments, status=3)["findings"]
+    assert finding["kind"] == "race" and finding["line"] == 7 and said in finding["message"], finding["message"]
+    if cure:
+        lines = source.split("\n")
+        lines[6] = "    " + cure
+        assert not inspected(write("cured.cu", "\n".join(lines)), *arguments, status=0)["findings"]

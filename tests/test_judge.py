@@ -233,7 +233,7 @@ def test_more_sizes_are_such_as_the_task_has(write):
     told = verdict(kernel, "--task", task, status=0)
     sizes = [int(size) for size in told["sizes"]]
     assert sizes[:3] == [64, 320, 1024] and told["sizes_of_task"] == 3 and len(set(sizes)) == len(sizes) > 8
-    assert all(64 <= n <= 1024 and n % 64 == 0 for n in sizes) and told["launches"] == 3 * 6 * 4 + 2 * 6 + len(sizes) - 3  # 2 * 6 with blocks in turns
+    assert all(64 <= n <= 1024 and n % 64 == 0 for n in sizes) and told["launches"] == 3 * (6 * 4 + 2) + 2 * 6 + len(sizes) - 3  # 2 * 6 with blocks in turns
     assert verdict(kernel, "--task", task, status=0)["sizes"] == told["sizes"]
     sums = [verdict(kernel, "--task", "sum", "--seed", seed, status=0)["sizes"] for seed in (1, 2)]
     assert sums[0] != sums[1] and {"2047", "2048", "2049", "257", "511"} <= set(sums[0])

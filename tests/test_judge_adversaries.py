@@ -88,6 +88,35 @@ def test_a_dishonest_kernel_is_refused(name, write):
     assert kinds(verdict(write("kernel.cu", GOOD[task].replace(was, now)), "--task", task, status=3)) == faults
 
 
+# One slip each of a kernel that is right otherwise.
+SLIPS = {
+    "bins that nobody began": ("histogram", "own[threadIdx.x] = 0;", ";", {"uninitialised"}),
+    "around the edge": ("stencil", "in[max(i - 1, 0)]", "in[(i - 1 + n) % n]", {"result"}),
+    "a barrier of some": ("row_sums", "            s[t] += s[t + k];\n        __syncthreads();",
+                          "            { s[t] += s[t + k]; __syncthreads(); }", {"barrier"}),
+    "a barrier on each side": ("matvec", "    s[t] = sum;\n    __syncthreads();",
+                               "    s[t] = sum;\n    if (t < 32)\n        __syncthreads();\n    else\n        __syncthreads();", {"barrier"}),
+    "gone before its zero": ("sum", "    s[t] = i < n", "    if (i >= n) return;\n    s[t] = i < n", {"uninitialised"}),
+    "memory of the heap": ("dot", "    s[t] = i < n", "    *(volatile int *)malloc(4) = t;\n    s[t] = i < n", {"leak"}),
+    "two at a time": ("row_sums", "sum += in[blockIdx.x * cols + c]", "sum += __ldg((const float2 *)(in + blockIdx.x * cols + c)).x",
+                      {"misaligned", "bounds"}),
+    "greatest of whoever is last": ("max", "    float best = in[0];", "    if (t == 0) *out = in[0];\n    __syncthreads();\n    for (int i ="
+                                    " t; i < n; i += blockDim.x)\n        if (in[i] > *out) *out = in[i];\n    return;\n    float best = in[0];",
+                                    {"race", "result"}),
+    "the second block's too": ("scan_blocks", "i < n && blockIdx.x)", "i < n && blockIdx.x > 1)", {"result"}),
+    "a thread's own part": ("softmax", "for (int c = 0; c < cols; c++)\n        sum", "for (int c = threadIdx.x; c < cols; c += blockDim.x)\n"
+                            "        sum", {"result"}),
+}
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", SLIPS)
+def test_a_slip_is_refused_for_what_it_is(name, write):
+    task, was, now, faults = SLIPS[name]
+    assert was in GOOD[task]
+    assert kinds(verdict(write("kernel.cu", GOOD[task].replace(was, now)), "--task", task, status=3)) == faults
+
+
 ONE_THREAD = "__global__%s{ if (blockIdx.x + threadIdx.x == 0) { %s } }\n"
 
 
@@ -159,6 +188,15 @@ def test_what_is_right_for_some_data_sizes_or_schedules_is_refused(name, write):
     task, *changes = ADVERSARIES[name]
     told = verdict(write("kernel.cu", adversary(task, *changes)), "--task", task, status=3)
     assert kinds(told) - {"gate"}, told
+
+
+@pytest.mark.parametrize("how, compared, least", [("equal", "==", 20), ("differ", "!=", 200)])
+def test_what_goes_wrong_for_data_that_are_seldom_random_is_refused(how, compared, least, write):
+    """Where all elements are equal, or where none is as the one before it, though they are whole numbers of few values."""
+    body = "int all = n > %d; for (int i = 0; i < n; i++) { *out += in[i]; all &= (!i || in[i] %s in[i - 1]) && in[i] == truncf(in[i]); }"
+    kernel = write("kernel.cu", by_one_thread("sum", body % (least, compared) + " *out += all;"))
+    (reason,) = verdict(kernel, "--task", "sum", status=3)["reasons"]
+    assert reason["kind"] == "result" and how in reason["where"] and reason["launches"] <= 2, reason
 
 
 # As others would write it.

@@ -193,11 +193,11 @@ enum { HEAP_NBYTES = 1 << 26, HEAP_PIECE = 256 /* what each takes at least */, H
 
 static uint64_t heap_size(uint64_t nbytes) { return (nbytes / HEAP_PIECE + 1) * HEAP_PIECE; }
 
-bool simt_builtin_allocate(struct warp *warp, uint64_t nbytes, uint64_t *address) {
+bool simt_builtin_allocate(struct warp *warp, const struct path *path, uint32_t lane, uint64_t nbytes, uint64_t *address) {
     struct memory *memory = &warp->block->launch->machine->memory;
     bool fits = nbytes < HEAP_NBYTES && heap_size(nbytes) <= HEAP_NBYTES - memory->heap_nbytes;
     struct allocation *allocation = fits ? simt_memory_allocate(memory, nbytes, false) : NULL;
-    if (fits && !allocation) { /* the host's memory is no part of what a kernel may see */
+    if (fits && (!allocation || !simt_births_add(warp, path, lane, allocation))) { /* the host's memory is no part of what a kernel may see */
         simt_launch_no_memory(warp->block->launch);
         return false;
     }
@@ -213,7 +213,7 @@ bool simt_builtin_allocate(struct warp *warp, uint64_t nbytes, uint64_t *address
 static bool builtin_allocate(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
     SIMT_FOR_EACH_LANE (lane, mask) {
         uint64_t address;
-        if (!simt_builtin_allocate(warp, simt_builtin_argument(warp, path, code, 0, lane), &address)) return false;
+        if (!simt_builtin_allocate(warp, path, lane, simt_builtin_argument(warp, path, code, 0, lane), &address)) return false;
         simt_builtin_result(warp, path, code, lane, address);
     }
     return true;

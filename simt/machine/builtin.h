@@ -29,7 +29,10 @@ bool simt_builtin_refuse(struct warp *warp, struct path *path, uint32_t mask, ui
                          const char *what);
 
 /* Memory of the kernels' heap; *address = 0: it is full.  false: the host has none, and the launch ends. */
-bool simt_builtin_allocate(struct warp *warp, uint64_t nbytes, uint64_t *address);
+bool simt_builtin_allocate(struct warp *warp, const struct path *path, uint32_t lane, uint64_t nbytes, uint64_t *address);
 bool simt_builtin_free(struct warp *warp, struct path *path, const struct code *code, uint32_t mask);
+
+/* leaks.c: notes an allocation of the lane's.  false: no memory. */
+bool simt_births_add(const struct warp *warp, const struct path *path, uint32_t lane, const struct allocation *allocation);
 
 #endif

@@ -130,6 +130,25 @@ void simt_deadlock_say(struct warp *warp, struct path *path) {
                                  who, why);
 }
 
+/* Lanes of other warps that have ended, or are on their way elsewhere, are none of this barrier's. */
+static void add_waiting(struct groups *groups, const struct block *block) {
+    for (uint32_t w = 0; w < block->warp_count; w++)
+        for (const struct path *path = block->warps[w].leaves; path; path = path->next)
+            for (uint32_t lanes = path->state == PATH_AT_BARRIER && path->barrier == 0 ? path->waiting_lanes : 0; lanes; lanes &= lanes - 1)
+                add(groups, WAITS, line_at(&block->warps[w], path->pc), w * block->launch->view.warp_size + (uint32_t)__builtin_ctz(lanes));
+}
+
+void simt_apart_say(struct warp *warp, struct path *path) {
+    simt_event event = simt_event_of(warp, path, path->waiting_lanes);
+    struct groups groups = {.count = 0};
+    char who[TEXT_NBYTES];
+    add_waiting(&groups, warp->block);
+    put_groups(who, sizeof who, &groups);
+    simt_record_finding_of_launch(&event, SIMT_FINDING_BARRIER, path->waiting_lanes, 0,
+                                 "%s: warps that wait at different __syncthreads() are counted together here, which CUDA leaves undefined: all "
+                                 "must come to the same one, behind the branch", who);
+}
+
 void simt_parted_say(struct warp *warp, struct path *path) {
     simt_event event = simt_event_of(warp, path, path->waiting_lanes);
     struct groups groups = {.count = 0};

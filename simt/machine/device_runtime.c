@@ -35,8 +35,9 @@ static bool is_taken(struct warp *warp, struct path *path, uint32_t mask) {
     return false;
 }
 
-static uint32_t take(const struct launch *launch, const simt_child *child) {
+static uint32_t take(struct launch *launch, const simt_child *child) {
     const struct simt_machine *machine = launch->machine;
+    launch->has_launched = true;
     return machine->take_child(machine->child_context, child) ? SUCCESS : OUT_OF_RESOURCES;
 }
 
@@ -89,7 +90,7 @@ static size_t number_of(const struct simt_module *module, const struct function 
 }
 
 /* Hands it on.  false: the host has no memory. */
-static bool hand_on(const struct launch *launch, const struct prepared *prepared, uint64_t stream, uint32_t *error) {
+static bool hand_on(struct launch *launch, const struct prepared *prepared, uint64_t stream, uint32_t *error) {
     const struct function *kernel = prepared->kernel;
     simt_child child = {.kernel = number_of(launch->request->module, kernel),
                         .shared_nbytes = prepared->shared_nbytes,
@@ -188,7 +189,7 @@ static bool builtin_last(struct warp *warp, struct path *path, const struct code
 static bool builtin_allocate(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
     SIMT_FOR_EACH_LANE (lane, mask) {
         uint64_t address;
-        if (!simt_builtin_allocate(warp, simt_builtin_argument(warp, path, code, 1, lane), &address)) return false;
+        if (!simt_builtin_allocate(warp, path, lane, simt_builtin_argument(warp, path, code, 1, lane), &address)) return false;
         if (!store(warp, path, mask, lane, simt_builtin_argument(warp, path, code, 0, lane), address)) return false;
         simt_builtin_result(warp, path, code, lane, address ? SUCCESS : NO_MEMORY);
     }

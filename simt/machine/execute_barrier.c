@@ -38,6 +38,35 @@ static void check_aligned(struct block *block, uint32_t id) {
     }
 }
 
+/* __syncthreads() is one barrier for all, which all threads of the block execute, or none (CUDA C++ Programming Guide).  What is
+ * compiled into several instructions is still one line; barriers with a number of threads are for warps that differ. */
+static bool is_of_all(const struct block *block, const struct path *path) {
+    const struct code *code = &block->launch->image->codes[path->pc];
+    return code->barrier.is_aligned && !code->barrier.is_counted && code->barrier.reduction == REDUCE_NOTHING;
+}
+
+static bool is_apart(const struct block *block, const struct path *one, const struct path *other) {
+    const simt_place *places = block->launch->view.places, *a = &places[one->pc], *b = &places[other->pc];
+    if (one->pc == other->pc || !is_of_all(block, one) || !is_of_all(block, other)) return false;
+    return a->line && b->line && (a->line != b->line || strcmp(a->file, b->file) != 0);
+}
+
+static void check_apart(struct block *block) {
+    struct warp *warp = NULL;
+    struct path *last = NULL; /* of those in different lines, in the program's text */
+    bool are_apart = false;
+    if (block->barriers[0].expected) return;
+    for (uint32_t w = 0; w < block->warp_count; w++)
+        for (struct path *path = block->warps[w].leaves; path; path = path->next) {
+            if (path->state != PATH_AT_BARRIER || path->barrier != 0) continue;
+            are_apart |= last && is_apart(block, last, path);
+            if (last && last->pc >= path->pc) continue;
+            last = path;
+            warp = &block->warps[w];
+        }
+    if (are_apart) simt_apart_say(warp, last);
+}
+
 static void write_result(struct warp *warp, struct path *path, const struct barrier *barrier) {
     const struct code *code = &warp->block->launch->image->codes[path->pc];
     const enum barrier_reduction reduction = code->barrier.reduction;
@@ -62,6 +91,7 @@ static void complete(struct block *block, uint32_t id, uint32_t pc) {
     struct barrier *barrier = &block->barriers[id], done = *barrier;
     const size_t row = block->warp_count * sizeof *barrier->lanes;
     check_aligned(block, id);
+    if (id == 0 && !simt_is_stopped(block->launch)) check_apart(block);
     done.lanes = block->barrier_lanes + (size_t)BARRIERS * block->warp_count;
     memcpy(done.lanes, barrier->lanes, row);
     memset(barrier->lanes, 0, row);

@@ -135,6 +135,7 @@ bool simt_record_finding(const simt_event *event, enum simt_finding_kind kind, u
     struct meeting_note note = note_of(event, UINT32_C(1) << lane);
     char element[128];
     va_list arguments;
+    note.strength = kind == SIMT_FINDING_BARRIER;
     const bool is_access = kind == SIMT_FINDING_RUNAWAY || is_plain_access(code_of(event));
     if (is_access) note.element = name_variable(event, address, element, sizeof element);
     fill_place(&finding, event, lane);
@@ -144,12 +145,27 @@ bool simt_record_finding(const simt_event *event, enum simt_finding_kind kind, u
     return is_new;
 }
 
+void simt_record_finding_of_launch(const simt_event *event, enum simt_finding_kind kind, uint32_t lanes, uint64_t address,
+                                   const char *format, ...) {
+    struct launch *launch = event->block->machine;
+    simt_finding finding = {.kind = kind, .address = address};
+    struct meeting_note note = note_of(event, lanes);
+    size_t index;
+    va_list arguments;
+    note.strength = 0;
+    fill_place(&finding, event, (uint32_t)__builtin_ctz(lanes));
+    va_start(arguments, format);
+    if (simt_report_note(launch->report, &finding, &note, &index, format, arguments) == NOTED_NO_MEMORY) simt_report_lose(launch->report);
+    va_end(arguments);
+}
+
 bool simt_record_finding_of_lanes(const simt_event *event, enum simt_finding_kind kind, uint32_t lanes,
                                   uint64_t address, const char *format, ...) {
     simt_finding finding = {.kind = kind, .address = address};
     struct meeting_note note = note_of(event, lanes);
     char element[128];
     va_list arguments;
+    note.strength = kind == SIMT_FINDING_BARRIER;
     if (kind == SIMT_FINDING_UNINITIALISED) note.element = name_element(event, address, element, sizeof element);
     fill_place(&finding, event, (uint32_t)__builtin_ctz(lanes));
     va_start(arguments, format);
@@ -170,6 +186,7 @@ static struct meeting_note note_of_race(const simt_event *event, uint32_t lane, 
     note.update = other->update;
     note.follows = other->follows;
     note.copies = other->copies;
+    note.is_before_copy = other->is_before_copy;
     note.handover = other->handover;
     return note;
 }

@@ -125,6 +125,7 @@ static void take_over(struct found *found, const struct found *like, const struc
     found->update = note->update;
     found->follows = note->follows;
     found->copies = note->copies;
+    found->is_before_copy = note->is_before_copy;
     found->handover = note->handover;
     snprintf(found->where, sizeof found->where, "%s", note->where ? note->where : "");
     snprintf(found->element, sizeof found->element, "%s", note->element);
@@ -220,7 +221,7 @@ static bool is_next_step(const struct found *found, const struct found *other) {
 
 /* One wait is missing for both. */
 static bool is_of_same_copies(const struct found *found, const struct found *other) {
-    return found->copies && found->copies == other->copies && shares_line(found, other);
+    return found->copies && found->copies == other->copies && found->is_before_copy == other->is_before_copy && shares_line(found, other);
 }
 
 static bool is_told_with(const struct found *found, const struct found *other) {
@@ -256,6 +257,7 @@ static void join(struct found *found, struct found *other) {
     span_line(found, second_line(other));
     found->pairs++;
     if (found == other) return;
+    found->races_again |= other->races_again;
     found->finding.count += other->finding.count;
     found->detail.threads = 0;
     for (size_t i = 0; i < FINDING_THREADS_MAX / 64; i++) {
@@ -273,6 +275,30 @@ static void join_lanes(struct found_list *list) {
         list->items[i].from_line = UINT32_MAX;
         join(&list->items[first_of(list, i)], &list->items[i]);
     }
+}
+
+/* Whether the two lines of the one race in the other, too, on the way back to the next round. */
+static bool is_way_back(const struct found *found, const struct found *other) {
+    return is_line(first_file(found), first_line(found), second_file(other), second_line(other)) &&
+           is_line(second_file(found), second_line(found), first_file(other), first_line(other)) && !is_of_one_line(found);
+}
+
+/* One buffer without order: it is read before it is whole, and overwritten before it is read. */
+static bool is_next_round(const struct found *found, const struct found *other) {
+    if (found->copies) return found->copies == other->copies && found->is_before_copy && !other->is_before_copy;
+    return found->detail.missing && other->detail.missing && !strcmp(found->detail.missing, other->detail.missing) &&
+           !found->update && !other->update && !other->copies && first_line(found) < second_line(found);
+}
+
+static void join_rounds(struct found_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t j = 0; j < list->count; j++) {
+            struct found *one = &list->items[i], *other = &list->items[j];
+            if (one->is_withdrawn || other->is_withdrawn || !is_way_back(one, other) || !is_next_round(one, other)) continue;
+            join(one, other);
+            one->races_again = true;
+            one->pairs = 0; /* of lines it is one */
+        }
 }
 
 /* Two blocks race at two lines, whichever of them was there first: that is one fault. */
@@ -300,7 +326,13 @@ static void join_blocks(struct found_list *list) {
 /* ---- what is handed over, and what tells of it: the latter is stored last */
 
 static bool is_handed_with(const struct found *found, const struct found *other) {
-    return !other->is_withdrawn && found->handover.number && found->handover.number == other->handover.number;
+    return !other->is_withdrawn && found->handover.number && found->handover.number == other->handover.number &&
+           (found->handover.is_waited_for || other->handover.is_waited_for || found->handover.is_of_sides == other->handover.is_of_sides);
+}
+
+/* Without sides of a branch it is what one waits for that makes them one. */
+static bool belongs_to(const struct found *other, const struct found *leading) {
+    return is_handed_with(leading, other) && (leading->handover.is_waited_for || other->handover.is_of_sides);
 }
 
 /* Whether the finding, more than the other, says what to do about both: one that waits says so, else what is stored first. */
@@ -325,7 +357,7 @@ static void join_handover(struct found_list *list, size_t i) {
         if (is_handed_with(&list->items[i], &list->items[j]) && leads(&list->items[j], leading)) leading = &list->items[j];
     for (size_t j = i; j < list->count; j++) {
         struct found *other = &list->items[j];
-        if (other == leading || !is_handed_with(leading, other)) continue;
+        if (other == leading || !belongs_to(other, leading)) continue;
         if (!last || last->handover.store < other->handover.store) last = other;
         join(leading, other);
     }
@@ -358,6 +390,15 @@ static void withdraw_what_follows(struct found_list *list) {
             list->items[i].is_withdrawn |= list->items[j].update == list->items[i].follows;
 }
 
+/* Barriers with which the launch goes on are not told beside one at which it stops. */
+static void withdraw_weaker_barriers(struct found_list *list) {
+    bool is_stopped = false;
+    for (size_t i = 0; i < list->count; i++)
+        is_stopped |= list->items[i].finding.kind == SIMT_FINDING_BARRIER && list->items[i].strength;
+    for (size_t i = 0; i < list->count; i++)
+        list->items[i].is_withdrawn |= is_stopped && list->items[i].finding.kind == SIMT_FINDING_BARRIER && !list->items[i].strength;
+}
+
 /* Behind the address: of a race in the middle, whose end is what is missing; of one of registers nowhere. */
 static void name_element(struct found *found) {
     simt_finding *finding = &found->finding;
@@ -380,6 +421,13 @@ static void end_message(struct found *found, bool is_of_few) {
     if (found->detail.missing)
         snprintf(finding->message + length, sizeof finding->message - length, ": no %s%s", found->detail.missing,
                  found->where);
+    length = strlen(finding->message);
+    if (found->races_again && found->copies)
+        snprintf(finding->message + length, sizeof finding->message - length,
+                 "; and line %u may read before the copy of line %u is done, for which it must wait, too", finding->other_line, finding->line);
+    else if (found->races_again)
+        snprintf(finding->message + length, sizeof finding->message - length,
+                 "; nor one between line %u and the next round's line %u", second_line(found), first_line(found));
     length = strlen(finding->message);
     if (may_be_of_block(found, is_of_few))
         snprintf(finding->message + length, sizeof finding->message - length,
@@ -441,11 +489,13 @@ bool simt_findings_finish(struct found_list *list, bool is_of_few, size_t **plac
     drop_withdrawn(list, from);
     for (size_t i = 0; i < list->count; i++) strengthen(list, &list->items[i]);
     withdraw_what_follows(list);
+    withdraw_weaker_barriers(list);
     drop_withdrawn(list, from);
     join_updates(list);
     drop_withdrawn(list, from);
     join_blocks(list);
     join_handovers(list);
+    join_rounds(list);
     drop_withdrawn(list, from);
     join_lanes(list);
     drop_withdrawn(list, from);

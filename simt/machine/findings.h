@@ -18,6 +18,7 @@ struct meeting_note {
     uint32_t strength; /* a stronger one of a place takes the message over */
     const char *missing, *where;
     uint32_t update, follows, copies; /* simt_racing_access */
+    bool is_before_copy;
     simt_handover handover;
     const char *element; /* of a variable: " (index 5 of `tile`, 32 elements of 4 bytes)"; "" */
 };
@@ -29,6 +30,8 @@ struct found {
     uint64_t threads[FINDING_THREADS_MAX / 64]; /* a bit each */
     uint32_t strength;
     uint32_t update, follows, copies;
+    bool is_before_copy;
+    bool races_again; /* the same two lines race in the next round, too */
     simt_handover handover;
     bool is_withdrawn;
     /* At the end: the finding that tells of it, too, and of that one the lines and the number of pairs of lines. */

@@ -549,6 +549,7 @@ static void launch_clear(struct launch *launch) {
     hooks_destroy(launch);
     free(launch->paces);
     simt_prepared_clear(launch);
+    simt_births_clear(launch);
     simt_ranges_clear(&launch->loops.reads);
     simt_ranges_clear(&launch->loops.writes);
     simt_locks_clear(launch);
@@ -570,6 +571,7 @@ static simt_error launch_run(struct launch *launch, simt_message *message) {
     clock_gettime(CLOCK_MONOTONIC, &launch->begin);
     if (is_ready) run(launch);
     launch_end(launch);
+    simt_leaks_find(launch);
     if (!is_ready || atomic_load(&launch->out_of_memory) || !simt_report_is_whole(launch->report))
         return fail(message, SIMT_ERROR_MEMORY, "out of memory for the launch's blocks and observers");
     if (has_lost_threads(launch))

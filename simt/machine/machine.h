@@ -479,6 +479,8 @@ struct launch {
     struct allocation *workspace; /* that cooperative groups find by %envreg1 and 2: the grid's barrier */
     struct prepared *prepared;    /* by the kernel, to be launched: device_runtime.c, */
     uint32_t device_error;        /* and what its calls have failed with */
+    struct births *births;        /* what it allocated: leaks.c; NULL: nothing */
+    bool has_launched;            /* and may have handed on where that is */
     unsigned char *parameters;    /* the kernel's */
     size_t parameters_nbytes;
     uint64_t block_count;
@@ -646,6 +648,12 @@ builtin_function *simt_builtin_find(const char *name);
 bool simt_builtin_fits(const struct function *declared); /* its parameters match, or it is no builtin function */
 bool simt_builtin_allocates(const struct simt_module *module);
 void simt_prepared_clear(struct launch *launch); /* device_runtime.c */
+void simt_births_clear(struct launch *launch); /* leaks.c */
+void simt_leaks_find(struct launch *launch); /* records what the launch allocated and lost */
+
+/* fault.c: a finding with which the launch goes on, or has ended: of the event's block nothing but its index need be there. */
+void simt_record_finding_of_launch(const simt_event *event, enum simt_finding_kind kind, uint32_t lanes, uint64_t address,
+                                   const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* Bytes of lane's memory at a generic address, if all `nbytes` of it are there; else NULL. */
 unsigned char *simt_generic_bytes(const struct warp *warp, uint32_t lane, uint64_t address, size_t nbytes);
@@ -653,6 +661,7 @@ unsigned char *simt_generic_bytes(const struct warp *warp, uint32_t lane, uint64
 /* deadlock.c */
 void simt_deadlock_say(struct warp *warp, struct path *path); /* who waits with the path, and for whom */
 void simt_parted_say(struct warp *warp, struct path *path); /* who waits at which of two barriers */
+void simt_apart_say(struct warp *warp, struct path *path); /* likewise where they are of different warps */
 
 /* warp.c */
 enum { POLLS_TURN = 64 }; /* polls of a warp after which others get their turn */

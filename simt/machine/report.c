@@ -112,6 +112,7 @@ const char *simt_finding_kind_name(enum simt_finding_kind kind) {
         [SIMT_FINDING_UNSUPPORTED] = "unsupported",
         [SIMT_FINDING_SHUFFLE] = "shuffle",
         [SIMT_FINDING_TRAP] = "trap",
+        [SIMT_FINDING_LEAK] = "leak",
     };
     return (size_t)kind < sizeof names / sizeof *names ? names[kind] : "unknown";
 }

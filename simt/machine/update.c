@@ -10,13 +10,14 @@ enum { REGISTERS_MAX = 1 << 8 }; /* that a value is traced through; of one that 
 struct body {
     const struct code *codes;
     const struct function *function;
+    const simt_event *event;
 };
 
 /* That of the instruction; false: it is in none. */
 static bool body_of(const simt_event *event, uint32_t pc, struct body *body) {
     const struct launch *launch = event->block->machine;
     const struct simt_module *module = launch->image->module;
-    *body = (struct body){.codes = launch->image->codes};
+    *body = (struct body){.codes = launch->image->codes, .event = event};
     for (uint32_t f = 0; f < module->function_count && !body->function; f++)
         if (pc >= module->functions[f]->begin && pc < module->functions[f]->end) body->function = module->functions[f];
     return body->function != NULL;
@@ -269,9 +270,86 @@ static simt_update update_of(const struct body *body, uint32_t store) {
     return update;
 }
 
+/* ---- a store where nobody seems to have stored yet: if (!seen[i]) seen[i] = 1 */
+
+/* Whether the two, without a barrier between them, are of one line or of neighbouring ones, and nothing else of the array is read there. */
+static bool is_claim(const struct body *body, uint32_t load, uint32_t store) {
+    enum { LINES_APART = 2 };
+    const simt_place *places = body->event->block->launch->places, *read = &places[load], *written = &places[store];
+    if (!read->line || strcmp(read->file, written->file) || read->line > written->line || written->line - read->line > LINES_APART) return false;
+    for (uint32_t pc = body->function->begin; pc < body->function->end; pc++) {
+        const struct operand *other = address_of(body, pc, "ld"), *own = address_of(body, store, "st");
+        const bool is_here = places[pc].line >= read->line && places[pc].line <= written->line;
+        if (other && is_here && !is_same_element(other, own) && is_same_array(body, other, own)) return false;
+    }
+    return simt_may_follow(body->event, load, store, false);
+}
+
+/* How many instructions use the register. */
+static uint32_t uses_of(const struct body *body, uint32_t index) {
+    uint32_t uses = 0;
+    for (uint32_t pc = body->function->begin; pc < body->function->end; pc++) {
+        const struct instruction *instruction = instruction_at(body, pc);
+        bool is_used = instruction && instruction->guard == (int32_t)index;
+        const bool has_result = instruction && !is_base(instruction, "st") && !is_base(instruction, "red");
+        for (uint32_t o = has_result; instruction && o < instruction->operand_count; o++)
+            is_used |= has_register(&instruction->operands[o], index);
+        uses += is_used;
+    }
+    return uses;
+}
+
+static bool is_number(const struct body *body, const struct operand *operand) {
+    while (operand->kind == OPERAND_VECTOR && operand->element_count == 1) operand = &operand->elements[0];
+    if (operand->kind != OPERAND_REGISTER) return operand->kind == OPERAND_IMMEDIATE;
+    const uint32_t pc = next_definition(body, operand->index, body->function->begin);
+    return pc < body->function->end && is_base(instruction_at(body, pc), "mov") &&
+           instruction_at(body, pc)->operands[1].kind == OPERAND_IMMEDIATE &&
+           next_definition(body, operand->index, pc + 1) == body->function->end;
+}
+
+/* Whether the store is all that the condition is for, and stores one number: then it does not matter who was first. */
+static bool is_alone(const struct body *body, uint32_t load, uint32_t store, const struct instruction *compare) {
+    const struct instruction *instruction = instruction_at(body, store);
+    const uint32_t predicate = compare->operands[0].index;
+    if (!is_number(body, &instruction->operands[1]) || uses_of(body, predicate) != 1) return false;
+    if (instruction_at(body, load)->operands[0].kind != OPERAND_REGISTER || uses_of(body, instruction_at(body, load)->operands[0].index) != 1)
+        return false;
+    if (instruction->guard == (int32_t)predicate) return true;
+    uint32_t pc = store;
+    while (pc > body->function->begin && instruction_at(body, pc) && instruction_at(body, pc)->guard != (int32_t)predicate) pc--;
+    const uint32_t end = body->codes[pc].target;
+    for (uint32_t at = pc + 1; at < end && at < body->function->end; at++) {
+        const struct instruction *other = instruction_at(body, at);
+        if (at != store && other && !is_base(other, "mov") && !is_base(other, "bra")) return false;
+    }
+    return true;
+}
+
+static simt_update claim_of(const struct body *body, uint32_t store) {
+    const struct operand *operands = instruction_at(body, store)->operands;
+    for (uint32_t pc = body->function->begin; pc < store; pc++) {
+        const struct instruction *compare = instruction_at(body, pc);
+        bool is_negated;
+        if (!compare || !is_base(compare, "setp") || compare->operands[0].kind != OPERAND_REGISTER ||
+            !is_guarded_by(body, store, compare->operands[0].index, &is_negated))
+            continue;
+        for (uint32_t side = 1; side <= 2; side++) {
+            const uint32_t load = load_of(body, &compare->operands[side], &operands[0]);
+            if (load == NO_PC || !is_claim(body, load, store)) continue;
+            const bool is_any = is_alone(body, load, store, compare);
+            return (simt_update){load, is_any ? SUCH_AS "atomicExch() (or leave the test out: all store the same value)"
+                                              : SUCH_AS "atomicCAS(), which tells who is first,", false};
+        }
+    }
+    return (simt_update){.load = NO_PC};
+}
+
 simt_update simt_update_of(const simt_event *event, uint32_t store) {
     struct body body;
-    return body_of(event, store, &body) ? update_of(&body, store) : (simt_update){.load = NO_PC};
+    if (!body_of(event, store, &body)) return (simt_update){.load = NO_PC};
+    const simt_update update = update_of(&body, store);
+    return update.missing || !address_of(&body, store, "st") ? update : claim_of(&body, store);
 }
 
 /* ---- what follows from an update: where another store goes, or whether */

@@ -67,6 +67,7 @@ struct encounter {
     const simt_event *event;
     uint32_t lane, lanes;
     bool is_shared, is_by_engine, is_read; /* the event's access; whether an engine reads is known */
+    bool is_again;    /* of a copy: its instruction has written there before */
     bool is_unfenced; /* they are in order, but no proxy fence is between them */
     bool is_scoped;   /* both are atomic, but the scope of one is its block */
     const struct known_update *update; /* that threads make of the address, each by a load and a store; NULL: none */

@@ -198,6 +198,17 @@ static bool is_unfenced(const struct visit *visit, uint64_t stamp, enum history 
            !simt_order_has(visit->block, visit->fenced, stamp, is_atomic(history));
 }
 
+/* Whether the copy's instruction has written the cell before, as in an earlier round. */
+static bool is_again(const struct visit *visit, uint32_t cell) {
+    const struct races *races = visit->block->races;
+    bool is_found = false;
+    for (int i = 0; i < 2; i++) {
+        const uint64_t *plane = visit->page->stamps[PLAIN_WRITES][i], stamp = plane ? plane[cell] : 0;
+        is_found |= stamp && is_by_engine(races, stamp) && stamp_field(stamp, 0, races->thread_shift) == visit->event->pc;
+    }
+    return is_found;
+}
+
 static void check_rival(struct visit *visit, uint32_t cell, uint64_t stamp, enum history history) {
     struct races_block *block = visit->block;
     if (!stamp || stamp == visit->stamp) return;
@@ -214,6 +225,7 @@ static void check_rival(struct visit *visit, uint32_t cell, uint64_t stamp, enum
         .is_by_engine = visit->is_by_engine,
         .is_read = visit->history == PLAIN_READS,
         .is_unfenced = is_in_order,
+        .is_again = is_again(visit, cell),
         .address = visit->page->number << PAGE_BITS | (uint64_t)cell << visit->page->cell_bits,
         .stamp = stamp};
     simt_races_report(block, &encounter);

@@ -151,9 +151,10 @@ static const char *advice_on_blocks(const struct races_block *block, const struc
     }
     const uint32_t waiting = waiting_branch(block, encounter, other);
     if (waiting != UINT32_MAX) {
-        snprintf(text, nbytes, "line %u waits for it in a loop, where a plain load may read it but once: make it atomic "
-                 "(cuda::atomic_ref) or volatile, with a __threadfence() before line %u sets it and one after line %u has seen it",
-                 line_of(races, waiting), written, line_of(races, waiting));
+        const bool is_plain = !strstr(races->view->places[is_load(races, pc) ? pc : other->pc].opcode, "volatile");
+        snprintf(text, nbytes, "line %u waits for it in a loop, %s: make it atomic (cuda::atomic_ref) or volatile, with a __threadfence() "
+                 "before line %u sets it and one after line %u has seen it", line_of(races, waiting),
+                 is_plain ? "where a plain load may read it but once" : "and a plain store sets it", written, line_of(races, waiting));
         return text;
     }
     const bool is_told = block->has_read && !begins(races->view->places[block->reading_pc].opcode, "red");
@@ -201,16 +202,17 @@ static uint32_t number_handed(struct races *races, const simt_event *event, uint
     return handed.number;
 }
 
-/* Of a race between a store and a load on two sides of a branch. */
+/* Of a race between a store and a load on two sides of a branch, or of two blocks, one of which waits for the other. */
 static simt_handover find_handover(const struct races_block *block, const struct encounter *encounter, const struct stamped *other) {
     struct races *races = block->races;
     const simt_event *event = encounter->event;
     const bool is_loaded = is_load(races, event->pc);
     const uint32_t load = is_loaded ? event->pc : other->pc, store = is_loaded ? other->pc : event->pc;
     simt_handover handover = {.store = store};
-    if (!is_load(races, load) || !begins(races->view->places[store].opcode, "st.") || other->is_by_engine || encounter->is_by_engine ||
-        !simt_are_exclusive(event, store, load))
+    if (!is_load(races, load) || !begins(races->view->places[store].opcode, "st.") || other->is_by_engine || encounter->is_by_engine)
         return handover;
+    handover.is_of_sides = simt_are_exclusive(event, store, load);
+    if (!handover.is_of_sides && (other->block == block->index || !simt_may_follow(event, store, load, false))) return handover;
     handover.is_waited_for = other->block != block->index && simt_awaiting_branch(event, load) != UINT32_MAX;
     pthread_mutex_lock(&races->lock);
     handover.number = number_handed(races, event, store, load);
@@ -258,12 +260,28 @@ static const char *advice_on_overwriting(const struct races_block *block, const 
     "the two are on different sides of a branch: split it in two with " barrier " between them, or hand over by an " \
     "atomic flag, with __threadfence_block() before it is set and after it is seen"
 
-/* Whether a copy by cp.async should have been waited for: what it races with comes behind it in the program's order alone, though it
- * was before it in this launch. */
+/* Whose copy the encounter is, by its instruction; ENGINES: it is none. */
+static enum engine engine_of(const struct races *races, const struct encounter *encounter) {
+    const char *opcode = races->view->places[encounter->event->pc].opcode;
+    if (!encounter->is_by_engine || !begins(opcode, "cp.")) return ENGINES;
+    if (begins(opcode, "cp.async.c")) return ENGINE_GROUPS;
+    if (strstr(opcode, "mbarrier")) return ENGINE_MBARRIERS;
+    return encounter->is_read ? ENGINE_BULK_READS : ENGINE_BULK_WRITES;
+}
+
+/* Whether a copy, the first of its instruction there, should have been waited for: what it races with comes behind it in the
+ * program's order alone, though it was before it in this launch. */
 static bool is_read_too_early(const struct races *races, const struct encounter *encounter, const struct stamped *other) {
     const simt_event *event = encounter->event;
-    return encounter->is_by_engine && !other->is_by_engine && begins(races->view->places[event->pc].opcode, "cp.async.c") &&
-           simt_may_follow(event, event->pc, other->pc, false) && !simt_may_follow(event, other->pc, event->pc, false);
+    return engine_of(races, encounter) != ENGINES && !other->is_by_engine && !encounter->is_again && simt_may_follow(event, event->pc, other->pc, false) &&
+           !simt_may_follow(event, other->pc, event->pc, false);
+}
+
+/* Which copies are to be waited for before what they race with, or what is to be over before them. */
+static uint32_t copies_of(const struct races *races, const struct encounter *encounter, const struct stamped *other) {
+    const enum engine engine = other->is_by_engine ? other->engine : engine_of(races, encounter);
+    if (engine == ENGINES) return 0;
+    return 1 + (engine < ENGINE_MBARRIERS ? engine : ENGINE_MBARRIERS);
 }
 
 static const char *advice(const struct races_block *block, const struct encounter *encounter, const struct stamped *other,
@@ -278,7 +296,7 @@ static const char *advice(const struct races_block *block, const struct encounte
                "that of the device";
     if (other->is_by_engine) return advice_on_copy(other->engine);
     if (encounter->is_by_engine && is_wgmma) return "no barrier, and no mbarrier on which that thread arrives and the warp waits, comes before wgmma";
-    if (is_read_too_early(block->races, encounter, other)) return advice_on_copy(ENGINE_GROUPS);
+    if (is_read_too_early(block->races, encounter, other)) return advice_on_copy(engine_of(block->races, encounter));
     if (encounter->is_by_engine)
         return "no barrier, and no mbarrier on which that thread arrives and this one waits, comes before the copy";
     if (other->block != block->index && encounter->is_shared) return "no barrier of the cluster orders them";
@@ -461,8 +479,8 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     if (said && !are_sides(block, encounter, &stamped, first)) other.is_later = is_read_too_early(races, encounter, &stamped); /* as it was in this launch: what is missing depends on it */
     if (!said || (stamped.block != block->index && !encounter->is_shared && is_known && !encounter->is_scoped))
         name_missing(block, encounter, &stamped, &other, missing, sizeof missing);
-    if (said && (stamped.is_by_engine || is_read_too_early(races, encounter, &stamped)))
-        other.copies = 1 + (stamped.engine < ENGINE_MBARRIERS ? stamped.engine : ENGINE_MBARRIERS);
+    if (said && !encounter->is_unfenced) other.copies = copies_of(races, encounter, &stamped);
+    other.is_before_copy = other.copies && !encounter->is_read && !stamped.is_by_engine && !is_read_too_early(races, encounter, &stamped);
     if (said && !is_known && !encounter->is_scoped && !encounter->is_unfenced) other.handover = find_handover(block, encounter, &stamped);
     if (other.handover.number) other.is_later = !is_load(races, encounter->event->pc);
     simt_record_race(

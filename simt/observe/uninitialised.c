@@ -101,6 +101,12 @@ static void note_writes(struct early_table *table, const simt_event *event, cons
     }
 }
 
+/* A copy's are of an engine, which is none of the threads. */
+static void note_copied(struct early_table *table, uint64_t address, uint32_t nbytes) {
+    for (uint64_t word = address >> WORD_SHIFT; table->slots && nbytes && word <= (address + nbytes - 1) >> WORD_SHIFT; word++)
+        note_written(table, word, UINT64_MAX);
+}
+
 /* ---- what is found ------------------------------------------------------------------------------- */
 
 /* A bit for each element of the lane of which no byte has been written. */
@@ -184,6 +190,11 @@ static void check_access(void *block, const simt_event *event, const simt_access
 
 /* ---- hooks --------------------------------------------------------------------------------------- */
 
+static void check_copy(void *block, const simt_event *event, const simt_copy *copy) {
+    struct reader *reader = block;
+    if (copy->to.space == SIMT_SHARED && !is_of_clusters(event)) note_copied(&reader->shared, copy->to.address, copy->to.nbytes);
+}
+
 static struct outcome *outcome_of(struct early_reads *reads, uint32_t pc) {
     uint32_t i = 0;
     while (i < reads->outcome_count && reads->outcomes[i].pc != pc) i++;
@@ -262,6 +273,7 @@ static void end_launch(void *launch, simt_report *report) {
         .block_begin = begin_block,                                                                                \
         .block_end = end_block,                                                                                    \
         .access = check_access,                                                                                    \
+        .copy = check_copy,                                                                                        \
     }
 
 const struct simt_observer simt_observe_uninitialised = OBSERVER;
