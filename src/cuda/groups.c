@@ -293,9 +293,10 @@ static wf_error launch(wf_handle *handle, struct job *job, enum wf_group_stage s
     void *arguments[] = {r};
     unsigned shared = stage <= WF_GROUPS_LISTED ? (unsigned)(job->sums_nbytes + job->ring_nbytes) : 0;
     r->stage = stage;
-    return WF_DRIVER_CALL(handle, LaunchKernel,
-                          (job->function, (unsigned)grid, 1, 1, 32, 1, 1, shared, cuda->stream, arguments, NULL),
-                          "the %s of %lld groups", wf_op_name(job->grouped->empty->op), (long long)r->count);
+    bool is_chained = r->condition || r->unless; /* others would take longer: what comes before them has something to do */
+    wf_cuda_result result = wf_driver_launch(job->function, (unsigned)grid, 32, shared, cuda->stream, arguments, is_chained);
+    return wf_driver_check(handle, result, "cuLaunchKernel", "the %s of %lld groups", wf_op_name(job->grouped->empty->op),
+                           (long long)r->count);
 }
 
 /* ---- memory ---- */
