@@ -278,6 +278,19 @@ def test_the_plan_tells_itself(pair):
     assert library.wf_handle_plan(pair.device.pointer).startswith(b"trees: 4 nodes of up to 2^10 elements each")
 
 
+def test_rows_of_few_neighbours(pair):
+    """Their groups, of several rows, are those of neighbouring lanes, which would have nothing to do in one row."""
+    rng = random.Random("gpu few neighbours")
+    for shape in ((90, 20, 3), (30, 70, 24), (3, 900, 2)):
+        array = Laid("f32", shape, rng, "wild", plain=True)
+        pair.check("sum", library.wf_groups_axes(2), [array], shape)
+        assert b"lanes of a warp side by side in a group" in library.wf_handle_plan(pair.device.pointer), shape
+    for shape in ((90, 20, 32), (4, 900, 9), (900, 3)):
+        array = Laid("f32", shape, rng, "wild", plain=True)
+        pair.check("sum", library.wf_groups_axes(1 << (len(shape) - 2)), [array], shape)
+        assert b"in neighbouring groups" in library.wf_handle_plan(pair.device.pointer), shape
+
+
 @pytest.mark.skipif("not __import__('gpu_memory').real_driver()", reason="no GPU")
 def test_graphs(pair):
     """What a graph replays follows the array's new contents."""

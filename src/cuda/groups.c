@@ -173,6 +173,7 @@ static struct wf_cuda_group_task make_task(const struct job *job) {
         .groups = r->count,
         .elements = job->elements,
         .are_labelled = job->grouped->layout->axis >= 0,
+        .is_tree = job->grouped->empty->tree,
         .apart = stride_of(r, r->ndim + r->reduced_ndim - 1),
         .across = stride_of(r, r->ndim - 1),
         .neighbours = r->ndim && !last_counts ? r->dimension[r->ndim - 1].length : 1,
