@@ -4,6 +4,7 @@ lab/sanitize-gpu has compute-sanitizer watch.
     gpu_kernels.py [PART PARTS]     one of several parts, so that they can run beside each other; all, if not named
     gpu_kernels.py OP TYPE          one reduction
     gpu_kernels.py groups           a few reductions by groups, for the simulator
+    gpu_kernels.py keys             a sum by key, for the simulator
     gpu_kernels.py large            sums by key of so many elements that these are sorted by ranges of keys first, or sampled
 """
 
@@ -30,6 +31,7 @@ from warpfold_ctypes import library  # noqa: E402
 
 COUNTS = (1, 33, 1000, 20011)
 SIMULATED_GROUPS = (("sum", "f32"), ("argmin", "f64"))  # on the simulator, where compiling and running take long
+KEYED = (("sum", "i8"),)
 LARGE = (("sum", "f32"), ("sum", "f64"))
 
 
@@ -67,6 +69,10 @@ def check_groups(pair, op, type_name):
     for shape, axes in (((40, 7), 2), ((40, 37), 1), ((3, 9000), 2), ((9000, 3), 1)):
         arrays = [Laid(type_name, shape, rng, "wild", plain=True) for _ in range(2)]
         pair.check(op, library.wf_groups_axes(axes), operands(op, *arrays), shape, axes, nan="omit")
+    check_keys(pair, op, type_name, rng)
+
+
+def check_keys(pair, op, type_name, rng):
     arrays = [Laid(type_name, (20000,), rng, "wild", plain=True) for _ in range(2)]
     keys = integer_vector([rng.choice([0, 0, rng.randrange(50)]) for _ in range(20000)], "i32")
     pair.check(op, library.wf_groups_keys(0, 50, byref(keys)), operands(op, *arrays), "keys", nan="omit")
@@ -128,11 +134,13 @@ def main(part=0, parts=1):
     with pytest.MonkeyPatch.context() as monkeypatch:
         gpu = Gpu(monkeypatch)
         engines, pair = Engines(gpu), Pair(gpu)
-        named = {"groups": SIMULATED_GROUPS, "large": LARGE}
+        named = {"groups": SIMULATED_GROUPS, "keys": KEYED, "large": LARGE}
         chosen = named.get(part) or chosen_reductions(part, parts)
         for op, type_name in chosen:
             if part == "large":
                 check_large(pair, type_name)
+            if part == "keys":
+                check_keys(pair, op, type_name, random.Random(op))
             if part == "groups" or (part not in named and gpu.is_real and op != "stats"):
                 check_groups(pair, op, type_name)
             if part not in named:

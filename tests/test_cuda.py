@@ -292,6 +292,18 @@ def test_finishing_kernels_are_without_findings(part, tmp_path):
     assert done.returncode == 0 and b"the GPU gives the CPU's bits" in done.stdout, done.stderr.decode()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("version", (12020, 13000))
+def test_kernels_by_key_wait_for_those_before_them(version, tmp_path):
+    """Else this libcuda, of drivers that can begin a kernel while others end, does not launch them."""
+    need_fake()
+    pytest.importorskip("numpy", reason="no numpy")
+    environment = fake_environment(tmp_path, capability="9.0", version=version)
+    command = [sys.executable, Path(__file__).parent / "gpu_kernels.py", "keys"]
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
+    assert done.returncode == 0 and b"the GPU gives the CPU's bits" in done.stdout, done.stderr.decode()
+
+
 # ---- the cache -----------------------------------------------------------------------------------------
 
 

@@ -113,6 +113,7 @@ static bool find_symbols(void *library, struct wf_driver *driver) {
     if (missing)
         snprintf(process.why, sizeof process.why,
                  "the NVIDIA driver is too old (no %s): install one for CUDA 11 or later", missing);
+    *(void **)&driver->LaunchKernelEx = dlsym(library, "cuLaunchKernelEx");
     return !missing;
 }
 
@@ -192,4 +193,24 @@ wf_error wf_driver_check(wf_handle *handle, wf_cuda_result result, const char *c
     enum { OUT_OF_MEMORY = 2 };
     return wf_fail(handle, result == OUT_OF_MEMORY ? WF_ERROR_MEMORY : WF_ERROR_DEVICE, "%s (%s): %s", call, object,
                    reason);
+}
+
+/* ---- launches ---------------------------------------------------------------------------------- */
+
+/* Whether the kernel was compiled to wait, and the driver can capture such launches. */
+static bool waits_by_itself(const struct wf_driver *driver, wf_cuda_function function) {
+    enum { GRAPHS_HAVE_CHAINS = 12030, WAITING = 90 };
+    int compiled_for = 0;
+    if (!driver->LaunchKernelEx || driver->version < GRAPHS_HAVE_CHAINS) return false;
+    return !driver->FuncGetAttribute(&compiled_for, WF_CUDA_FUNCTION_PTX_VERSION, function) && compiled_for >= WAITING;
+}
+
+wf_cuda_result wf_driver_launch(wf_cuda_function function, unsigned grid, unsigned block, unsigned shared_nbytes,
+                                wf_cuda_stream stream, void **arguments, bool is_chained) {
+    const struct wf_driver *driver = wf_driver_open(NULL, 0);
+    if (!is_chained || !waits_by_itself(driver, function))
+        return driver->LaunchKernel(function, grid, 1, 1, block, 1, 1, shared_nbytes, stream, arguments, NULL);
+    struct wf_cuda_attribute chained = {.id = WF_CUDA_LAUNCH_PROGRAMMATIC, .of = {.value = 1}};
+    const struct wf_cuda_config config = {{grid, 1, 1}, {block, 1, 1}, shared_nbytes, stream, &chained, 1};
+    return driver->LaunchKernelEx(&config, function, arguments, NULL);
 }

@@ -15,11 +15,31 @@ typedef struct CUfunc_st *wf_cuda_function;
 typedef struct CUstream_st *wf_cuda_stream; /* the same as cudaStream_t */
 typedef struct CUevent_st *wf_cuda_event;
 
+/* CUlaunchAttribute, of those whose value is an int. */
+struct wf_cuda_attribute {
+    int id;
+    int padding;
+    union {
+        int value;
+        char room[64];
+    } of;
+};
+
+/* CUlaunchConfig. */
+struct wf_cuda_config {
+    unsigned grid[3], block[3], shared_nbytes;
+    wf_cuda_stream stream;
+    struct wf_cuda_attribute *attributes;
+    unsigned attribute_count;
+};
+
+/* LaunchKernelEx: since CUDA 11.8, else NULL. */
 struct wf_driver {
 #define X(name, symbol, parameters) wf_cuda_result (*name) parameters;
 #include "cuda/driver.fn"
 #undef X
     int version; /* as cuDriverGetVersion gives it: 13000 for 13.0 */
+    wf_cuda_result (*LaunchKernelEx)(const struct wf_cuda_config *config, wf_cuda_function function, void **arguments, void **extra);
 };
 
 /* libcuda, opened and initialised once for the process (WARPFOLD_LIBCUDA names another file than
@@ -41,6 +61,11 @@ wf_error wf_driver_check(wf_handle *handle, wf_cuda_result result, const char *c
 #define WF_DRIVER_CALL(handle, name, arguments, ...)                                                           \
     wf_driver_check(handle, wf_driver_open(NULL, 0)->name arguments, "cu" #name, __VA_ARGS__)
 
+/* Launches a kernel of one dimension.  is_chained: it begins as kernels/chain.cuh says, so that its blocks may be brought while the
+ * one before it ends, where the GPU and its driver can.  A result code. */
+wf_cuda_result wf_driver_launch(wf_cuda_function function, unsigned grid, unsigned block, unsigned shared_nbytes,
+                                wf_cuda_stream stream, void **arguments, bool is_chained);
+
 /* The numbers of CUDA's enumerations that are used: cuda.h, CUdevice_attribute and others. */
 enum {
     WF_CUDA_MAX_THREADS_PER_BLOCK = 1,
@@ -56,10 +81,11 @@ enum {
     WF_CUDA_SHARED_PER_MULTIPROCESSOR = 81,
     WF_CUDA_SHARED_PER_BLOCK_OPTIN = 97,
 };
-enum { WF_CUDA_FUNCTION_MAX_DYNAMIC_SHARED = 8 };                    /* CUfunction_attribute */
+enum { WF_CUDA_FUNCTION_PTX_VERSION = 5, WF_CUDA_FUNCTION_MAX_DYNAMIC_SHARED = 8 }; /* CUfunction_attribute */
 enum { WF_CUDA_POINTER_MEMORY_TYPE = 2, WF_CUDA_POINTER_ORDINAL = 9 }; /* CUpointer_attribute */
 enum { WF_CUDA_MEMORY_HOST = 1, WF_CUDA_MEMORY_DEVICE = 2 };         /* CUmemorytype */
 enum { WF_CUDA_HOST_PORTABLE = 1, WF_CUDA_HOST_MAPPED = 2 };         /* cuMemHostAlloc */
+enum { WF_CUDA_LAUNCH_PROGRAMMATIC = 6 }; /* CUlaunchAttributeID */
 enum { WF_CUDA_STREAM_NON_BLOCKING = 1, WF_CUDA_EVENT_NO_TIMING = 2 };
 
 #endif

@@ -31,9 +31,8 @@ static wf_error launch(wf_handle *handle, wf_cuda_function function, struct wf_k
     bool uses_table = task->tables > 1 && (stage == WF_KEYS_COUNT || stage == WF_KEYS_PLACE);
     unsigned shared = uses_table ? (unsigned)task->groups * 8 : 0;
     task->stage = stage;
-    return WF_DRIVER_CALL(handle, LaunchKernel,
-                          (function, (unsigned)grid, 1, 1, WF_KEY_BLOCK, 1, 1, shared, cuda->stream, arguments, NULL),
-                          "%lld keys", (long long)task->count);
+    wf_cuda_result result = wf_driver_launch(function, (unsigned)grid, WF_KEY_BLOCK, shared, cuda->stream, arguments, true);
+    return wf_driver_check(handle, result, "cuLaunchKernel", "%lld keys", (long long)task->count);
 }
 
 static wf_error sort(wf_handle *handle, wf_cuda_function function, struct wf_key_arguments *task) {

@@ -22,11 +22,19 @@ static int at_most(int log2) {
     return log2 < WARP_LOG2 ? log2 : WARP_LOG2;
 }
 
+/* Whether lanes across, which stay in a row of neighbours, would mostly be idle, as the rows are short and there are several: then
+ * neighbouring lanes have groups of several rows, and what else they load of so few elements stays in the L1 cache. */
+static bool are_neighbours_few(const struct wf_cuda_group_task *task) {
+    enum { FEW = 8, SOME = 25, ELEMENTS_OF_FEW = 1024, ELEMENTS_OF_SOME = 200 };
+    if (task->are_labelled || task->is_tree || task->groups == task->neighbours) return false;
+    return task->elements <= (task->neighbours < FEW ? ELEMENTS_OF_FEW : task->neighbours < SOME ? ELEMENTS_OF_SOME : 0);
+}
+
 /* As many lanes as there are elements for, and more where these would not fill the GPU; where groups are neighbours in
  * memory, first as many groups as are adjacent. */
 static void choose_lanes(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, int64_t warps) {
     int most = at_most(log2_of(task->elements / LEAST_OF_LANE));
-    plan->is_across = task->neighbours > 1 && task->across < task->apart;
+    plan->is_across = task->neighbours > 1 && task->across < task->apart && !are_neighbours_few(task);
     plan->lanes_log2 = at_most(log2_of(task->elements / ELEMENTS_OF_LANE));
     while (plan->lanes_log2 < most && task->groups < warps << (WARP_LOG2 - plan->lanes_log2)) plan->lanes_log2++;
     if (!plan->is_across) return;

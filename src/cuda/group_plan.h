@@ -9,6 +9,7 @@ struct wf_cuda_group_task {
     int64_t groups;     /* results */
     int64_t elements;   /* of each group; of segments and keys, on average */
     bool are_labelled;  /* segments and keys, whose lengths differ */
+    bool is_tree;       /* a product that is one */
     int64_t apart;      /* bytes from one element of a group to the next */
     int64_t across;     /* bytes from a group's element to that of the next group */
     int64_t neighbours; /* how many groups lie `across` from each other, and have as many elements */

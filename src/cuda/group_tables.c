@@ -237,9 +237,8 @@ static wf_error launch(wf_handle *handle, wf_cuda_function function, struct wf_t
     struct wf_cuda *cuda = handle->device_state;
     void *arguments[] = {r};
     r->stage = stage;
-    return WF_DRIVER_CALL(handle, LaunchKernel,
-                          (function, (unsigned)grid, 1, 1, (unsigned)block, 1, 1, (unsigned)shared, cuda->stream, arguments, NULL),
-                          "tables of %lld groups", (long long)r->table_count);
+    wf_cuda_result result = wf_driver_launch(function, (unsigned)grid, (unsigned)block, (unsigned)shared, cuda->stream, arguments, true);
+    return wf_driver_check(handle, result, "cuLaunchKernel", "tables of %lld groups", (long long)r->table_count);
 }
 
 /* Whether several elements can be loaded at once. */

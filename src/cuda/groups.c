@@ -173,6 +173,7 @@ static struct wf_cuda_group_task make_task(const struct job *job) {
         .groups = r->count,
         .elements = job->elements,
         .are_labelled = job->grouped->layout->axis >= 0,
+        .is_tree = job->grouped->empty->tree,
         .apart = stride_of(r, r->ndim + r->reduced_ndim - 1),
         .across = stride_of(r, r->ndim - 1),
         .neighbours = r->ndim && !last_counts ? r->dimension[r->ndim - 1].length : 1,
@@ -293,9 +294,10 @@ static wf_error launch(wf_handle *handle, struct job *job, enum wf_group_stage s
     void *arguments[] = {r};
     unsigned shared = stage <= WF_GROUPS_LISTED ? (unsigned)(job->sums_nbytes + job->ring_nbytes) : 0;
     r->stage = stage;
-    return WF_DRIVER_CALL(handle, LaunchKernel,
-                          (job->function, (unsigned)grid, 1, 1, 32, 1, 1, shared, cuda->stream, arguments, NULL),
-                          "the %s of %lld groups", wf_op_name(job->grouped->empty->op), (long long)r->count);
+    bool is_chained = r->condition || r->unless; /* others would take longer: what comes before them has something to do */
+    wf_cuda_result result = wf_driver_launch(job->function, (unsigned)grid, 32, shared, cuda->stream, arguments, is_chained);
+    return wf_driver_check(handle, result, "cuLaunchKernel", "the %s of %lld groups", wf_op_name(job->grouped->empty->op),
+                           (long long)r->count);
 }
 
 /* ---- memory ---- */

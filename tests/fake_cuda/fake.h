@@ -61,6 +61,7 @@ struct CUmod_st {
     simt_module *module;
     struct CUfunc_st *functions;
     struct CUmod_st *next; /* of all that were ever loaded: the simulator remembers them by address */
+    bool waits; /* some kernel does, for those before it */
 };
 
 struct CUfunc_st {

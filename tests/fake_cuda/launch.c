@@ -13,6 +13,7 @@ static int shared_optin(void) { return (fake.major < 9 ? 64 : 227) << 10; }
 static wf_cuda_result load(struct CUmod_st *made, const char *ptx) {
     simt_message message;
     if (!memcmp(ptx, "\177ELF", 4)) return CUDA_NO_BINARY_FOR_GPU; /* WARPFOLD_CUDA_IMAGE=ptx was forgotten */
+    made->waits = strstr(ptx, "griddepcontrol.wait") != NULL;
     simt_error error = simt_module_parse(ptx, strlen(ptx), "module", &made->module, &message);
     return error == SIMT_ERROR_MEMORY ? CUDA_OUT_OF_MEMORY : error ? CUDA_INVALID_PTX : CUDA_SUCCESS;
 }
@@ -75,6 +76,7 @@ wf_cuda_result cuFuncGetAttribute(int *value, int attribute, wf_cuda_function fu
     if (attribute == SHARED_NBYTES)
         *value = (int)simt_module_shared_nbytes(function->module->module, function->kernel);
     if (attribute == WF_CUDA_FUNCTION_MAX_DYNAMIC_SHARED) *value = function->dynamic_shared_max;
+    if (attribute == WF_CUDA_FUNCTION_PTX_VERSION) *value = 10 * fake.major;
     return fake_end(CUDA_SUCCESS);
 }
 
@@ -138,4 +140,13 @@ wf_cuda_result cuLaunchKernel(wf_cuda_function function, unsigned grid_x, unsign
         .observers = fake.observes ? simt_observers : NULL,
     };
     return fake_end(run(&launch));
+}
+
+/* Of kernels that wait by themselves for those before them; one that does not would read what is not there yet. */
+wf_cuda_result cuLaunchKernelEx(const struct wf_cuda_config *config, wf_cuda_function function, void **arguments, void **extra) {
+    const unsigned *grid = config->grid, *block = config->block;
+    bool is_known = config->attribute_count == 1 && config->attributes->id == WF_CUDA_LAUNCH_PROGRAMMATIC;
+    if (!is_known || config->attributes->of.value != 1 || !function->module->waits) return CUDA_INVALID_VALUE;
+    return cuLaunchKernel(function, grid[0], grid[1], grid[2], block[0], block[1], block[2], config->shared_nbytes, config->stream,
+                          arguments, extra);
 }

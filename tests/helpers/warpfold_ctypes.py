@@ -325,9 +325,9 @@ def value_bits(value):
 
 def values_of(memory, type_number):
     """(type, bits) of each of the values that lie side by side."""
-    nbytes = library.wf_type_nbytes(type_number)
-    pieces = (memory[i:i + nbytes] for i in range(0, len(memory), nbytes))
-    return [value_bits(value_of_bits(type_number, int.from_bytes(piece, "little"))) for piece in pieces]
+    name, code = TYPE_NAME[type_number], {1: "b", 2: "h", 4: "i", 8: "q"}[library.wf_type_nbytes(type_number)]
+    is_signed = name in ("i8", "i16", "i32", "i64")
+    return [(name, bits) for bits in memoryview(memory).cast(code if is_signed else code.upper())]
 
 
 def stats_dict(stats):
@@ -446,8 +446,12 @@ class Handle:
 
     reduce_pair = reduce
 
-    def reduce_groups(self, op, groups, a, b=None, threads=0, fill=None, flags=0, **chosen):
+    def reduce_groups(self, op, groups, a, b=None, **chosen):
         """The results' bits, in C order."""
+        return values_of(*self.reduced_groups(op, groups, a, b, **chosen))
+
+    def reduced_groups(self, op, groups, a, b=None, threads=0, fill=None, flags=0, **chosen):
+        """The results' bytes, and the number of their type."""
         asked = reduction(op, **chosen)
         asked.flags = flags
         asked.fill = fill and ctypes.pointer(fill)
@@ -459,7 +463,7 @@ class Handle:
         self.set_threads(threads)
         self.check(library.wf_reduce(
             self.pointer, byref(asked), byref(a), b and byref(b), byref(groups), byref(output)))
-        return values_of(memory, type_number)
+        return memory, type_number
 
     def stats(self, array, threads=0, **chosen):
         stats = new_stats()

@@ -10,6 +10,7 @@
 // Without FINISH_OP there are no results: every group is left in a slot of its own, as an accumulator takes it.
 
 #include "group_arguments.h"
+#include "kernels/chain.cuh"
 #include "kernels/group_finish.cuh"
 #ifdef FINISH_OP
 #include "kernels/group_spans.cuh"
@@ -316,6 +317,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) groups(const __gri
 {
     const team lanes = team_of(task.lanes_log2, task.is_across);
     group_state group;
+    wait_for_those_before();
     if (task.stage == WF_GROUPS_STATUS) {
         if (lane_number() == 0) leave_status(&task);
         return;

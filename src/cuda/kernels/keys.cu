@@ -1,6 +1,7 @@
 // A counting sort of positions by key: how many each group has, where these begin, and then each position in its group's
 // place.  Which of a group's positions comes first may differ from run to run; what is made of them does not depend on it.
 
+#include "kernels/chain.cuh"
 #include "kernels/element.cuh"
 #include "kernels/scan.cuh"
 #include "kernels/warp.cuh"
@@ -154,6 +155,7 @@ static __device__ __forceinline__ void write_offsets(const struct wf_key_argumen
 
 extern "C" __global__ void __launch_bounds__(WF_KEY_BLOCK) keys(const __grid_constant__ struct wf_key_arguments task)
 {
+    wait_for_those_before();
     if (task.condition && *(const u32 *)task.condition == 0) return;
     switch (task.stage) {
     case WF_KEYS_CLEAR: clear_counts(&task); break;

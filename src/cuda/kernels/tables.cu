@@ -11,11 +11,13 @@
 #else
 #include "kernels/table_sums.cuh"
 #endif
+#include "kernels/chain.cuh"
 #include "kernels/table_runs.cuh"
 #include "kernels/table_strays.cuh"
 
 extern "C" __global__ void __launch_bounds__(WF_TABLE_BLOCK, 2) tables(const __grid_constant__ struct wf_table_arguments task)
 {
+    wait_for_those_before();
     bool is_of_tables = task.stage >= WF_TABLE_LOOK && task.stage != WF_TABLE_STATUS;
     if (is_of_tables && is_settled(&task)) return;
     if (task.is_again && (!findings_of(&task)->missed || findings_of(&task)->failed)) return;
