@@ -232,8 +232,10 @@ bool wf_few_bound_columns(const struct job *job, const struct few *few, size_t c
     const size_t before = width - few->groups, begin = few->first - before; /* columns that fill up a strip */
     const bool is_variance = asked->parts & WF_PART_SUM && asked->parts & WF_PART_SQUARES;
     struct wf_panel panel = {view->data[0] + begin * view->nbytes, view->stride_bytes[0][0], (size_t)view->count, width, 0, NULL, 0};
-    uint64_t found[WF_BOUNDED_COLUMNS_MAX];
+    uint64_t copy[WF_BOUNDED_COLUMNS_MAX];
     bool failed[WF_BOUNDED_COLUMNS_MAX];
+    const bool in_place = !before && few->result_stride_bytes == (int64_t)view->nbytes;
+    unsigned char *found = in_place ? few->result : (unsigned char *)copy;
     if (!asked->parts || is_variance || !job->cpu->tier->bound_columns[type]) return false;
     if (view->ndim != 1 || view->positions.index || view->count > WF_BOUNDED_ROWS_MAX || columns < WF_STRIP_COLUMNS) return false;
     if (view->operands > 1) {
@@ -242,7 +244,7 @@ bool wf_few_bound_columns(const struct job *job, const struct few *few, size_t c
     }
     job->cpu->tier->bound_columns[type](&panel, width, asked, found, failed);
     memcpy(has_failed, failed + before, few->groups);
-    write_found(few, (unsigned char *)found + before * view->nbytes, view->nbytes);
+    if (!in_place) write_found(few, found + before * view->nbytes, view->nbytes);
     return true;
 }
 

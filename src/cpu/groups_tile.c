@@ -189,6 +189,7 @@ static bool bound_panel(struct job *job, struct worker *worker, struct place pla
     enum { FEW = WF_STRIP_COLUMNS / 4 }; /* for which a tile is not worth making */
     bool has_failed[WF_BOUNDED_COLUMNS_MAX];
     if (!wf_few_bound_columns(job, few, columns, has_failed)) return false;
+    if (!memchr(has_failed, true, few->groups)) return true;
     for (size_t i = 0, taken; i < few->groups; i += taken, wf_place_move(&place, job, job->ndim - 1, (int64_t)taken)) {
         size_t failed = 0;
         taken = few->groups - i < WF_STRIP_COLUMNS ? few->groups - i : WF_STRIP_COLUMNS;
