@@ -225,7 +225,9 @@ static bool are_short_products(const struct job *job) {
 static bool are_bounded_columns(const struct job *job) {
     bool is_float = wf_type_is_float(job->grouped->empty->type);
     if (!is_float || wf_job_group_count(job) > WF_BOUNDED_ROWS_MAX) return false;
-    return job->quotient.parts == WF_PART_DOT || job->bounded.parts == WF_PART_SQUARES;
+    if (job->dimension[job->ndim - 1].length < WF_STRIP_COLUMNS) return false;
+    bool is_mean = job->bounded.parts == WF_PART_SUM && job->bounded.is_divided; /* more than registers take */
+    return job->quotient.parts == WF_PART_DOT || job->bounded.parts == WF_PART_SQUARES || (is_mean && !job->quotient.parts);
 }
 
 /* Which panels serve, if the array has any. */

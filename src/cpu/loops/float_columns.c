@@ -4,10 +4,14 @@
 #include "cpu/loops/few_sums.h"
 #include "cpu/loops/strip.h"
 
+#include <float.h>
 #include <string.h>
 
 /* What is added up, as a constant. */
-enum quick_term { QUICK_VALUES, QUICK_MAGNITUDES, QUICK_SQUARES, QUICK_PRODUCTS };
+enum quick_term { QUICK_VALUES, QUICK_MAGNITUDES, QUICK_SQUARES, QUICK_SMALL_SQUARES, QUICK_PRODUCTS };
+
+/* By what f64 are multiplied whose squares are no f64. */
+static const double make_small = 0x1p-520, make_large = 0x1p520;
 
 /* Rows, which are far apart, are read in pieces of that many columns, a few of them at a time. */
 enum { QUICK_COLUMNS = 256, QUICK_ROWS = 8 };
@@ -43,6 +47,7 @@ INLINE void add_quick_term(struct quick_sums *sums, struct strip strip, size_t a
     case QUICK_VALUES: add_quick_value(sums, x); break;
     case QUICK_MAGNITUDES: add_quick_value(sums, magnitude_of_f64(x)); break;
     case QUICK_SQUARES: add_quick_square(sums, x); break;
+    case QUICK_SMALL_SQUARES: add_quick_square(sums, x * make_small); break;
     case QUICK_PRODUCTS: add_quick_product(sums, x, widen(strip.y + at)); break;
     }
 }
@@ -109,6 +114,7 @@ INLINE vf64 quick_norm(vi64 *lost, const struct quick_sums *sums, size_t count, 
 INLINE vf64 quick_result(vi64 *lost, const struct quick_sums *sums, size_t count, const struct lane_quotient *asked,
                          enum quick_term term, bool is_divided) {
     if (term == QUICK_SQUARES) return quick_norm(lost, sums, count, asked);
+    if (term == QUICK_SMALL_SQUARES) return quick_norm(lost, sums, count, asked) * make_large;
     vf64 found = is_divided ? quick_mean(lost, sums, count, asked) : rounded_quick(lost, sums, count);
     if (IS_F64 && term == QUICK_PRODUCTS) return found; /* those that are 0 may be of small factors */
     const vi64 is_zero = (vi64)(sums->magnitude == 0);
@@ -181,6 +187,24 @@ APART bool find_quick_norms(storage *results, bool *has_failed, struct strip str
     return find_quick_columns(results, has_failed, strip, asked, QUICK_SQUARES, false);
 }
 
+APART bool find_small_norms(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked) {
+    return find_quick_columns(results, has_failed, strip, asked, QUICK_SMALL_SQUARES, false);
+}
+
+/* Of a strip of f64 the norms that have failed, as far as they are so large that nothing of it was lost that matters. */
+static void find_large_norms(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked) {
+    const double least = 0x1p400;
+    storage found[QUICK_COLUMNS];
+    bool again[QUICK_COLUMNS];
+    find_small_norms(found, again, strip, asked);
+    for (size_t c = 0; c < strip.columns; c++) {
+        const double norm = (double)found[c];
+        if (!has_failed[c] || again[c] || !(norm >= least && norm <= DBL_MAX)) continue;
+        results[c] = found[c];
+        has_failed[c] = false;
+    }
+}
+
 APART bool find_quick_dots(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked) {
     return find_quick_columns(results, has_failed, strip, asked, QUICK_PRODUCTS, false);
 }
@@ -249,8 +273,9 @@ void WF_LOOPS_NAME(bound_columns, TYPE, TIER)(const struct wf_panel *panel, size
         storage *found = (storage *)results + begin;
         strip.columns = width;
         prefetch_few(strip);
-        if (find(found, has_failed + begin, strip, asked) && find == find_quick_dots)
-            find_few_dots(found, has_failed + begin, strip, lesser(used - begin, width));
+        if (!find(found, has_failed + begin, strip, asked)) continue;
+        if (find == find_quick_dots) find_few_dots(found, has_failed + begin, strip, lesser(used - begin, width));
+        if (IS_F64 && find == find_quick_norms) find_large_norms(found, has_failed + begin, strip, asked);
     }
     forget_rounding();
 }
