@@ -1,6 +1,6 @@
-/* Sums, means, 2-norms and dot products of columns of floats, whatever their range: lanes are columns, in place, which are added
- * up as f64, of f64 with what is lost, and with their magnitudes, so that what is still lost has a bound.  Compiled for each
- * tier and type. */
+/* Sums, means, 2-norms and dot products of columns of floats, whatever their range: lanes are columns, in place, which
+ * are added up as f64, of f64 with what is lost, and with their magnitudes, so that what is still lost has a bound.
+ * Compiled for each tier and type. */
 #include "cpu/loops/few_sums.h"
 #include "cpu/loops/strip.h"
 
@@ -97,7 +97,8 @@ INLINE vf64 quick_mean(vi64 *lost, const struct quick_sums *sums, size_t count, 
     return found;
 }
 
-/* The root of f64's squares has a bound as variances have one; others have squares that are f64, and results of fewer bits. */
+/* The root of f64's squares has a bound as variances have one; others have squares that are f64, and results of fewer
+ * bits. */
 INLINE vf64 quick_norm(vi64 *lost, const struct quick_sums *sums, size_t count, const struct lane_quotient *asked) {
     struct few_sums few = {.value = {sums->magnitude, {0}}, .square = {sums->sum, sums->lost}};
     if (IS_F64) {
@@ -122,9 +123,8 @@ INLINE vf64 quick_result(vi64 *lost, const struct quick_sums *sums, size_t count
     return (vf64)(((vi64)sums->sum & is_zero) | ((vi64)found & ~is_zero));
 }
 
-/* Results that follow from infinities and NaNs, and infinities that sums of numbers are rounded to; not of f64, whose sums
- * overflow.  large: of a sum whose result
- * is infinite. */
+/* Results that follow from infinities and NaNs, and infinities that sums of numbers are rounded to; not of f64, whose
+ * sums overflow.  large: a sum above it has an infinite result. */
 static bool find_special(storage *result, double sum, double magnitude, double large, bool gives_nan) {
     const uword quiet = INFINITY_BITS | HIDDEN_BIT >> 1, sign = sum < 0 ? MINUS_ZERO : 0;
     const uword bits = isnan(sum) ? quiet : (uword)(INFINITY_BITS | sign);
@@ -191,7 +191,7 @@ APART bool find_small_norms(storage *results, bool *has_failed, struct strip str
     return find_quick_columns(results, has_failed, strip, asked, QUICK_SMALL_SQUARES, false);
 }
 
-/* Of a strip of f64 the norms that have failed, as far as they are so large that nothing of it was lost that matters. */
+/* Of a strip of f64 the norms that have failed, as far as they are so large that nothing was lost that matters. */
 static void find_large_norms(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked) {
     const double least = 0x1p400;
     storage found[QUICK_COLUMNS];
