@@ -867,6 +867,58 @@ def test_specials_of_few_rows(handle, type_name):
             assert handle.reduce_groups("sum", axes[axis], x[axis]) == sums, (special, partner, axis)
 
 
+def any_column(type_name, count, rng):
+    """All exponents; infinities, a NaN or both; what exceeds the largest result; only zeros; almost cancelled."""
+    form, kind = FLOATS[type_name], rng.choice(["wild"] * 4 + ["infinite", "nan", "largest", "zeros", "cancelled"])
+    data = split(type_name, sample(type_name, count, "wild", rng.random()))
+    some = {"infinite": [form.infinity] * 2 + [form.infinity | form.sign], "nan": [form.nan, form.infinity],
+            "largest": [form.infinity - 1], "zeros": [0, form.sign]}.get(kind)
+    if kind in ("largest", "zeros"):
+        return pack(type_name, rng.choices(some[:rng.randint(1, 2)], k=count))
+    if kind == "cancelled":
+        left = [int.from_bytes(element, "little") for element in data[:count // 2]]
+        return pack(type_name, [*left, *(bits ^ form.sign for bits in left), *[1] * (count % 2)])
+    for _ in range(rng.randint(1, 2) if some else 0):
+        data[rng.randrange(count)] = pack(type_name, [rng.choice(some)])
+    return b"".join(data)
+
+
+@functools.lru_cache(1)
+def columns_of_any_range(type_name):
+    """(op, policy, views, results) of columns that no window takes, in strips that are full and in others."""
+    rng, cases = random.Random(f"any range {type_name}"), []
+    for count, groups in ((4, 300), (40, 70), (600, 66)):
+        columns = [any_column(type_name, count, rng) for _ in range(groups)]
+        others = columns[1:] + columns[:1]
+        views = [laid_down_and_along(type_name, side)[0] for side in (columns, others)]
+        for op, nan in itertools.product(("sum", "mean", "norm1", "norm2", "dot"), ("propagate", "omit")):
+            if op == "dot":
+                expected = [PairOracle(type_name, *pair).reduce(nan=nan) for pair in zip(columns, others)]
+            else:
+                expected = [Oracle(type_name, column).reduce(op, nan=nan) for column in columns]
+            cases.append((op, nan, views[:2 if op == "dot" else 1], as_returned(expected, op, type_name)))
+    return cases
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_columns_of_any_range(handle, type_name):
+    """Sums, means, norms and dot products whose columns are read in place, whatever they hold."""
+    for op, nan, views, expected in columns_of_any_range(type_name):
+        for threads in (1, 2):
+            assert returned(handle, op, library.wf_groups_axes(1), views, nan=nan, threads=threads) == expected, (op, nan)
+
+
+def test_means_that_vanish_keep_their_sign(handle):
+    """What is left of terms that cancel is below what an f32 can be, and so is what a sum of two f64 has lost of them."""
+    for count, sign in itertools.product((70, 300), (1, -1)):
+        terms = [2.0**127, 2.0**60, sign * 3 * 2.0**-149, -2.0**60, -2.0**127, -sign * 2.0**-149]
+        column = [nearest("f32", Fraction(terms[i // 8] if i % 8 == 0 and i < 48 else 0)) for i in range(count)]
+        views = laid_down_and_along("f32", [pack("f32", column)] * 66)
+        expected = [("f32", 0 if sign > 0 else FLOATS["f32"].sign)] * 66
+        for axis in (0, 1):
+            assert handle.reduce_groups("mean", library.wf_groups_axes(1 << axis), views[axis]) == expected, (axis, sign)
+
+
 def products_of_minus_zero(type_name, count, rng):
     """Pairs each of whose products is -0."""
     one, minus_zero = nearest(type_name, 1), FLOATS[type_name].sign

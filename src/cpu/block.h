@@ -165,6 +165,7 @@ struct wf_quotient {
     bool is_divided;
     bool is_power;         /* the divisor is a power of two */
     bool is_root;
+    bool gives_nan;        /* where an element is NaN */
     const double *counts, *divisors; /* of each column of a tile, where they differ; else NULL */
 };
 
@@ -176,6 +177,14 @@ struct wf_quotient {
  * whether some element or result needs more, so that nothing of use has been written. */
 typedef void wf_few_rows_function(const struct wf_panel *rows, size_t used, const struct wf_quotient *asked, void *results,
                                   bool *has_failed);
+
+/* What is asked for, except for variances, of each of a panel's columns, as wf_few_rows_function has it, whatever the range of
+ * the floats: of so many rows that what they lose adds up to a bound that is small.  has_failed: of each, whether it needs
+ * more. */
+#define WF_BOUNDED_ROWS_MAX (1 << 16)
+
+typedef void wf_column_bounds_function(const struct wf_panel *panel, size_t used, const struct wf_quotient *asked,
+                                       void *results, bool *has_failed);
 
 /* What is asked for, except for products, of each of at most WF_COLUMNS_MAX rows of floats; has_failed: of each, whether its
  * result needs more.  Where the number of rows is no multiple of 8, more results are written. */

@@ -27,6 +27,7 @@ struct dimension {
 enum panel {
     NO_PANEL,
     PANEL_OF_SUMS,     /* of many rows, through a window: panels.h */
+    PANEL_OF_BOUNDS,   /* by wf_column_bounds_function, which also takes what the others do not */
     PANEL_OF_FEW_ROWS, /* in registers: wf_few_rows_function */
     PANEL_OF_MINMAX,   /* wf_panel_minmax_function */
     PANEL_OF_DOTS,     /* wf_column_dots_function */
@@ -173,6 +174,12 @@ bool wf_job_try_small_sum(const struct job *job, const struct place *place);
 
 /* Writes results; false if the general path must find them. */
 bool wf_few_write(const struct worker *worker, const struct job *job, const struct few *few);
+
+/* Finds the results of columns of floats as bounds of their errors decide, whatever the range: of at most WF_BOUNDED_COLUMNS_MAX
+ * of the panel that a view shows, from that one on; has_failed: for each column, whether the general path must find its
+ * result.  False if there is no such way. */
+#define WF_BOUNDED_COLUMNS_MAX 256
+bool wf_few_bound_columns(const struct job *job, const struct few *few, size_t columns, bool *has_failed);
 
 /* Writes the results of rows as bounds of their errors decide; has_failed: for each row, whether the general path must
  * find its result. */

@@ -165,6 +165,7 @@ static struct wf_quotient quotient_of(const struct job *job, unsigned parts, boo
     bool is_power = job->counts_groups < 0 && (divisor & (divisor - 1)) == 0;
     return (struct wf_quotient){.parts = parts, .count = (double)count, .divisor = (double)divisor,
                                 .is_divided = is_divided, .is_power = is_power,
+                                .gives_nan = empty->nan == WF_NAN_PROPAGATE,
                                 .is_root = empty->op == WF_STD || empty->op == WF_NORM2};
 }
 
@@ -194,7 +195,7 @@ static void choose_bounded(struct job *job) {
 /* Sets how the results of few elements, or of integers, follow from their sums.  The counts of segments differ, and are set
  * when the segments are in a tile. */
 static void choose_quotient(struct job *job) {
-    enum { FLOAT_PRODUCTS_MAX = 512 }; /* of columns: more are too far apart in memory */
+    enum { FLOAT_SQUARES_MAX = 512 }; /* of columns: more are too far apart in memory */
     const struct wf_accumulator *empty = job->grouped->empty;
     bool of_index, is_segment = job->counts_groups >= 0;
     enum wf_part part;
@@ -203,7 +204,8 @@ static void choose_quotient(struct job *job) {
     int64_t count = wf_job_group_count(job);
     bool is_dot = parts == WF_PART_DOT;
     bool are_products = is_dot || parts & WF_PART_SQUARES;
-    int64_t most = !is_float ? WF_INTEGER_ROWS_MAX : are_products ? FLOAT_PRODUCTS_MAX : WF_FEW_ROWS_MAX;
+    int64_t most = !is_float ? WF_INTEGER_ROWS_MAX : are_products ? FLOAT_SQUARES_MAX : WF_FEW_ROWS_MAX;
+    if (is_float && is_dot) most = WF_ROW_DOTS_MAX;
     bool is_sum = is_dot || (parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES)) == 0;
     if (!is_quotient(job, parts) || !is_sum || count > most || (is_segment && !are_few_segments(job, part))) return;
     if (is_float && parts == WF_PART_SQUARES) return; /* one more way through few_rows.h, and clang unrolls none of its loops */
@@ -219,10 +221,20 @@ static bool are_short_products(const struct job *job) {
            !wf_type_is_float(job->grouped->empty->type) && wf_job_group_count(job) <= WF_COLUMN_DOTS_MAX;
 }
 
+/* Whether the groups, if they are columns, are best added up with a bound. */
+static bool are_bounded_columns(const struct job *job) {
+    bool is_float = wf_type_is_float(job->grouped->empty->type);
+    if (!is_float || wf_job_group_count(job) > WF_BOUNDED_ROWS_MAX) return false;
+    if (job->dimension[job->ndim - 1].length < WF_STRIP_COLUMNS) return false;
+    bool is_mean = job->bounded.parts == WF_PART_SUM && job->bounded.is_divided; /* more than registers take */
+    return job->quotient.parts == WF_PART_DOT || job->bounded.parts == WF_PART_SQUARES || (is_mean && !job->quotient.parts);
+}
+
 /* Which panels serve, if the array has any. */
 static enum panel panel_for(const struct job *job) {
     bool of_index;
     if (are_short_products(job)) return PANEL_OF_DOTS;
+    if (are_bounded_columns(job)) return PANEL_OF_BOUNDS;
     if (job->quotient.parts) return PANEL_OF_FEW_ROWS;
     if (wf_job_minmax_part(job, &of_index) && !of_index) return PANEL_OF_MINMAX;
     bool is_sum = wf_job_group_count(job) > 1 && wf_job_summed_part(job);

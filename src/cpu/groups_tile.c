@@ -101,12 +101,18 @@ static void reduce_group(struct job *job, struct worker *worker, const struct pl
     if (wf_job_write(job, place, &worker->partial, NULL)) wf_job_note_failure(job, place->number);
 }
 
+/* Of that many groups from that place on, those that have failed, one by one. */
+static void reduce_failed(struct job *job, struct worker *worker, struct place place, const bool *has_failed, size_t groups,
+                          int along) {
+    for (size_t i = 0; i < groups; i++, wf_place_move(&place, job, along, 1))
+        if (has_failed[i]) reduce_group(job, worker, &place);
+}
+
 /* Writes the results of rows, the first of which is at that place; the general path finds only those that need it. */
 static void bound_rows(struct job *job, struct worker *worker, struct place place, const struct few *few, int along) {
     bool has_failed[WF_COLUMNS_MAX];
     wf_few_bound_rows(job, few, has_failed);
-    for (size_t i = 0; i < few->groups; i++, wf_place_move(&place, job, along, 1))
-        if (has_failed[i]) reduce_group(job, worker, &place);
+    reduce_failed(job, worker, place, has_failed, few->groups, along);
 }
 
 /* The same of columns that have been copied to a tile; false if there is no bound for what is asked for, or no tile. */
@@ -151,6 +157,7 @@ static bool find_panel(const struct job *job, struct wf_panel_sums *sums, const 
         rows.y = view->data[1];
         rows.y_stride_bytes = view->stride_bytes[1][0];
     }
+    if (job->panel == PANEL_OF_BOUNDS) return false;
     if (job->panel == PANEL_OF_SUMS) return wf_panel_sum(sums, tier, type, wf_job_summed_part(job), view, groups);
     if (groups < WF_STRIP_COLUMNS) return false;
     if (job->panel == PANEL_OF_DOTS) {
@@ -177,6 +184,22 @@ static int64_t count_strip_groups(const struct job *job, const struct wf_panel_s
     return taken < limit ? taken : limit;
 }
 
+/* Results that a panel shows as bounds of their errors decide, from that place on; false if there is no such way. */
+static bool bound_panel(struct job *job, struct worker *worker, struct place place, const struct few *few, size_t columns) {
+    enum { FEW = WF_STRIP_COLUMNS / 4 }; /* for which a tile is not worth making */
+    bool has_failed[WF_BOUNDED_COLUMNS_MAX];
+    if (!wf_few_bound_columns(job, few, columns, has_failed)) return false;
+    if (!memchr(has_failed, true, few->groups)) return true;
+    for (size_t i = 0, taken; i < few->groups; i += taken, wf_place_move(&place, job, job->ndim - 1, (int64_t)taken)) {
+        size_t failed = 0;
+        taken = few->groups - i < WF_STRIP_COLUMNS ? few->groups - i : WF_STRIP_COLUMNS;
+        for (size_t k = i; k < i + taken; k++) failed += has_failed[k];
+        if (failed > FEW) reduce_neighbours(job, worker, place, (int64_t)taken);
+        if (failed && failed <= FEW) reduce_failed(job, worker, place, has_failed + i, taken, job->ndim - 1);
+    }
+    return true;
+}
+
 /* A tile that is a panel; by columns what fails of it. */
 static void reduce_panel(struct job *job, struct worker *worker, struct place place, int64_t count) {
     struct wf_panel_sums *sums = wf_columns_panel(worker->columns);
@@ -185,13 +208,14 @@ static void reduce_panel(struct job *job, struct worker *worker, struct place pl
     struct wf_view view = wf_place_view_tile(job, &place, &first);
     bool is_found = find_panel(job, sums, &view, (size_t)count);
     for (int64_t c = 0; c < count; c += taken, wf_place_move(&place, job, job->ndim - 1, taken)) {
-        taken = is_found ? count_strip_groups(job, sums, c, count - c) : count - c;
+        const int64_t left = count - c, most = left < WF_BOUNDED_COLUMNS_MAX ? left : WF_BOUNDED_COLUMNS_MAX;
+        taken = is_found ? count_strip_groups(job, sums, c, left) : most;
         struct few few = {.groups = (size_t)taken, .count = view.count, .result = place.result,
                           .result_stride_bytes = stride, .panel = sums, .first = (size_t)c, .view = &view};
         if (job->panel != PANEL_OF_SUMS) few.found = (const unsigned char *)sums->unit + c * nbytes;
         bool is_whole = is_found && !sums->has_failed[c / WF_STRIP_COLUMNS];
         if (is_whole && wf_few_write(worker, job, &few)) continue;
-        reduce_neighbours(job, worker, place, taken);
+        if (!bound_panel(job, worker, place, &few, (size_t)count)) reduce_neighbours(job, worker, place, taken);
     }
 }
 

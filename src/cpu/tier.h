@@ -20,6 +20,7 @@ struct wf_tier {
     wf_panel_minmax_function *find_panel_minmax[WF_TYPE_COUNT];
     wf_row_minmax_function *find_row_minmax[WF_TYPE_COUNT];
     wf_few_rows_function *find_few_rows[WF_TYPE_COUNT];
+    wf_column_bounds_function *bound_columns[WF_TYPE_COUNT]; /* NULL: the type has none */
     wf_row_results_function *find_row_results[WF_TYPE_COUNT];
     wf_row_totals_function *find_row_totals[WF_TYPE_COUNT];
     wf_row_quotients_function *find_row_quotients[WF_TYPE_COUNT]; /* NULL: the type has none */

@@ -84,6 +84,61 @@ INLINE vf64 rounded_sum(struct few_sums *sums) {
     return high;
 }
 
+/* ---- quotients and variances ---- */
+
+INLINE bool any_lane_set(vi64 lanes) {
+    int64_t any = 0;
+    UNROLLED
+    for (int lane = 0; lane < LANES; lane++) any |= lanes[lane];
+    return any;
+}
+
+/* The means of sums that may be inexact: a lane fails there unless all that it may be is rounded alike. */
+INLINE vf64 mean_within(struct few_sums *sums, const struct lane_quotient *asked) {
+    vf64 n = asked->divisor;
+    struct pair mean = quotient_of(two_sum(sums->value.high, sums->value.low), n);
+    vf64 width = sums->bound * (1 + 0x1p-40) / n + magnitude_of_f64(mean.high) * 0x1p-97;
+    sums->lost |= ~(vi64)(magnitude_of_f64(mean.high) >= 0x1p-900);
+    if (!IS_F64) {
+        width += magnitude_of_f64(mean.high) * 0x1p-51;
+        sums->lost |= ~(vi64)(magnitude_of_f64(mean.high) > width); /* the sign is not known */
+        sums->lost |= differ(mean.high - width, mean.high + width);
+        return mean.high;
+    }
+    sums->lost |= ~(vi64)(mean.high + (mean.low - width) == mean.high + (mean.low + width));
+    return mean.high + mean.low;
+}
+
+INLINE vf64 mean_of(struct few_sums *sums, const struct lane_quotient *asked) {
+    vf64 n = asked->divisor, sum = sums->value.high, quotient = sum / n;
+    if (IS_F64 && any_lane_set((vi64)(sums->bound != 0))) return mean_within(sums, asked);
+    if (IS_F64) return mean_of_pair(&sums->lost, sums->value, n, asked->is_power);
+    return round_to_odd(quotient, fused(-quotient, n, sum));
+}
+
+/* n*S2 is at least as large as S1^2, and what is added up of it loses less than N^2 * 2^-103 of it, where N is n and what lanes
+ * are added up by; S1 has lost as little of the sum of magnitudes, whose square is at most n*S2.  That of one element is
+ * 0, as are norms of zeros: these have the sums of magnitudes. */
+INLINE vf64 variance_of(struct few_sums *sums, const struct lane_quotient *asked) {
+    const vi64 is_zero = asked->is_norm ? (vi64)(sums->value.high == 0) : (vi64)(asked->count == 1);
+    const vf64 additions = asked->count + 2 * LANES;
+    vf64 bound = sums->square.high * (additions * additions * 0x1p-102);
+    if (!asked->is_norm) bound *= asked->count;
+    sums->lost = ~(vi64)(bound > 0x1p-900); /* what subnormal products lack is far below that */
+    struct pair found = variance_of_pairs(sums->value, sums->square, asked, &bound);
+    sums->lost = (sums->lost | ~(vi64)(found.high > 0)) & ~is_zero;
+    found.high = (vf64)(((vi64)(sums->value.high - sums->value.high) & is_zero) | ((vi64)found.high & ~is_zero));
+    found.low = (vf64)((vi64)found.low & ~is_zero);
+    bound = (vf64)((vi64)bound & ~is_zero);
+    if (!IS_F64) {
+        vf64 width = found.high * 0x1p-51 + bound;
+        sums->lost |= differ(found.high - width, found.high + width);
+        return found.high;
+    }
+    sums->lost |= ~(vi64)(found.high + (found.low - bound) == found.high + (found.low + bound));
+    return found.high;
+}
+
 /* ---- products ---- */
 
 /* Adds what a sum or a product has lost to the lower part, and what that loses to the bound. */

@@ -4,21 +4,12 @@
 #define WF_CPU_LOOPS_PANEL_SUMS_H
 
 #include "cpu/loops/column_sums.h"
+#include "cpu/loops/strip.h"
 
 enum {
     PANEL_LEVELS = 2,
     STRIP_COLUMNS_MAX = 128, /* enough that rows are read in long pieces, which the processor prefetches */
     PANEL_ADDITIONS = 511    /* that a level holds: headroom_of */
-};
-
-/* Rows of a strip. */
-struct strip {
-    const unsigned char *x;
-    int64_t stride_bytes;
-    size_t rows, columns; /* columns: a multiple of WF_STRIP_COLUMNS */
-    int64_t next;         /* bytes from here to the strip that comes after it */
-    const unsigned char *y; /* of pairs; else x */
-    int64_t y_stride_bytes;
 };
 
 static struct window window_of_panel(const struct wf_panel_sums *sums) {
@@ -79,11 +70,6 @@ INLINE struct range scan_strip(struct strip strip, bool *is_finite) {
     struct magnitudes found = larger_range(scanned_magnitudes(&scan[0]), scanned_magnitudes(&scan[1]));
     *is_finite = found.max < INFINITY_BITS;
     return range_of(found);
-}
-
-/* While a strip is added, memory fetches the next one.  The last one's is not there: an address may be any. */
-INLINE void prefetch_next_strip(const unsigned char *x, int64_t next, size_t nbytes) {
-    for (size_t i = 0; i < nbytes; i += 64) __builtin_prefetch((const void *)((uintptr_t)x + (uintptr_t)next + i));
 }
 
 INLINE void add_some_columns(double *upper, double *lower, struct strip strip, int levels, int unroll, load_terms *load) {

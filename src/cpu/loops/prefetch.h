@@ -12,7 +12,7 @@ struct ahead {
     int shift;       /* the pass prefetches 1 / 2^shift of the bytes that it reads */
 };
 
-static struct ahead next_pass(struct wf_scratch *scratch) {
+INLINE struct ahead next_pass(struct wf_scratch *scratch) {
     enum { SOON = 4096 };
     if (scratch->passes <= 1) return (struct ahead){SOON, 0};
     int shift = 32 - __builtin_clz((unsigned)scratch->passes - 1);

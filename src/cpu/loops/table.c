@@ -15,6 +15,7 @@
     wf_totals_function WF_LOOPS_NAME(find_totals, NAME, TIER);                                               \
     wf_panel_minmax_function WF_LOOPS_NAME(find_panel_minmax, NAME, TIER);                                   \
     wf_row_minmax_function WF_LOOPS_NAME(find_row_minmax, NAME, TIER);                                       \
+    wf_column_bounds_function WF_LOOPS_NAME(bound_columns, NAME, TIER);                                      \
     wf_row_results_function WF_LOOPS_NAME(find_row_results, NAME, TIER);                                     \
     wf_row_totals_function WF_LOOPS_NAME(find_row_totals, NAME, TIER);                                       \
     wf_row_quotients_function WF_LOOPS_NAME(find_row_quotients, NAME, TIER);                                 \
@@ -57,6 +58,7 @@ const struct wf_tier TIER_STRUCT(TIER) = {
     EACH(find_row_minmax, NAME)                                                                              \
     EACH(split, NAME)                                                                                        \
     EACH(split_products, NAME)                                                                               \
+    OF_##kind(bound_columns, NAME)                                                                           \
     OF_##kind(add_run, NAME)                                                                                 \
     EACH(find_row_results, NAME)                                                                             \
     EACH(find_row_totals, NAME)                                                                              \

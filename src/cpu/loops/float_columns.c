@@ -1,0 +1,281 @@
+/* Sums, means, 2-norms and dot products of columns of floats, whatever their range: lanes are columns, in place, which
+ * are added up as f64, of f64 with what is lost, and with their magnitudes, so that what is still lost has a bound.
+ * Compiled for each tier and type. */
+#include "cpu/loops/few_sums.h"
+#include "cpu/loops/strip.h"
+
+#include <float.h>
+#include <string.h>
+
+/* What is added up, as a constant. */
+enum quick_term { QUICK_VALUES, QUICK_MAGNITUDES, QUICK_SQUARES, QUICK_SMALL_SQUARES, QUICK_PRODUCTS };
+
+/* By what f64 are multiplied whose squares are no f64. */
+static const double make_small = 0x1p-520, make_large = 0x1p520;
+
+/* Rows, which are far apart, are read in pieces of that many columns, a few of them at a time. */
+enum { QUICK_COLUMNS = 256, QUICK_ROWS = 8 };
+
+/* ---- sums ---- */
+
+INLINE void add_quick_value(struct quick_sums *sums, vf64 x) {
+    sums->magnitude += magnitude_of_f64(x);
+    if (!IS_F64) {
+        sums->sum += x;
+        return;
+    }
+    struct pair sum = two_sum(sums->sum, x);
+    sums->sum = sum.high;
+    sums->lost += sum.low;
+}
+
+/* Squares, with the magnitudes of what is squared, which tell whether all of it is 0. */
+INLINE void add_quick_square(struct quick_sums *sums, vf64 x) {
+    sums->magnitude += magnitude_of_f64(x);
+    if (!IS_F64) {
+        sums->sum += x * x;
+        return;
+    }
+    struct pair product = two_product(x, x), sum = two_sum(sums->sum, product.high);
+    sums->sum = sum.high;
+    sums->lost += sum.low + product.low;
+}
+
+INLINE void add_quick_term(struct quick_sums *sums, struct strip strip, size_t at, enum quick_term term) {
+    const vf64 x = widen(strip.x + at);
+    switch (term) {
+    case QUICK_VALUES: add_quick_value(sums, x); break;
+    case QUICK_MAGNITUDES: add_quick_value(sums, magnitude_of_f64(x)); break;
+    case QUICK_SQUARES: add_quick_square(sums, x); break;
+    case QUICK_SMALL_SQUARES: add_quick_square(sums, x * make_small); break;
+    case QUICK_PRODUCTS: add_quick_product(sums, x, widen(strip.y + at)); break;
+    }
+}
+
+/* Adds some rows of a few columns. */
+INLINE void add_quick_rows(struct quick_sums *sums, struct strip strip, size_t rows, enum quick_term term) {
+    struct quick_sums some[FEW_VECTORS];
+    UNROLLED
+    for (size_t v = 0; v < FEW_VECTORS; v++) some[v] = sums[v];
+    for (size_t r = 0; r < rows; r++, strip.x += strip.stride_bytes) {
+        UNROLLED
+        for (size_t v = 0; v < FEW_VECTORS; v++) add_quick_term(&some[v], strip, v * LANES * sizeof(uword), term);
+        if (term == QUICK_PRODUCTS) strip.y += strip.y_stride_bytes;
+    }
+    UNROLLED
+    for (size_t v = 0; v < FEW_VECTORS; v++) sums[v] = some[v];
+}
+
+INLINE struct strip strip_at(struct strip strip, size_t row, size_t column) {
+    strip.x += (int64_t)row * strip.stride_bytes + (int64_t)(column * sizeof(uword));
+    if (strip.y) strip.y += (int64_t)row * strip.y_stride_bytes + (int64_t)(column * sizeof(uword));
+    return strip;
+}
+
+/* Adds up at most QUICK_COLUMNS columns, from -0 on, which keeps the sign of zeros. */
+INLINE void add_quick_strip(struct quick_sums *sums, struct strip strip, enum quick_term term) {
+    for (size_t c = 0; c < strip.columns; c += LANES) sums[c / LANES] = (struct quick_sums){-(vf64){0}, {0}, {0}};
+    for (size_t r = 0; r < strip.rows; r += QUICK_ROWS) {
+        size_t rows = strip.rows - r < QUICK_ROWS ? strip.rows - r : QUICK_ROWS;
+        for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES)
+            add_quick_rows(sums + c / LANES, strip_at(strip, r, c), rows, term);
+    }
+}
+
+/* ---- results ---- */
+
+/* What the sum may lack, of that many terms: see rounded_quick. */
+INLINE vf64 quick_bound(const struct quick_sums *sums, size_t count) {
+    const double terms = (double)(count + 2 * LANES);
+    return sums->magnitude * (IS_F64 ? terms * terms * 0x1p-104 : terms * 0x1p-52);
+}
+
+INLINE vf64 quick_mean(vi64 *lost, const struct quick_sums *sums, size_t count, const struct lane_quotient *asked) {
+    struct few_sums few = {.value = {sums->sum, sums->lost}, .bound = quick_bound(sums, count)};
+    vf64 found = round_to_element(mean_within(&few, asked));
+    *lost = few.lost | (vi64)(found - found);
+    return found;
+}
+
+/* The root of f64's squares has a bound as variances have one; others have squares that are f64, and results of fewer
+ * bits. */
+INLINE vf64 quick_norm(vi64 *lost, const struct quick_sums *sums, size_t count, const struct lane_quotient *asked) {
+    struct few_sums few = {.value = {sums->magnitude, {0}}, .square = {sums->sum, sums->lost}};
+    if (IS_F64) {
+        vf64 found = variance_of(&few, asked);
+        *lost = few.lost | (vi64)(found - found);
+        return found;
+    }
+    vf64 root = root_of(magnitude_of_f64(sums->sum)), width = root * ((double)(count + 2 * LANES) * 0x1p-52);
+    vf64 found = round_to_element(root);
+    *lost = differ(root - width, root + width) | (vi64)(found - found);
+    return found;
+}
+
+INLINE vf64 quick_result(vi64 *lost, const struct quick_sums *sums, size_t count, const struct lane_quotient *asked,
+                         enum quick_term term, bool is_divided) {
+    if (term == QUICK_SQUARES) return quick_norm(lost, sums, count, asked);
+    if (term == QUICK_SMALL_SQUARES) return quick_norm(lost, sums, count, asked) * make_large;
+    vf64 found = is_divided ? quick_mean(lost, sums, count, asked) : rounded_quick(lost, sums, count);
+    if (IS_F64 && term == QUICK_PRODUCTS) return found; /* those that are 0 may be of small factors */
+    const vi64 is_zero = (vi64)(sums->magnitude == 0);
+    *lost &= ~is_zero;
+    return (vf64)(((vi64)sums->sum & is_zero) | ((vi64)found & ~is_zero));
+}
+
+/* Results that follow from infinities and NaNs, and infinities that sums of numbers are rounded to; not of f64, whose
+ * sums overflow.  large: a sum above it has an infinite result. */
+static bool find_special(storage *result, double sum, double magnitude, double large, bool gives_nan) {
+    const uword quiet = INFINITY_BITS | HIDDEN_BIT >> 1, sign = sum < 0 ? MINUS_ZERO : 0;
+    const uword bits = isnan(sum) ? quiet : (uword)(INFINITY_BITS | sign);
+    const bool is_infinite = !IS_F64 && (isinf(magnitude) || fabs(sum) - magnitude * 0x1p-30 > large);
+    if (isnan(magnitude) ? !gives_nan : !is_infinite) return false;
+    memcpy(result, &bits, sizeof bits);
+    return true;
+}
+_Static_assert(WF_BOUNDED_ROWS_MAX <= 1 << 20, "sums lack more than 2^-30 of the magnitudes");
+
+static bool find_all_specials(storage *results, bool *has_failed, const struct quick_sums *sums, size_t columns,
+                              double large, bool gives_nan) {
+    bool any = false;
+    for (size_t c = 0; c < columns; c++) {
+        const struct quick_sums *of = &sums[c / LANES];
+        if (has_failed[c])
+            has_failed[c] = !find_special(&results[c], of->sum[c % LANES], of->magnitude[c % LANES], large, gives_nan);
+        any |= has_failed[c];
+    }
+    return any;
+}
+
+/* Finds the results of at most QUICK_COLUMNS columns; returns whether any has failed. */
+INLINE bool find_quick_columns(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked,
+                               enum quick_term term, bool is_divided) {
+    struct quick_sums sums[QUICK_COLUMNS / LANES];
+    const struct lane_quotient lanes = quotient_at(asked, 0);
+    int64_t failed[QUICK_COLUMNS];
+    vi64 any = {0};
+    add_quick_strip(sums, strip, term);
+    for (size_t c = 0; c < strip.columns; c += LANES) {
+        vi64 lost;
+        store_elements(results + c, quick_result(&lost, &sums[c / LANES], strip.rows, &lanes, term, is_divided));
+        memcpy(failed + c, &lost, sizeof lost);
+        any |= lost;
+    }
+    memset(has_failed, 0, strip.columns * sizeof *has_failed);
+    if (!any_lane_set(any)) return false;
+    for (size_t c = 0; c < strip.columns; c++) has_failed[c] = failed[c];
+    const double most = ldexp(1, IS_F64 ? 0 : BIAS + 1), large = term == QUICK_SQUARES ? most * most : most;
+    return find_all_specials(results, has_failed, sums, strip.columns, is_divided ? HUGE_VAL : large, asked->gives_nan);
+}
+
+/* What is asked for is a constant in each. */
+typedef bool find_quick_function(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked);
+
+APART bool find_quick_sums(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked) {
+    return find_quick_columns(results, has_failed, strip, asked, QUICK_VALUES, false);
+}
+
+APART bool find_quick_magnitudes(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked) {
+    return find_quick_columns(results, has_failed, strip, asked, QUICK_MAGNITUDES, false);
+}
+
+APART bool find_quick_means(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked) {
+    return find_quick_columns(results, has_failed, strip, asked, QUICK_VALUES, true);
+}
+
+APART bool find_quick_norms(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked) {
+    return find_quick_columns(results, has_failed, strip, asked, QUICK_SQUARES, false);
+}
+
+APART bool find_small_norms(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked) {
+    return find_quick_columns(results, has_failed, strip, asked, QUICK_SMALL_SQUARES, false);
+}
+
+/* Of a strip of f64 the norms that have failed, as far as they are so large that nothing was lost that matters. */
+static void find_large_norms(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked) {
+    const double least = 0x1p400;
+    storage found[QUICK_COLUMNS];
+    bool again[QUICK_COLUMNS];
+    find_small_norms(found, again, strip, asked);
+    for (size_t c = 0; c < strip.columns; c++) {
+        const double norm = (double)found[c];
+        if (!has_failed[c] || again[c] || !(norm >= least && norm <= DBL_MAX)) continue;
+        results[c] = found[c];
+        has_failed[c] = false;
+    }
+}
+
+APART bool find_quick_dots(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked) {
+    return find_quick_columns(results, has_failed, strip, asked, QUICK_PRODUCTS, false);
+}
+
+static find_quick_function *quick_function(const struct wf_quotient *asked) {
+    if (asked->parts == WF_PART_DOT) return find_quick_dots;
+    if (asked->parts == WF_PART_SQUARES) return find_quick_norms;
+    if (asked->parts == WF_PART_ABS) return find_quick_magnitudes;
+    return asked->is_divided ? find_quick_means : find_quick_sums;
+}
+
+/* ---- dot products by the longer way, in which a bound is 0 where nothing is lost ---- */
+
+INLINE void find_some_dots(storage *results, bool *has_failed, struct strip strip) {
+    struct few_sums sums[FEW_VECTORS];
+    UNROLLED
+    for (size_t v = 0; v < FEW_VECTORS; v++) {
+        const size_t at = v * LANES * sizeof(uword);
+        sums[v] = (struct few_sums){.bound = {0}};
+        sums[v].value = few_product(&sums[v], widen(strip.x + at), widen(strip.y + at));
+    }
+    for (size_t r = 1; r < strip.rows; r++) {
+        strip.x += strip.stride_bytes;
+        strip.y += strip.y_stride_bytes;
+        UNROLLED
+        for (size_t v = 0; v < FEW_VECTORS; v++)
+            add_few_product(&sums[v], widen(strip.x + v * LANES * sizeof(uword)),
+                            widen(strip.y + v * LANES * sizeof(uword)));
+    }
+    UNROLLED
+    for (size_t v = 0; v < FEW_VECTORS; v++) {
+        vf64 found = round_to_element(rounded_sum(&sums[v]));
+        vi64 lost = sums[v].lost | (vi64)(found - found);
+        store_elements(results + v * LANES, found);
+        for (size_t lane = 0; lane < LANES; lane++) has_failed[v * LANES + lane] = lost[lane];
+    }
+}
+
+/* Of a strip's first columns those that have failed. */
+APART void find_few_dots(storage *results, bool *has_failed, struct strip strip, size_t used) {
+    for (size_t c = 0; c < used; c += FEW_VECTORS * LANES) {
+        bool any = false;
+        for (size_t i = c; i < c + FEW_VECTORS * LANES && i < used; i++) any |= has_failed[i];
+        if (any) find_some_dots(results + c, has_failed + c, strip_at(strip, 0, c));
+    }
+}
+
+/* ---- panels ---- */
+
+INLINE size_t lesser(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+wf_column_bounds_function WF_LOOPS_NAME(bound_columns, TYPE, TIER);
+
+void WF_LOOPS_NAME(bound_columns, TYPE, TIER)(const struct wf_panel *panel, size_t used,
+                                              const struct wf_quotient *asked, void *results, bool *has_failed) {
+    const struct strip all = {panel->x, panel->stride_bytes, panel->rows, 0, 0, panel->y, panel->y_stride_bytes};
+    const size_t columns = panel->columns, one = lesser(columns, WF_STRIP_COLUMNS);
+    const size_t most = panel->rows > QUICK_ROWS ? QUICK_COLUMNS : one;
+    find_quick_function *find = quick_function(asked);
+    for (size_t first = 0, width; first < columns; first += width) {
+        width = lesser(columns - first < one ? one : (columns - first) / one * one, most);
+        const size_t begin = lesser(first, columns - width); /* the last strip may begin in the one before */
+        struct strip strip = strip_at(all, 0, begin);
+        storage *found = (storage *)results + begin;
+        strip.columns = width;
+        prefetch_few(strip);
+        if (!find(found, has_failed + begin, strip, asked)) continue;
+        if (find == find_quick_dots) find_few_dots(found, has_failed + begin, strip, lesser(used - begin, width));
+        if (IS_F64 && find == find_quick_norms) find_large_norms(found, has_failed + begin, strip, asked);
+    }
+    forget_rounding();
+}
