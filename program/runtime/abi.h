@@ -127,7 +127,7 @@ struct cudaChannelFormatDesc {
     int x, y, z, w, f;
 };
 
-enum { cudaMemLocationTypeDevice = 1 };
+enum { cudaMemLocationTypeDevice = 1, LOCATION_HOST, LOCATION_LAST = 4 }; /* the last two: of a node of the host */
 
 struct cudaMemLocation {
     int type, id;

@@ -243,7 +243,7 @@ static cudaError_t add_dependencies(const cudaGraph_t graph, const cudaGraphNode
 API cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
                              const void *edges, size_t count) {
     if (!graph_edges_are_plain(edges, count)) return runtime_absent("cudaGraphAddDependencies with data for its edges");
-    return CALL(add_dependencies(graph, from, to, count));
+    return CALL_WITH(!count || (from && to), add_dependencies(graph, from, to, count));
 }
 
 static cudaError_t remove_dependencies(const cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
