@@ -85,7 +85,7 @@ static cudaError_t end_capture(cudaStream_t stream, cudaGraph_t *graph) {
     return cudaErrorStreamCaptureInvalidated;
 }
 
-API cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) { return CALL_WITH(graph, end_capture(stream, graph)); }
+API cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) { return CALL(end_capture(stream, graph)); }
 ALSO(cudaStreamEndCapture, _ptsz)
 
 /* What the stream's next node will depend on; each of the results may be NULL. */

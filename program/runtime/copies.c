@@ -130,6 +130,24 @@ API cudaMemcpyAsync(void *to, const void *from, size_t nbytes, enum cudaMemcpyKi
 }
 ALSO(cudaMemcpyAsync, _ptsz)
 
+/* What the attributes are hints about is done at once; the stream must be one that was created, or the thread's own. */
+static cudaError_t copy_batch(void *const *to, const void *const *from, const size_t *sizes, size_t count,
+                              const size_t *firsts, size_t attribute_count, cudaStream_t stream) {
+    cudaError_t error = cudaSuccess;
+    if (!to || !from || !sizes || !count || !firsts || !attribute_count || attribute_count > count || firsts[0])
+        return cudaErrorInvalidValue;
+    if ((uintptr_t)stream <= 1) return cudaErrorInvalidValue;
+    for (size_t i = 0; i < count && !error; i++)
+        error = copy_in(stream, &(struct copying){COPYING, to[i], from[i], sizes[i], cudaMemcpyDefault});
+    return error;
+}
+
+API cudaMemcpyBatchAsync(void *const *to, const void *const *from, const size_t *sizes, size_t count, const void *attributes,
+                         const size_t *firsts, size_t attribute_count, cudaStream_t stream) {
+    return CALL_WITH(attributes, copy_batch(to, from, sizes, count, firsts, attribute_count, stream));
+}
+ALSO(cudaMemcpyBatchAsync, _ptsz)
+
 /* Whether the memory is the device's, or everybody's. */
 static cudaError_t check_place(const void *pointer, int device) {
     const struct buffer *buffer = buffer_find((uintptr_t)pointer);

@@ -101,6 +101,7 @@ cudaError_t graph_destroy(cudaGraph_t graph) {
         next = node->next;
         destroy_node(node);
     }
+    user_objects_drop(graph);
     free(graph);
     return cudaSuccess;
 }
@@ -140,6 +141,7 @@ static cudaError_t clone(cudaGraph_t *result, cudaGraph_t graph) {
     if (error) return error;
     made->is_clone = true;
     error = clone_nodes(made, graph);
+    if (!error) error = user_objects_share(made, graph);
     if (error) graph_destroy(made);
     else *result = made;
     return error;

@@ -8,7 +8,7 @@
 
 #include "report/notice.h"
 
-enum { WARP = 32, BLOCK_THREADS = 1024, BLOCK_Z = 64, GRID_YZ = 65535, REGISTERS_ASSUMED = 32 };
+enum { WARP = 32, BLOCK_THREADS = 1024, BLOCK_Z = 64, GRID_YZ = 65535, REGISTERS_ASSUMED = 32, PORTABLE_CLUSTER = 8 };
 
 /* ---- one launch ---------------------------------------------------------------------------------- */
 
@@ -80,6 +80,12 @@ static cudaError_t check_request(const struct request *request, const struct CUk
                          "cudaFuncSetAttribute allows more, up to %d with its own", request->shared_nbytes, fixed,
                          kernel->dynamic_shared_max[runtime_thread.device], runtime.gpu->block_shared_nbytes);
         return cudaErrorInvalidValue;
+    }
+    const int cluster = request->cluster[0] * request->cluster[1] * request->cluster[2];
+    if (cluster > PORTABLE_CLUSTER && !kernel->allows_large_clusters) {
+        failures_because("a launch of clusters of %d blocks; more than %d must be allowed by "
+                         "cudaFuncAttributeNonPortableClusterSizeAllowed", cluster, PORTABLE_CLUSTER);
+        return cudaErrorInvalidClusterSize;
     }
     uint64_t resident = (uint64_t)resident_blocks(kernel, (int)threads, request->shared_nbytes);
     if (request->is_cooperative && blocks > resident * (uint64_t)runtime.gpu->multiprocessors)
@@ -539,6 +545,20 @@ API cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *fun
     return CALL_WITH(attributes, get_attributes(attributes, function));
 }
 
+static cudaError_t get_parameter(const void *function, size_t parameter, size_t *offset, size_t *nbytes) {
+    cudaError_t error;
+    const struct CUkern_st *kernel = kernel_find(function, &error);
+    if (error) return error;
+    if (!offset || parameter >= simt_module_parameter_count(kernel->parsed, kernel->index)) return cudaErrorInvalidValue;
+    *offset = simt_module_parameter_offset(kernel->parsed, kernel->index, parameter);
+    if (nbytes) *nbytes = simt_module_parameter_nbytes(kernel->parsed, kernel->index, parameter);
+    return cudaSuccess;
+}
+
+API cudaFuncGetParamInfo(const void *function, size_t parameter, size_t *offset, size_t *nbytes) {
+    return CALL(get_parameter(function, parameter, offset, nbytes));
+}
+
 /* 10 to 13, of clusters whose size a launch must name, are hints. */
 enum { FUNCTION_DYNAMIC_SHARED = 8, FUNCTION_CARVEOUT, FUNCTION_LARGE_CLUSTERS = 14, FUNCTION_CLUSTER_POLICY };
 
@@ -623,7 +643,7 @@ API cudaOccupancyMaxActiveClusters(int *clusters, const void *function, const cu
 
 /* Of blocks of that size: as many as every GPU with clusters takes, or more if the kernel allows them. */
 static cudaError_t get_cluster_size(int *size, const void *function, const cudaLaunchConfig_t *config) {
-    enum { PORTABLE = 8, LARGEST = 16 };
+    enum { LARGEST = 16 };
     int blocks;
     cudaLaunchConfig_t single;
     cudaError_t error;
@@ -634,7 +654,7 @@ static cudaError_t get_cluster_size(int *size, const void *function, const cudaL
     single.numAttrs = 0;
     error = get_clusters(&blocks, function, &single);
     if (error) return error;
-    const int most = runtime.gpu->major < 9 ? 1 : kernel->allows_large_clusters ? LARGEST : PORTABLE;
+    const int most = runtime.gpu->major < 9 ? 1 : kernel->allows_large_clusters ? LARGEST : PORTABLE_CLUSTER;
     *size = blocks < most ? blocks : most;
     return cudaSuccess;
 }

@@ -127,6 +127,8 @@ struct module *module_load(const void *image, simt_message *message, cudaError_t
 const simt_module *module_parsed(const struct module *module);
 struct CUkern_st *module_kernel(struct module *module, const char *name, cudaError_t *error);
 
+bool event_is_for_processes(cudaEvent_t event);
+
 /* buffers.c */
 enum buffer_kind { BUFFER_DEVICE, BUFFER_RESERVED /* virtual.c */, BUFFER_VARIABLE, BUFFER_MANAGED, BUFFER_PINNED, BUFFER_REGISTERED };
 

@@ -312,6 +312,13 @@ API cudaEventCreate(cudaEvent_t *event) { return CALL_WITH(event, create_event(e
 
 API cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) { return CALL_WITH(event, create_event(event, flags)); }
 
+bool event_is_for_processes(cudaEvent_t event) {
+    enum { INTERPROCESS = 4 };
+    const struct CUevent_st *known = events;
+    while (known && known != event) known = known->next;
+    return known && (known->flags & INTERPROCESS);
+}
+
 static cudaError_t destroy_event(cudaEvent_t event) {
     struct CUevent_st **place = &events;
     while (*place && *place != event) place = &(*place)->next;

@@ -1,6 +1,7 @@
 // Calls of the runtime beside what its documentation says of them.
 #include <cstdint>
 #include <cstring>
+#include <unistd.h>
 
 #include "check.cuh"
 
@@ -134,7 +135,141 @@ static void registered() {
     CHECK(cudaHostUnregister(words));
 }
 
+static void clusters() {
+    int *out;
+    cudaLaunchConfig_t config = {};
+    cudaLaunchAttribute attribute;
+    CHECK(cudaMalloc(&out, 32 * sizeof *out));
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {16, 1, 1};
+    config.gridDim = dim3(16);
+    config.blockDim = dim3(1);
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    GIVES(cudaErrorInvalidClusterSize, cudaLaunchKernelEx(&config, unbounded, out)); // more than 8 must be allowed
+    CHECK(cudaFuncSetAttribute(unbounded, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+    CHECK(cudaLaunchKernelEx(&config, unbounded, out));
+    CHECK(cudaFree(out));
+}
+
+static void batch() {
+    enum { HALF = 512, NBYTES = HALF * sizeof(int) };
+    int *device, *host;
+    cudaStream_t stream;
+    cudaMemcpyAttributes attributes = {};
+    CHECK(cudaMalloc(&device, 2 * NBYTES));
+    CHECK(cudaMallocHost(&host, 2 * NBYTES));
+    CHECK(cudaStreamCreate(&stream));
+    for (int i = 0; i < 2 * HALF; i++) host[i] = i;
+    void *to[] = {device + HALF, device};
+    const void *from[] = {host, host + HALF};
+    size_t sizes[] = {NBYTES, NBYTES}, first = 0, beyond = 1;
+    attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+    CHECK(cudaMemcpyBatchAsync(to, from, sizes, 2, &attributes, &first, 1, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaMemcpy(host, device, 2 * NBYTES, cudaMemcpyDefault));
+    HOLDS(host[0] == HALF && host[HALF] == 0);
+    GIVES(cudaErrorInvalidValue, cudaMemcpyBatchAsync(to, from, sizes, 2, &attributes, &first, 1, nullptr));
+    GIVES(cudaErrorInvalidValue, cudaMemcpyBatchAsync(to, from, sizes, 2, &attributes, &beyond, 1, stream));
+    CHECK(cudaStreamDestroy(stream));
+    CHECK(cudaFreeHost(host));
+    CHECK(cudaFree(device));
+}
+
+static void count(void *destroyed) { ++*(int *)destroyed; }
+
+// A graph, its clone and what was made of it each hold the object.
+static void user_objects() {
+    int destroyed = 0;
+    cudaUserObject_t object;
+    cudaGraph_t graph, clone;
+    cudaGraphExec_t exec;
+    cudaGraphNode_t node;
+    cudaGraphInstantiateParams params = {};
+    unsigned long long flags = 0;
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphAddEmptyNode(&node, graph, nullptr, 0));
+    CHECK(cudaUserObjectCreate(&object, &destroyed, count, 2, cudaUserObjectNoDestructorSync));
+    CHECK(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
+    CHECK(cudaUserObjectRelease(object, 1)); // none is the program's any longer
+    CHECK(cudaGraphClone(&clone, graph));
+    params.flags = cudaGraphInstantiateFlagAutoFreeOnLaunch;
+    CHECK(cudaGraphInstantiateWithParams(&exec, graph, &params));
+    CHECK(cudaGraphExecGetFlags(exec, &flags));
+    HOLDS(params.result_out == cudaGraphInstantiateSuccess && flags == cudaGraphInstantiateFlagAutoFreeOnLaunch);
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaGraphExecDestroy(exec));
+    HOLDS(destroyed == 0);
+    GIVES(cudaErrorInvalidValue, cudaGraphReleaseUserObject(clone, object, 2));
+    CHECK(cudaGraphReleaseUserObject(clone, object, 1));
+    HOLDS(destroyed == 1);
+    CHECK(cudaGraphDestroy(clone));
+    GIVES(cudaErrorInvalidValue, cudaUserObjectCreate(&object, &destroyed, count, 1, 0));
+}
+
+static void libraries() {
+    static const char text[] = ".version 8.0\n.target sm_75\n.address_size 64\n.visible .global .align 4 .u32 added = 5;\n"
+                               ".visible .entry add(.param .u32 a, .param .u64 p) {\n.reg .b64 %q; .reg .b32 %r<3>;\n"
+                               "ld.param.u64 %q, [p]; ld.param.u32 %r0, [a]; ld.global.u32 %r1, [added]; add.u32 %r2, %r0, %r1;"
+                               "st.global.u32 [%q], %r2; ret; }\n";
+    cudaLibrary_t library;
+    cudaKernel_t kernel;
+    unsigned kernels = 0;
+    size_t nbytes = 0, offset = 0;
+    void *added;
+    int *out, given = 30, seven = 7, sum = 0;
+    void *arguments[] = {&given, &out};
+    CHECK(cudaMalloc(&out, sizeof *out));
+    CHECK(cudaLibraryLoadData(&library, text, nullptr, nullptr, 0, nullptr, nullptr, 0));
+    CHECK(cudaLibraryGetKernelCount(&kernels, library));
+    CHECK(cudaLibraryGetKernel(&kernel, library, "add"));
+    CHECK(cudaFuncGetParamInfo(kernel, 1, &offset, &nbytes));
+    HOLDS(kernels == 1 && offset == 8 && nbytes == 8);
+    GIVES(cudaErrorInvalidValue, cudaFuncGetParamInfo(kernel, 2, &offset, &nbytes));
+    CHECK(cudaLibraryGetGlobal(&added, &nbytes, library, "added"));
+    CHECK(cudaMemcpy(added, &seven, sizeof seven, cudaMemcpyDefault));
+    CHECK(cudaLaunchKernel((void *)kernel, dim3(1), dim3(1), arguments, 0, 0));
+    CHECK(cudaMemcpy(&sum, out, sizeof sum, cudaMemcpyDefault));
+    HOLDS(nbytes == 4 && sum == 37);
+    GIVES(cudaErrorSymbolNotFound, cudaLibraryGetKernel(&kernel, library, "other"));
+    CHECK(cudaLibraryUnload(library));
+    CHECK(cudaFree(out));
+}
+
+static void processes() {
+    cudaIpcMemHandle_t handle;
+    cudaIpcEventHandle_t told;
+    cudaEvent_t event, plain, opened;
+    int *memory, *pinned, ends[2];
+    void *pointer;
+    CHECK(cudaMalloc(&memory, 64));
+    CHECK(cudaMallocHost(&pinned, 64));
+    CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventInterprocess));
+    CHECK(cudaEventCreate(&plain));
+    CHECK(cudaIpcGetMemHandle(&handle, memory));
+    CHECK(cudaIpcGetEventHandle(&told, event));
+    GIVES(cudaErrorDeviceUninitialized, cudaIpcOpenMemHandle(&pointer, handle, cudaIpcMemLazyEnablePeerAccess));
+    GIVES(cudaErrorDeviceUninitialized, cudaIpcOpenEventHandle(&opened, told));
+    GIVES(cudaErrorInvalidValue, cudaIpcGetMemHandle(&handle, pinned));
+    GIVES(cudaErrorInvalidResourceHandle, cudaIpcGetEventHandle(&told, plain));
+    GIVES(cudaErrorInvalidValue, cudaIpcOpenMemHandle(&pointer, handle, 0));
+    GIVES(cudaErrorInvalidValue, cudaIpcCloseMemHandle(memory));
+    if (pipe(ends)) wrong++;
+    if (!fork()) _exit(cudaIpcGetMemHandle(&handle, memory) || write(ends[1], &handle, sizeof handle) != sizeof handle);
+    HOLDS(read(ends[0], &handle, sizeof handle) == sizeof handle);
+    GIVES(cudaErrorNotSupported, cudaIpcOpenMemHandle(&pointer, handle, cudaIpcMemLazyEnablePeerAccess));
+    CHECK(cudaEventDestroy(event));
+    CHECK(cudaEventDestroy(plain));
+    CHECK(cudaFreeHost(pinned));
+    CHECK(cudaFree(memory));
+}
+
 int main() {
+    clusters();
+    batch();
+    user_objects();
+    libraries();
+    processes();
     launch_bounds();
     nowhere_to_put_a_result();
     managed_ranges();
