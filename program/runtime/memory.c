@@ -108,15 +108,15 @@ cudaError_t memory_allocate_in(cudaMemPool_t pool, void **pointer, size_t nbytes
 }
 
 API cudaMallocManaged(void **pointer, size_t nbytes, unsigned flags) {
-    (void)flags;
-    return CALL(nbytes ? allocate(pointer, nbytes, BUFFER_MANAGED, NULL) : cudaErrorInvalidValue);
+    enum { GLOBAL = 1, HOST };
+    return CALL(nbytes && (flags == GLOBAL || flags == HOST) ? allocate(pointer, nbytes, BUFFER_MANAGED, NULL) : cudaErrorInvalidValue);
 }
 
 API cudaMallocHost(void **pointer, size_t nbytes) { return CALL(allocate(pointer, nbytes, BUFFER_PINNED, NULL)); }
 
 API cudaHostAlloc(void **pointer, size_t nbytes, unsigned flags) {
-    (void)flags;
-    return CALL(allocate(pointer, nbytes, BUFFER_PINNED, NULL));
+    enum { PORTABLE = 1, MAPPED = 2, WRITE_COMBINED = 4 };
+    return CALL_WITH(flags <= (PORTABLE | MAPPED | WRITE_COMBINED), allocate(pointer, nbytes, BUFFER_PINNED, NULL));
 }
 
 /* Rows begin where a GPU would let them begin. */

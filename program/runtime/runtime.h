@@ -17,8 +17,8 @@
 /* The body of nearly every call: nothing is done any more once a launch has failed for good. */
 #define CALL(expression) runtime_end(__func__, runtime_begin() ? (expression) : device_current()->sticky)
 
-/* The same for a call that cannot do without that pointer. */
-#define CALL_WITH(pointer, expression) CALL((pointer) ? (expression) : cudaErrorInvalidValue)
+/* The same for a call that needs what it says: mostly a pointer, to where its result goes. */
+#define CALL_WITH(needed, expression) CALL((needed) ? (expression) : cudaErrorInvalidValue)
 
 /* The same for a call that returns when everything before it is done. */
 #define CALL_WAIT(expression) CALL((host_wait_all(), order_wait(ORDER_ALL), (expression)))

@@ -34,7 +34,8 @@ struct CUevent_st {
     struct front front;
 };
 
-enum { STREAM_DEFAULT_LAST = 2 /* 1: the legacy one, 2: a thread's own */, STREAM_APART = 1, EVENT_WITHOUT_TIME = 2 };
+enum { STREAM_DEFAULT_LAST = 2 /* 1: the legacy one, 2: a thread's own */, STREAM_APART = 1 };
+enum { EVENT_BLOCKING = 1, EVENT_WITHOUT_TIME = 2, EVENT_OF_PROCESSES = 4 };
 
 static struct CUstream_st *streams;
 static struct CUevent_st *events;
@@ -301,6 +302,8 @@ static struct CUevent_st *find_event(cudaEvent_t event) {
 }
 
 static cudaError_t create_event(cudaEvent_t *event, unsigned flags) {
+    const bool is_known = flags <= (EVENT_BLOCKING | EVENT_WITHOUT_TIME | EVENT_OF_PROCESSES);
+    if (!is_known || (flags & EVENT_OF_PROCESSES && !(flags & EVENT_WITHOUT_TIME))) return cudaErrorInvalidValue;
     *event = calloc(1, sizeof **event);
     if (!*event) return cudaErrorMemoryAllocation;
     **event = (struct CUevent_st){.next = events, .flags = flags, .device = runtime_thread.device};
@@ -313,10 +316,9 @@ API cudaEventCreate(cudaEvent_t *event) { return CALL_WITH(event, create_event(e
 API cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) { return CALL_WITH(event, create_event(event, flags)); }
 
 bool event_is_for_processes(cudaEvent_t event) {
-    enum { INTERPROCESS = 4 };
     const struct CUevent_st *known = events;
     while (known && known != event) known = known->next;
-    return known && (known->flags & INTERPROCESS);
+    return known && (known->flags & EVENT_OF_PROCESSES);
 }
 
 static cudaError_t destroy_event(cudaEvent_t event) {

@@ -74,8 +74,17 @@ static void nowhere_to_put_a_result() {
     GIVES(cudaErrorInvalidValue, cudaLaunchHostFunc(nullptr, nullptr, nullptr));
     GIVES(cudaErrorInvalidValue, cudaEventCreate(nullptr));
     GIVES(cudaErrorInvalidValue, cudaMemcpy3D(nullptr));
+}
+
+static void flags() {
     cudaStream_t stream;
+    cudaEvent_t event;
+    void *pointer;
     GIVES(cudaErrorInvalidValue, cudaStreamCreateWithFlags(&stream, 77));
+    GIVES(cudaErrorInvalidValue, cudaEventCreateWithFlags(&event, 0x1000));
+    GIVES(cudaErrorInvalidValue, cudaEventCreateWithFlags(&event, cudaEventInterprocess)); // with timing
+    GIVES(cudaErrorInvalidValue, cudaHostAlloc(&pointer, 4, 0x100));
+    GIVES(cudaErrorInvalidValue, cudaMallocManaged(&pointer, 4, 77));
 }
 
 template <typename T> static T range_attribute(cudaMemRangeAttribute attribute, const void *pointer, size_t nbytes) {
@@ -272,6 +281,7 @@ int main() {
     processes();
     launch_bounds();
     nowhere_to_put_a_result();
+    flags();
     managed_ranges();
     registered();
     return wrong != 0;
