@@ -88,6 +88,9 @@ size_t simt_module_parameter_offset(const simt_module *module, size_t kernel, si
 /* Bytes of static shared memory of each block. */
 size_t simt_module_shared_nbytes(const simt_module *module, size_t kernel);
 
+/* The most threads of a block that a kernel promises to be launched with (__launch_bounds__); 1024 if it says nothing. */
+uint32_t simt_module_block_threads(const simt_module *module, size_t kernel);
+
 /* ---- compiling */
 
 /* What compiling would leave behind if the process ended in the middle of it: folders with temporary files, and a

@@ -129,6 +129,16 @@ def test_schedules_agree(add, schedule, tmp_path):
     assert read_npy(out)[2] == pack("f32", [2 * i for i in range(50)])
 
 
+
+@pytest.mark.parametrize("promised, block, said", [
+    (".maxntid 64, 2", "128", None), (".maxntid 64, 2", "129", "at most 128 threads in a block (__launch_bounds__), and this launch has 129"),
+    (".reqntid 64, 2", "64,2", None), (".reqntid 64, 2", "128", "blocks of 64 x 2 x 1 threads (.reqntid), and this launch has others"),
+])
+def test_blocks_that_the_kernel_was_not_compiled_for(write, promised, block, said):
+    path = write("promised.ptx", HEAD + f".visible .entry promised() {promised} {{ ret; }}")
+    done = run("inspect", path, "--block", block)
+    assert done.returncode == (2 if said else 0) and (said or "") in done.stderr, done
+
 def test_warp_and_banks(nothing):
     assert inspected(nothing, "--block", "32", "--warp", "8", "--banks", "2")["instructions"] == 4
 

@@ -436,6 +436,15 @@ int main() {
     assert text.count("cudaLaunchKernel failed") == 2 and "\n1 other launch did not run.\n" in text
 
 
+def test_calls_as_the_runtime_documents_them(compiling, tmp_path):
+    done = run("run", "--json", "--out", tmp_path / "report", SOURCES / "calls.cu", env=compiling)
+    assert (done.returncode, done.stdout) == (0, ""), done
+    report = json.loads((tmp_path / "report").read_text())
+    assert report["findings"] == [] and report["refused_launches"] == 2
+    assert done.stderr == ("warpfold: cudaIpcOpenMemHandle of another process's memory is not supported by the simulator: "
+                           "there is one process\n")
+
+
 def refused(said, *words, **options):
     done = run("run", *words, env=environment(), **options)
     assert (done.returncode, done.stdout) == (1, ""), done

@@ -3,6 +3,7 @@ as an H200 rounds them."""
 
 import json
 import math
+import struct
 from fractions import Fraction
 
 import numpy
@@ -180,6 +181,20 @@ def test_mipmaps(program):
     assert [int(word, 16) for word in plain.split()[2:]] == [
         bits(fetched([Fraction(i % 8), Fraction(i // 8, 2)], (8, 4), CLAMP, True, lambda x, y: (11 * y + 5 * x) % 64 - 20))
         for i in POINTS]
+
+
+def test_gradients_and_views(program):
+    """Gradients of 2^0 to 2^4 texels of the first level, along either axis, whose logarithm is the level; a view's first level is
+    its own.  txq.level; layers 1 and 2 of 3, as the integers that their bits are."""
+    done = run("run", program, "views", env=environment())
+    assert done.returncode == 0 and "no findings" in done.stderr, done
+    texel = lambda level: f"{37 * level % 64 - 20}"
+    bits_of = lambda value: f"{int.from_bytes(struct.pack('<f', value), 'little'):x}"
+    assert done.stdout.splitlines() == [
+        " ".join(["gradients", *(texel(min(i % 5, 3)) for i in range(30))]), "sizes 804 402 201 101 cudaErrorInvalidValue",
+        " ".join(["levels 1 and 2", *(texel(2 if i % 5 >= 2 else 1) for i in range(30))]),
+        " ".join(["bits", *(bits_of((8 * layer + 4 + x) / 4) for layer in (1, 1, 2, 2) for x in range(4))]),
+        f"one level {4 % 101 - 40} {36 * 36 % 101 - 40}"]
 
 
 def test_what_is_absent_is_named(program):

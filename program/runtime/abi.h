@@ -68,6 +68,7 @@ typedef struct CUkern_st *cudaKernel_t;
 typedef struct CUmemPool_st *cudaMemPool_t;
 typedef struct CUgraph_st *cudaGraph_t;
 typedef struct CUgraphExec_st *cudaGraphExec_t;
+typedef struct CUuserObject_st *cudaUserObject_t;
 typedef struct CUgraphNode_st *cudaGraphNode_t;
 
 enum cudaMemcpyKind {
@@ -127,7 +128,14 @@ struct cudaChannelFormatDesc {
     int x, y, z, w, f;
 };
 
-enum { cudaMemLocationTypeDevice = 1 };
+struct cudaGraphInstantiateParams {
+    unsigned long long flags;
+    cudaStream_t uploadStream;
+    cudaGraphNode_t errNode_out;
+    int result_out;
+};
+
+enum { cudaMemLocationTypeDevice = 1, LOCATION_HOST, LOCATION_LAST = 4 }; /* the last two: of a node of the host */
 
 struct cudaMemLocation {
     int type, id;

@@ -6,7 +6,7 @@
 
 /* Sorted by address. */
 static struct buffer *buffers;
-static size_t buffer_count, buffer_capacity;
+static size_t buffer_count, buffer_capacity, registered_count;
 
 /* The number of buffers that begin at the address or before. */
 static size_t count_up_to(uint64_t address) {
@@ -25,6 +25,12 @@ const struct buffer *buffer_find(uint64_t address) {
     return buffer && address - buffer->address < buffer->nbytes ? buffer : NULL;
 }
 
+const struct buffer *buffer_registered_at(uint64_t address) {
+    for (size_t i = 0; registered_count && i < buffer_count; i++)
+        if (buffers[i].kind == BUFFER_REGISTERED && address - buffers[i].device_address < buffers[i].nbytes) return &buffers[i];
+    return NULL;
+}
+
 const struct buffer *buffer_next(size_t *at) { return *at < buffer_count ? &buffers[(*at)++] : NULL; }
 
 cudaError_t buffer_add(const struct buffer *buffer) {
@@ -39,11 +45,19 @@ cudaError_t buffer_add(const struct buffer *buffer) {
     memmove(buffers + place + 1, buffers + place, (buffer_count - place) * sizeof *buffers);
     buffers[place] = *buffer;
     buffer_count++;
+    registered_count += buffer->kind == BUFFER_REGISTERED;
     return cudaSuccess;
+}
+
+struct page_hints *buffer_hints(const struct buffer *buffer, size_t pages) {
+    struct buffer *own = &buffers[buffer - buffers];
+    if (!own->hints) own->hints = calloc(pages, sizeof *own->hints);
+    return own->hints;
 }
 
 void buffer_remove(const struct buffer *buffer) {
     size_t place = (size_t)(buffer - buffers);
+    registered_count -= buffer->kind == BUFFER_REGISTERED;
     memmove(buffers + place, buffers + place + 1, (buffer_count - place - 1) * sizeof *buffers);
     buffer_count--;
 }

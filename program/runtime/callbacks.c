@@ -31,13 +31,13 @@ static cudaError_t launch_host(const struct host_call *call) {
 }
 
 API cudaLaunchHostFunc(cudaStream_t stream, host_function *function, void *data) {
-    return CALL(launch_host(&(struct host_call){HOST_CALL, function, NULL, stream, data}));
+    return CALL_WITH(function, launch_host(&(struct host_call){HOST_CALL, function, NULL, stream, data}));
 }
 ALSO(cudaLaunchHostFunc, _ptsz)
 
 API cudaStreamAddCallback(cudaStream_t stream, host_callback *callback, void *data, unsigned flags) {
     (void)flags;
-    return CALL(launch_host(&(struct host_call){HOST_CALL, NULL, callback, stream, data}));
+    return CALL_WITH(callback, launch_host(&(struct host_call){HOST_CALL, NULL, callback, stream, data}));
 }
 ALSO(cudaStreamAddCallback, _ptsz)
 

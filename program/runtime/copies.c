@@ -10,6 +10,12 @@ enum { PIECE = 1 << 16 }; /* what is copied from device to device at a time */
 
 enum side { SIDE_HOST, SIDE_DEVICE, SIDE_BOTH, SIDE_WRONG };
 
+/* Memory that was registered has two addresses, of which copies and fills use the program's. */
+static void *own_address(const void *pointer) {
+    const struct buffer *buffer = buffer_find((uintptr_t)pointer) ? NULL : buffer_registered_at((uintptr_t)pointer);
+    return (void *)(uintptr_t)(buffer ? buffer->address + ((uintptr_t)pointer - buffer->device_address) : (uintptr_t)pointer);
+}
+
 /* Where the bytes are: both can use pinned and managed memory. */
 static enum side side_of(const void *pointer, size_t nbytes) {
     const struct buffer *buffer = buffer_find((uintptr_t)pointer);
@@ -62,6 +68,8 @@ static cudaError_t copy_row(void *to, const void *from, size_t nbytes, enum cuda
     if (!nbytes) return cudaSuccess;
     if (!to || !from) return cudaErrorInvalidValue;
     if ((unsigned)kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
+    to = own_address(to);
+    from = own_address(from);
     enum side to_side = side_of(to, nbytes), from_side = side_of(from, nbytes);
     if (!is_of_kind(to_side, from_side, kind)) {
         say_refusal(to, to_side, from, from_side, nbytes);
@@ -121,6 +129,24 @@ API cudaMemcpyAsync(void *to, const void *from, size_t nbytes, enum cudaMemcpyKi
     return CALL(copy_in(stream, &(struct copying){COPYING, to, from, nbytes, kind}));
 }
 ALSO(cudaMemcpyAsync, _ptsz)
+
+/* What the attributes are hints about is done at once; the stream must be one that was created, or the thread's own. */
+static cudaError_t copy_batch(void *const *to, const void *const *from, const size_t *sizes, size_t count,
+                              const size_t *firsts, size_t attribute_count, cudaStream_t stream) {
+    cudaError_t error = cudaSuccess;
+    if (!to || !from || !sizes || !count || !firsts || !attribute_count || attribute_count > count || firsts[0])
+        return cudaErrorInvalidValue;
+    if ((uintptr_t)stream <= 1) return cudaErrorInvalidValue;
+    for (size_t i = 0; i < count && !error; i++)
+        error = copy_in(stream, &(struct copying){COPYING, to[i], from[i], sizes[i], cudaMemcpyDefault});
+    return error;
+}
+
+API cudaMemcpyBatchAsync(void *const *to, const void *const *from, const size_t *sizes, size_t count, const void *attributes,
+                         const size_t *firsts, size_t attribute_count, cudaStream_t stream) {
+    return CALL_WITH(attributes, copy_batch(to, from, sizes, count, firsts, attribute_count, stream));
+}
+ALSO(cudaMemcpyBatchAsync, _ptsz)
 
 /* Whether the memory is the device's, or everybody's. */
 static cudaError_t check_place(const void *pointer, int device) {
@@ -248,15 +274,16 @@ static cudaError_t copy_planes_in(cudaStream_t stream, const struct cudaMemcpy3D
     return stream_is_known(stream) ? operation_do(&copying.operation, stream) : cudaErrorInvalidResourceHandle;
 }
 
-API cudaMemcpy3D(const struct cudaMemcpy3DParms *request) { return CALL_IN_TURN(copy_planes(request)); }
+API cudaMemcpy3D(const struct cudaMemcpy3DParms *request) { return CALL_IN_TURN(request ? copy_planes(request) : cudaErrorInvalidValue); }
 ALSO(cudaMemcpy3D, _ptds)
 
 API cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *request, cudaStream_t stream) {
-    return CALL(copy_planes_in(stream, request));
+    return CALL_WITH(request, copy_planes_in(stream, request));
 }
 ALSO(cudaMemcpy3DAsync, _ptsz)
 
 static cudaError_t copy_planes_between(const struct cudaMemcpy3DPeerParms *request) {
+    if (!request) return cudaErrorInvalidValue;
     const size_t nbytes = request->extent.width * request->extent.height * request->extent.depth;
     cudaError_t error = check_places(request->dstPtr.ptr, request->dstDevice, request->srcPtr.ptr, request->srcDevice, nbytes);
     const struct cudaMemcpy3DParms planes = {request->srcArray, request->srcPos, request->srcPtr, request->dstArray,
@@ -357,7 +384,7 @@ static void fill_host(unsigned char *to, const unsigned char *piece, size_t nbyt
 static cudaError_t fill_row(uint64_t to, const struct pattern *pattern) {
     enum { SECTOR = 32 };
     unsigned char piece[PIECE];
-    void *pointer = (void *)(uintptr_t)to;
+    void *pointer = own_address((void *)(uintptr_t)to);
     const size_t nbytes = pattern->count * pattern->width;
     runtime_pass(nbytes / SECTOR);
     if (!nbytes) return cudaSuccess;

@@ -66,7 +66,7 @@ static cudaError_t get_properties(struct cudaDeviceProp *properties, int device)
 }
 
 API cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device) {
-    return CALL(get_properties(properties, device));
+    return CALL_WITH(properties, get_properties(properties, device));
 }
 
 /* Numbers of attributes, and the members of the properties that answer them. */
@@ -113,7 +113,7 @@ static cudaError_t get_attribute(int *value, int attribute, int device) {
 }
 
 API cudaDeviceGetAttribute(int *value, int attribute, int device) {
-    return CALL(get_attribute(value, attribute, device));
+    return CALL_WITH(value, get_attribute(value, attribute, device));
 }
 
 /* ---- limits and preferences: remembered for all devices, and without effect --------------------------------------- */
@@ -134,7 +134,7 @@ static cudaError_t get_limit(size_t *value, int limit) {
 }
 
 API cudaDeviceSetLimit(int limit, size_t value) { return CALL(set_limit(limit, value)); }
-API cudaDeviceGetLimit(size_t *value, int limit) { return CALL(get_limit(value, limit)); }
+API cudaDeviceGetLimit(size_t *value, int limit) { return CALL_WITH(value, get_limit(value, limit)); }
 API cudaDeviceSetCacheConfig(int config) { return CALL(((void)config, cudaSuccess)); }
 API cudaDeviceGetCacheConfig(int *config) { return CALL(answer_number(config, 0)); }
 API cudaDeviceSetSharedMemConfig(int config) { return CALL(((void)config, cudaSuccess)); }

@@ -27,7 +27,7 @@ API cudaSetDevice(int device) {
 }
 
 API cudaSetDeviceFlags(unsigned flags) { return CALL(((void)flags, cudaSuccess)); }
-API cudaGetDeviceFlags(unsigned *flags) { return CALL((*flags = 0, cudaSuccess)); }
+API cudaGetDeviceFlags(unsigned *flags) { return CALL_WITH(flags, (*flags = 0, cudaSuccess)); }
 API cudaSetValidDevices(int *devices, int count) { return CALL(((void)devices, (void)count, cudaSuccess)); }
 API cudaRuntimeGetVersion(int *version) { return CALL(answer_number(version, RUNTIME_VERSION)); }
 API cudaDriverGetVersion(int *version) { return CALL(answer_number(version, RUNTIME_VERSION)); }
@@ -57,7 +57,8 @@ API cudaDeviceReset(void) {
 /* ---- on the bus ---------------------------------------------------------------------------------- */
 
 API cudaDeviceGetPCIBusId(char *text, int capacity, int device) {
-    cudaError_t error = CALL(device_check(device));
+    enum { LENGTH = 13 };
+    cudaError_t error = CALL_WITH(text && capacity >= LENGTH, device_check(device));
     if (!error) snprintf(text, (size_t)capacity, "0000:%02x:00.0", (unsigned)device + 1);
     return error;
 }

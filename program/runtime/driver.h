@@ -75,6 +75,8 @@ API cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const voi
 API cudaMemGetInfo(size_t *available, size_t *total);
 API cudaMemPrefetchAsync(const void *pointer, size_t nbytes, struct cudaMemLocation location, unsigned flags,
                          cudaStream_t stream);
+API cudaMemRangeGetAttribute(void *value, size_t size, int attribute, const void *pointer, size_t nbytes);
+API cudaMemRangeGetAttributes(void **values, size_t *sizes, int *attributes, size_t count, const void *pointer, size_t nbytes);
 API cudaMemAdvise(const void *pointer, size_t nbytes, int advice, struct cudaMemLocation location);
 API cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties);
 API cudaMemPoolDestroy(cudaMemPool_t pool);

@@ -111,8 +111,14 @@ DRIVER cuMemPrefetchAsync_v2(CUdeviceptr address, size_t nbytes, struct cudaMemL
 }
 ALSO(cuMemPrefetchAsync_v2, _ptsz)
 
+/* The CPU has a number, too. */
+static struct cudaMemLocation location_of(int device) {
+    enum { CPU = -1 };
+    return device == CPU ? (struct cudaMemLocation){LOCATION_HOST, 0} : (struct cudaMemLocation){cudaMemLocationTypeDevice, device};
+}
+
 DRIVER cuMemPrefetchAsync(CUdeviceptr address, size_t nbytes, int device, cudaStream_t stream) {
-    return DRIVE(cudaMemPrefetchAsync(pointer_to(address), nbytes, (struct cudaMemLocation){1, device}, 0, stream));
+    return DRIVE(cudaMemPrefetchAsync(pointer_to(address), nbytes, location_of(device), 0, stream));
 }
 ALSO(cuMemPrefetchAsync, _ptsz)
 
@@ -121,7 +127,15 @@ DRIVER cuMemAdvise_v2(CUdeviceptr address, size_t nbytes, int advice, struct cud
 }
 
 DRIVER cuMemAdvise(CUdeviceptr address, size_t nbytes, int advice, int device) {
-    return DRIVE(cudaMemAdvise(pointer_to(address), nbytes, advice, (struct cudaMemLocation){1, device}));
+    return DRIVE(cudaMemAdvise(pointer_to(address), nbytes, advice, location_of(device)));
+}
+
+DRIVER cuMemRangeGetAttribute(void *value, size_t size, int attribute, CUdeviceptr address, size_t nbytes) {
+    return DRIVE(cudaMemRangeGetAttribute(value, size, attribute, pointer_to(address), nbytes));
+}
+
+DRIVER cuMemRangeGetAttributes(void **values, size_t *sizes, int *attributes, size_t count, CUdeviceptr address, size_t nbytes) {
+    return DRIVE(cudaMemRangeGetAttributes(values, sizes, attributes, count, pointer_to(address), nbytes));
 }
 
 /* ---- pools --------------------------------------------------------------------------------------- */

@@ -465,3 +465,44 @@ DRIVER cuOccupancyMaxActiveClusters(int *clusters, CUfunction function, const st
 DRIVER cuOccupancyMaxPotentialClusterSize(int *size, CUfunction function, const struct driver_config *config) {
     return DRIVE(ask_clusters(cudaOccupancyMaxPotentialClusterSize, size, function, config));
 }
+
+/* ---- libraries by the runtime's names ------------------------------------------------------------- */
+
+/* Library and kernel are the driver's, and the options that matter have its numbers. */
+API cudaLibraryLoadData(CUmodule *library, const void *image, int *names, void **values, unsigned count, int *library_names,
+                        void **library_values, unsigned library_count) {
+    (void)library_names, (void)library_values, (void)library_count;
+    return CALL(load(library, image, &(struct options){count, names, values}));
+}
+
+API cudaLibraryLoadFromFile(CUmodule *library, const char *path, int *names, void **values, unsigned count, int *library_names,
+                            void **library_values, unsigned library_count) {
+    (void)library_names, (void)library_values, (void)library_count;
+    return CALL_WITH(path, load_file(library, path, &(struct options){count, names, values}));
+}
+
+API cudaLibraryUnload(CUmodule library) { return CALL(library ? cudaSuccess : cudaErrorInvalidResourceHandle); }
+
+static cudaError_t get_kernel(CUfunction *kernel, CUmodule library, const char *name) {
+    cudaError_t error = get_function(kernel, library, name);
+    return error == cudaErrorInvalidDeviceFunction ? cudaErrorSymbolNotFound : error;
+}
+
+API cudaLibraryGetKernel(CUfunction *kernel, CUmodule library, const char *name) { return CALL(get_kernel(kernel, library, name)); }
+
+API cudaLibraryGetKernelCount(unsigned *count, CUmodule library) { return CALL_WITH(count && library, count_kernels(count, library)); }
+
+API cudaLibraryEnumerateKernels(CUfunction *kernels, unsigned capacity, CUmodule library) {
+    return CALL_WITH(kernels && library, enumerate(kernels, capacity, library));
+}
+
+static cudaError_t get_global(void **pointer, size_t *nbytes, CUmodule library, const char *name) {
+    CUdeviceptr address;
+    cudaError_t error = get_variable(&address, nbytes, library, name);
+    if (!error && pointer) *pointer = pointer_to(address);
+    return error;
+}
+
+API cudaLibraryGetGlobal(void **pointer, size_t *nbytes, CUmodule library, const char *name) {
+    return CALL(get_global(pointer, nbytes, library, name));
+}

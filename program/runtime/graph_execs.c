@@ -20,6 +20,7 @@ struct step {
 struct CUgraphExec_st {
     cudaGraphExec_t next; /* in the list of all */
     order_set known;      /* when its last launch has run: the next one comes after it, in whatever stream */
+    uint64_t flags;       /* it was made with */
     bool frees;           /* what is left of its last launch, before the next one */
     size_t count;
     struct step steps[];
@@ -57,6 +58,7 @@ static void release(cudaGraphExec_t exec) {
         free(exec->steps[i].operation);
         free(exec->steps[i].before);
     }
+    user_objects_drop(exec);
     free(exec);
 }
 
@@ -170,11 +172,13 @@ static cudaError_t instantiate(cudaGraphExec_t *result, cudaGraph_t graph, unsig
     cudaGraphExec_t exec = calloc(1, sizeof *exec + step_count(graph) * sizeof *exec->steps);
     if (!exec) return cudaErrorMemoryAllocation;
     cudaError_t error = order(exec, graph, NULL);
+    if (!error) error = user_objects_share(exec, graph);
     if (error) {
         release(exec);
         return error;
     }
     exec->next = execs;
+    exec->flags = flags;
     exec->frees = flags & AUTO_FREE_ON_LAUNCH;
     execs = *result = exec;
     return cudaSuccess;
@@ -186,6 +190,24 @@ API cudaGraphInstantiate(cudaGraphExec_t *result, cudaGraph_t graph, unsigned lo
 
 API cudaGraphInstantiateWithFlags(cudaGraphExec_t *result, cudaGraph_t graph, unsigned long long flags) {
     return CALL(instantiate(result, graph, flags));
+}
+
+static cudaError_t instantiate_with(cudaGraphExec_t *result, cudaGraph_t graph, struct cudaGraphInstantiateParams *params) {
+    enum { FAILED = 1 };
+    const bool is_of_stream = !params->uploadStream || stream_is_known(params->uploadStream);
+    cudaError_t error = is_of_stream ? instantiate(result, graph, params->flags) : cudaErrorInvalidResourceHandle;
+    params->errNode_out = NULL;
+    params->result_out = error ? FAILED : 0;
+    return error;
+}
+
+API cudaGraphInstantiateWithParams(cudaGraphExec_t *result, cudaGraph_t graph, struct cudaGraphInstantiateParams *params) {
+    return CALL_WITH(params, instantiate_with(result, graph, params));
+}
+ALSO(cudaGraphInstantiateWithParams, _ptsz)
+
+API cudaGraphExecGetFlags(cudaGraphExec_t exec, unsigned long long *flags) {
+    return CALL_WITH(exec && flags, (*flags = exec->flags, cudaSuccess));
 }
 
 /* What an update says of itself. */

@@ -101,6 +101,7 @@ cudaError_t graph_destroy(cudaGraph_t graph) {
         next = node->next;
         destroy_node(node);
     }
+    user_objects_drop(graph);
     free(graph);
     return cudaSuccess;
 }
@@ -140,6 +141,7 @@ static cudaError_t clone(cudaGraph_t *result, cudaGraph_t graph) {
     if (error) return error;
     made->is_clone = true;
     error = clone_nodes(made, graph);
+    if (!error) error = user_objects_share(made, graph);
     if (error) graph_destroy(made);
     else *result = made;
     return error;
@@ -243,7 +245,7 @@ static cudaError_t add_dependencies(const cudaGraph_t graph, const cudaGraphNode
 API cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
                              const void *edges, size_t count) {
     if (!graph_edges_are_plain(edges, count)) return runtime_absent("cudaGraphAddDependencies with data for its edges");
-    return CALL(add_dependencies(graph, from, to, count));
+    return CALL_WITH(!count || (from && to), add_dependencies(graph, from, to, count));
 }
 
 static cudaError_t remove_dependencies(const cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,

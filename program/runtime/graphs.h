@@ -37,6 +37,10 @@ struct CUgraph_st {
     bool is_invalid; /* its capture: it is refused all else, and ends without a graph */
 };
 
+/* user_objects.c: the owner holds what the other one holds, or nothing any longer. */
+cudaError_t user_objects_share(const void *owner, const void *from);
+void user_objects_drop(const void *owner);
+
 /* Edges of other kinds, of kernels that begin before others have ended, are not there. */
 bool graph_edges_are_plain(const void *edges, size_t count);
 

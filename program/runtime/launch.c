@@ -8,7 +8,7 @@
 
 #include "report/notice.h"
 
-enum { WARP = 32, BLOCK_THREADS = 1024, BLOCK_Z = 64, GRID_YZ = 65535, REGISTERS_ASSUMED = 32 };
+enum { WARP = 32, BLOCK_THREADS = 1024, BLOCK_Z = 64, GRID_YZ = 65535, REGISTERS_ASSUMED = 32, PORTABLE_CLUSTER = 8 };
 
 /* ---- one launch ---------------------------------------------------------------------------------- */
 
@@ -32,7 +32,7 @@ static void print(void *context, const char *text, size_t nbytes) {
 /* Blocks of a kernel that one multiprocessor holds, as far as PTX tells: it does not name a number of registers. */
 static int resident_blocks(const struct CUkern_st *kernel, int block_threads, size_t dynamic_nbytes) {
     const struct gpu *gpu = runtime.gpu;
-    if (block_threads < 1 || block_threads > BLOCK_THREADS) return 0;
+    if (block_threads < 1 || (uint32_t)block_threads > simt_module_block_threads(kernel->parsed, kernel->index)) return 0;
     size_t reserved = gpu->major >= 8 ? 1024 : 0;
     size_t shared = simt_module_shared_nbytes(kernel->parsed, kernel->index) + dynamic_nbytes + reserved;
     int threads = (block_threads + WARP - 1) / WARP * WARP, blocks = gpu->threads / threads;
@@ -68,12 +68,24 @@ static cudaError_t check_request(const struct request *request, const struct CUk
                          GRID_YZ, GRID_YZ);
         return cudaErrorInvalidValue; /* as CUDA 13; earlier ones: cudaErrorInvalidConfiguration */
     }
+    const uint32_t most = simt_module_block_threads(kernel->parsed, kernel->index);
+    if (threads > most) {
+        failures_because("a launch of blocks of %llu threads; the kernel was compiled for at most %u (__launch_bounds__)",
+                         (unsigned long long)threads, most);
+        return cudaErrorInvalidValue;
+    }
     if (request->shared_nbytes > (size_t)kernel->dynamic_shared_max[runtime_thread.device] ||
         request->shared_nbytes + fixed > (size_t)runtime.gpu->block_shared_nbytes) {
         failures_because("a launch with %zu bytes of dynamic shared memory; the kernel has %zu of its own and may have %d more, unless "
                          "cudaFuncSetAttribute allows more, up to %d with its own", request->shared_nbytes, fixed,
                          kernel->dynamic_shared_max[runtime_thread.device], runtime.gpu->block_shared_nbytes);
         return cudaErrorInvalidValue;
+    }
+    const int cluster = request->cluster[0] * request->cluster[1] * request->cluster[2];
+    if (cluster > PORTABLE_CLUSTER && !kernel->allows_large_clusters) {
+        failures_because("a launch of clusters of %d blocks; more than %d must be allowed by "
+                         "cudaFuncAttributeNonPortableClusterSizeAllowed", cluster, PORTABLE_CLUSTER);
+        return cudaErrorInvalidClusterSize;
     }
     uint64_t resident = (uint64_t)resident_blocks(kernel, (int)threads, request->shared_nbytes);
     if (request->is_cooperative && blocks > resident * (uint64_t)runtime.gpu->multiprocessors)
@@ -477,7 +489,7 @@ cudaError_t launch_copy_attributes(struct operation *to, const struct operation 
 }
 
 API cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void **arguments) {
-    return CALL(launch_configured(config, function, arguments));
+    return CALL_WITH(config, launch_configured(config, function, arguments));
 }
 ALSO(cudaLaunchKernelExC, _ptsz)
 
@@ -519,27 +531,48 @@ static cudaError_t get_attributes(struct cudaFuncAttributes *attributes, const v
     if (error) return error;
     *attributes = (struct cudaFuncAttributes){
         .sharedSizeBytes = simt_module_shared_nbytes(kernel->parsed, kernel->index),
-        .maxThreadsPerBlock = BLOCK_THREADS,
+        .maxThreadsPerBlock = (int)simt_module_block_threads(kernel->parsed, kernel->index),
         .numRegs = REGISTERS_ASSUMED,
         .ptxVersion = kernel->ptx_version,
         .binaryVersion = runtime.gpu->major * 10 + runtime.gpu->minor,
         .maxDynamicSharedSizeBytes = kernel->dynamic_shared_max[runtime_thread.device],
-        .preferredShmemCarveout = -1,
+        .preferredShmemCarveout = kernel->shared_percent ? kernel->shared_percent - 1 : -1,
     };
     return cudaSuccess;
 }
 
 API cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function) {
-    return CALL(get_attributes(attributes, function));
+    return CALL_WITH(attributes, get_attributes(attributes, function));
 }
 
-enum { FUNCTION_DYNAMIC_SHARED = 8, FUNCTION_LARGE_CLUSTERS = 14 };
+static cudaError_t get_parameter(const void *function, size_t parameter, size_t *offset, size_t *nbytes) {
+    cudaError_t error;
+    const struct CUkern_st *kernel = kernel_find(function, &error);
+    if (error) return error;
+    if (!offset || parameter >= simt_module_parameter_count(kernel->parsed, kernel->index)) return cudaErrorInvalidValue;
+    *offset = simt_module_parameter_offset(kernel->parsed, kernel->index, parameter);
+    if (nbytes) *nbytes = simt_module_parameter_nbytes(kernel->parsed, kernel->index, parameter);
+    return cudaSuccess;
+}
+
+API cudaFuncGetParamInfo(const void *function, size_t parameter, size_t *offset, size_t *nbytes) {
+    return CALL(get_parameter(function, parameter, offset, nbytes));
+}
+
+/* 10 to 13, of clusters whose size a launch must name, are hints. */
+enum { FUNCTION_DYNAMIC_SHARED = 8, FUNCTION_CARVEOUT, FUNCTION_LARGE_CLUSTERS = 14, FUNCTION_CLUSTER_POLICY };
 
 static cudaError_t set_attribute(const void *function, int attribute, int value) {
     cudaError_t error;
     struct CUkern_st *kernel = kernel_find(function, &error);
-    if (!error && attribute == FUNCTION_LARGE_CLUSTERS) kernel->allows_large_clusters = value;
-    if (error || attribute != FUNCTION_DYNAMIC_SHARED) return error;
+    if (error) return error;
+    if (attribute < FUNCTION_DYNAMIC_SHARED || attribute > FUNCTION_CLUSTER_POLICY) return cudaErrorInvalidValue;
+    if (attribute == FUNCTION_LARGE_CLUSTERS) kernel->allows_large_clusters = value;
+    if (attribute == FUNCTION_CARVEOUT) {
+        if (value < -1 || value > 100) return cudaErrorInvalidValue;
+        kernel->shared_percent = value + 1;
+    }
+    if (attribute != FUNCTION_DYNAMIC_SHARED) return cudaSuccess;
     if (value < 0 || value > runtime.gpu->block_shared_nbytes) return cudaErrorInvalidValue;
     kernel->dynamic_shared_max[runtime_thread.device] = value;
     return cudaSuccess;
@@ -578,13 +611,13 @@ static cudaError_t get_blocks(int *blocks, const void *function, int block_threa
 
 API cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int block_threads,
                                                   size_t dynamic_nbytes) {
-    return CALL(get_blocks(blocks, function, block_threads, dynamic_nbytes));
+    return CALL_WITH(blocks, get_blocks(blocks, function, block_threads, dynamic_nbytes));
 }
 
 API cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *function, int block_threads,
                                                            size_t dynamic_nbytes, unsigned flags) {
     (void)flags;
-    return CALL(get_blocks(blocks, function, block_threads, dynamic_nbytes));
+    return CALL_WITH(blocks, get_blocks(blocks, function, block_threads, dynamic_nbytes));
 }
 
 /* Clusters that the device holds at once, if their blocks may be on any of its multiprocessors. */
@@ -610,7 +643,7 @@ API cudaOccupancyMaxActiveClusters(int *clusters, const void *function, const cu
 
 /* Of blocks of that size: as many as every GPU with clusters takes, or more if the kernel allows them. */
 static cudaError_t get_cluster_size(int *size, const void *function, const cudaLaunchConfig_t *config) {
-    enum { PORTABLE = 8, LARGEST = 16 };
+    enum { LARGEST = 16 };
     int blocks;
     cudaLaunchConfig_t single;
     cudaError_t error;
@@ -621,7 +654,7 @@ static cudaError_t get_cluster_size(int *size, const void *function, const cudaL
     single.numAttrs = 0;
     error = get_clusters(&blocks, function, &single);
     if (error) return error;
-    const int most = runtime.gpu->major < 9 ? 1 : kernel->allows_large_clusters ? LARGEST : PORTABLE;
+    const int most = runtime.gpu->major < 9 ? 1 : kernel->allows_large_clusters ? LARGEST : PORTABLE_CLUSTER;
     *size = blocks < most ? blocks : most;
     return cudaSuccess;
 }
@@ -644,5 +677,5 @@ static cudaError_t get_shared(size_t *nbytes, const void *function, int blocks) 
 
 API cudaOccupancyAvailableDynamicSMemPerBlock(size_t *nbytes, const void *function, int blocks, int block_threads) {
     (void)block_threads;
-    return CALL(get_shared(nbytes, function, blocks));
+    return CALL_WITH(nbytes, get_shared(nbytes, function, blocks));
 }

@@ -1,6 +1,7 @@
 /* Memory of every kind. */
 #include "pools.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- buffers ------------------------------------------------------------------------------------- */
@@ -15,6 +16,7 @@ static void release(const struct buffer *buffer) {
     if (buffer->is_of_graph) runtime.devices[buffer->device].graph_used -= buffer->nbytes;
     simt_machine_free(runtime.machine, buffer->device_address);
     host_destroy_touched(buffer->touched);
+    free(buffer->hints);
     buffer_remove(buffer);
 }
 
@@ -106,15 +108,15 @@ cudaError_t memory_allocate_in(cudaMemPool_t pool, void **pointer, size_t nbytes
 }
 
 API cudaMallocManaged(void **pointer, size_t nbytes, unsigned flags) {
-    (void)flags;
-    return CALL(nbytes ? allocate(pointer, nbytes, BUFFER_MANAGED, NULL) : cudaErrorInvalidValue);
+    enum { GLOBAL = 1, HOST };
+    return CALL(nbytes && (flags == GLOBAL || flags == HOST) ? allocate(pointer, nbytes, BUFFER_MANAGED, NULL) : cudaErrorInvalidValue);
 }
 
 API cudaMallocHost(void **pointer, size_t nbytes) { return CALL(allocate(pointer, nbytes, BUFFER_PINNED, NULL)); }
 
 API cudaHostAlloc(void **pointer, size_t nbytes, unsigned flags) {
-    (void)flags;
-    return CALL(allocate(pointer, nbytes, BUFFER_PINNED, NULL));
+    enum { PORTABLE = 1, MAPPED = 2, WRITE_COMBINED = 4 };
+    return CALL_WITH(flags <= (PORTABLE | MAPPED | WRITE_COMBINED), allocate(pointer, nbytes, BUFFER_PINNED, NULL));
 }
 
 /* Rows begin where a GPU would let them begin. */
@@ -127,7 +129,7 @@ cudaError_t memory_allocate_rows(void **pointer, size_t *pitch, size_t width, si
 }
 
 API cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height) {
-    return CALL(memory_allocate_rows(pointer, pitch, width, height));
+    return CALL_WITH(pitch, memory_allocate_rows(pointer, pitch, width, height));
 }
 
 static cudaError_t allocate_planes(struct cudaPitchedPtr *result, struct cudaExtent extent) {
@@ -137,7 +139,7 @@ static cudaError_t allocate_planes(struct cudaPitchedPtr *result, struct cudaExt
 }
 
 API cudaMalloc3D(struct cudaPitchedPtr *result, struct cudaExtent extent) {
-    return CALL(allocate_planes(result, extent));
+    return CALL_WITH(result, allocate_planes(result, extent));
 }
 
 /* ---- freeing ------------------------------------------------------------------------------------- */
@@ -205,7 +207,7 @@ API cudaHostRegister(void *pointer, size_t nbytes, unsigned flags) {
 
 API cudaHostUnregister(void *pointer) { return CALL_WAIT(unregister_host(pointer)); }
 
-/* ---- questions and hints ------------------------------------------------------------------------- */
+/* ---- questions ----------------------------------------------------------------------------------- */
 
 static cudaError_t get_info(size_t *available, size_t *total) {
     *total = runtime.memory_nbytes;
@@ -213,33 +215,7 @@ static cudaError_t get_info(size_t *available, size_t *total) {
     return cudaSuccess;
 }
 
-API cudaMemGetInfo(size_t *available, size_t *total) { return CALL(get_info(available, total)); }
-
-/* Hints about where managed memory is best change nothing: it is in one place. */
-static cudaError_t check_managed(const void *pointer, size_t nbytes) {
-    const struct buffer *buffer = buffer_find((uintptr_t)pointer);
-    bool is_within = buffer && nbytes <= buffer->nbytes - ((uintptr_t)pointer - buffer->address);
-    return is_within && buffer->kind == BUFFER_MANAGED ? cudaSuccess : cudaErrorInvalidValue;
-}
-
-API cudaMemPrefetchAsync(const void *pointer, size_t nbytes, struct cudaMemLocation location, unsigned flags,
-                         cudaStream_t stream) {
-    (void)flags, (void)stream;
-    cudaError_t error = location.type == cudaMemLocationTypeDevice ? device_check(location.id) : cudaSuccess;
-    return CALL(error ? error : check_managed(pointer, nbytes));
-}
-ALSO(cudaMemPrefetchAsync, _ptsz)
-
-API cudaMemAdvise(const void *pointer, size_t nbytes, int advice, struct cudaMemLocation location) {
-    (void)advice, (void)location;
-    return CALL(check_managed(pointer, nbytes));
-}
-
-API cudaStreamAttachMemAsync(cudaStream_t stream, void *pointer, size_t nbytes, unsigned flags) {
-    (void)stream, (void)nbytes, (void)flags;
-    return CALL(check_managed(pointer, 0));
-}
-ALSO(cudaStreamAttachMemAsync, _ptsz)
+API cudaMemGetInfo(size_t *available, size_t *total) { return CALL_WITH(available && total, get_info(available, total)); }
 
 /* ---- memory of graphs ----------------------------------------------------------------------------------- */
 

@@ -275,8 +275,8 @@ static cudaError_t get_kernel(cudaKernel_t *result, const void *host) {
 }
 
 API __cudaGetKernel(cudaKernel_t *kernel, const void *host) { return CALL(get_kernel(kernel, host)); }
-API cudaGetKernel(cudaKernel_t *kernel, const void *host) { return CALL(get_kernel(kernel, host)); }
-API cudaGetFuncBySymbol(cudaKernel_t *kernel, const void *host) { return CALL(get_kernel(kernel, host)); }
+API cudaGetKernel(cudaKernel_t *kernel, const void *host) { return CALL_WITH(kernel, get_kernel(kernel, host)); }
+API cudaGetFuncBySymbol(cudaKernel_t *kernel, const void *host) { return CALL_WITH(kernel, get_kernel(kernel, host)); }
 
 static cudaError_t get_name(const char **name, const void *host) {
     cudaKernel_t kernel;
@@ -285,7 +285,7 @@ static cudaError_t get_name(const char **name, const void *host) {
     return error;
 }
 
-API cudaFuncGetName(const char **name, const void *host) { return CALL(get_name(name, host)); }
+API cudaFuncGetName(const char **name, const void *host) { return CALL_WITH(name, get_name(name, host)); }
 
 /* ---- variables ----------------------------------------------------------------------------------- */
 
@@ -366,5 +366,5 @@ static cudaError_t get_symbol_size(size_t *nbytes, const void *symbol) {
     return variable_find(symbol, &address, nbytes);
 }
 
-API cudaGetSymbolAddress(void **pointer, const void *symbol) { return CALL(get_symbol_address(pointer, symbol)); }
-API cudaGetSymbolSize(size_t *nbytes, const void *symbol) { return CALL(get_symbol_size(nbytes, symbol)); }
+API cudaGetSymbolAddress(void **pointer, const void *symbol) { return CALL_WITH(pointer, get_symbol_address(pointer, symbol)); }
+API cudaGetSymbolSize(size_t *nbytes, const void *symbol) { return CALL_WITH(nbytes, get_symbol_size(nbytes, symbol)); }

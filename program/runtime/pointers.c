@@ -42,5 +42,5 @@ static cudaError_t get_attributes(struct cudaPointerAttributes *attributes, cons
 }
 
 API cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *pointer) {
-    return CALL(get_attributes(attributes, pointer));
+    return CALL_WITH(attributes, get_attributes(attributes, pointer));
 }

@@ -17,6 +17,9 @@
 /* The body of nearly every call: nothing is done any more once a launch has failed for good. */
 #define CALL(expression) runtime_end(__func__, runtime_begin() ? (expression) : device_current()->sticky)
 
+/* The same for a call that needs what it says: mostly a pointer, to where its result goes. */
+#define CALL_WITH(needed, expression) CALL((needed) ? (expression) : cudaErrorInvalidValue)
+
 /* The same for a call that returns when everything before it is done. */
 #define CALL_WAIT(expression) CALL((host_wait_all(), order_wait(ORDER_ALL), (expression)))
 
@@ -112,6 +115,7 @@ struct CUkern_st {
     size_t index;              /* in it */
     int dynamic_shared_max[SIMT_DEVICES], ptx_version;
     bool allows_large_clusters; /* of more than 8 blocks */
+    int shared_percent;         /* 1 more than the carve-out asked for; 0: none, which is CUDA's -1 */
 };
 
 /* *error says why there is none: NULL. */
@@ -123,8 +127,17 @@ struct module *module_load(const void *image, simt_message *message, cudaError_t
 const simt_module *module_parsed(const struct module *module);
 struct CUkern_st *module_kernel(struct module *module, const char *name, cudaError_t *error);
 
+bool event_is_for_processes(cudaEvent_t event);
+
 /* buffers.c */
 enum buffer_kind { BUFFER_DEVICE, BUFFER_RESERVED /* virtual.c */, BUFFER_VARIABLE, BUFFER_MANAGED, BUFFER_PINNED, BUFFER_REGISTERED };
+
+/* What a program has said of a page of managed memory; see managed.c. */
+struct page_hints {
+    int8_t preferred, prefetched;
+    bool is_read_mostly;
+    uint32_t accessed; /* a bit for each device, behind the CPU's */
+};
 
 struct buffer {
     uint64_t address; /* the host's, of the last three */
@@ -134,11 +147,14 @@ struct buffer {
     int device; /* whose it is; of memory that the host uses, where it was allocated */
     bool is_of_graph; /* allocated by a node of a graph */
     cudaMemPool_t pool; /* that it was allocated from; NULL: none */
+    struct page_hints *hints; /* of managed memory; NULL: none yet */
     uint32_t *touched; /* of managed memory: a bit for each 4 bytes that a kernel may be writing; NULL: not known */
 };
 
 /* The buffer that the address lies in; NULL: none. */
 const struct buffer *buffer_find(uint64_t address);
+const struct buffer *buffer_registered_at(uint64_t address); /* a device's, which is another than the program's */
+struct page_hints *buffer_hints(const struct buffer *buffer, size_t pages); /* NULL: no memory */
 cudaError_t buffer_add(const struct buffer *buffer);
 void buffer_remove(const struct buffer *buffer);
 const struct buffer *buffer_next(size_t *at); /* of all, from *at = 0 on; NULL: there are no more */

@@ -34,7 +34,8 @@ struct CUevent_st {
     struct front front;
 };
 
-enum { STREAM_DEFAULT_LAST = 2 /* 1: the legacy one, 2: a thread's own */, STREAM_APART = 1, EVENT_WITHOUT_TIME = 2 };
+enum { STREAM_DEFAULT_LAST = 2 /* 1: the legacy one, 2: a thread's own */, STREAM_APART = 1 };
+enum { EVENT_BLOCKING = 1, EVENT_WITHOUT_TIME = 2, EVENT_OF_PROCESSES = 4 };
 
 static struct CUstream_st *streams;
 static struct CUevent_st *events;
@@ -149,6 +150,7 @@ void stream_note_launch(const char *kernel, cudaStream_t stream) {
 
 static cudaError_t create_stream(cudaStream_t *stream, unsigned flags, int priority) {
     static unsigned long long last_number = STREAM_DEFAULT_LAST;
+    if (flags > STREAM_APART) return cudaErrorInvalidValue;
     *stream = calloc(1, sizeof **stream);
     if (!*stream) return cudaErrorMemoryAllocation;
     **stream = (struct CUstream_st){.next = streams,
@@ -161,12 +163,12 @@ static cudaError_t create_stream(cudaStream_t *stream, unsigned flags, int prior
     return cudaSuccess;
 }
 
-API cudaStreamCreate(cudaStream_t *stream) { return CALL(create_stream(stream, 0, 0)); }
+API cudaStreamCreate(cudaStream_t *stream) { return CALL_WITH(stream, create_stream(stream, 0, 0)); }
 
-API cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) { return CALL(create_stream(stream, flags, 0)); }
+API cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) { return CALL_WITH(stream, create_stream(stream, flags, 0)); }
 
 API cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority) {
-    return CALL(create_stream(stream, flags, priority));
+    return CALL_WITH(stream, create_stream(stream, flags, priority));
 }
 
 static cudaError_t destroy_stream(cudaStream_t stream) {
@@ -206,16 +208,16 @@ static cudaError_t get_stream(cudaStream_t stream, unsigned *flags, int *priorit
     return cudaSuccess;
 }
 
-API cudaStreamGetFlags(cudaStream_t stream, unsigned *flags) { return CALL(get_stream(stream, flags, NULL, NULL)); }
+API cudaStreamGetFlags(cudaStream_t stream, unsigned *flags) { return CALL_WITH(flags, get_stream(stream, flags, NULL, NULL)); }
 ALSO(cudaStreamGetFlags, _ptsz)
 
 API cudaStreamGetPriority(cudaStream_t stream, int *priority) {
-    return CALL(get_stream(stream, NULL, priority, NULL));
+    return CALL_WITH(priority, get_stream(stream, NULL, priority, NULL));
 }
 ALSO(cudaStreamGetPriority, _ptsz)
 
 API cudaStreamGetId(cudaStream_t stream, unsigned long long *number) {
-    return CALL(get_stream(stream, NULL, NULL, number));
+    return CALL_WITH(number, get_stream(stream, NULL, NULL, number));
 }
 ALSO(cudaStreamGetId, _ptsz)
 
@@ -300,6 +302,8 @@ static struct CUevent_st *find_event(cudaEvent_t event) {
 }
 
 static cudaError_t create_event(cudaEvent_t *event, unsigned flags) {
+    const bool is_known = flags <= (EVENT_BLOCKING | EVENT_WITHOUT_TIME | EVENT_OF_PROCESSES);
+    if (!is_known || (flags & EVENT_OF_PROCESSES && !(flags & EVENT_WITHOUT_TIME))) return cudaErrorInvalidValue;
     *event = calloc(1, sizeof **event);
     if (!*event) return cudaErrorMemoryAllocation;
     **event = (struct CUevent_st){.next = events, .flags = flags, .device = runtime_thread.device};
@@ -307,9 +311,15 @@ static cudaError_t create_event(cudaEvent_t *event, unsigned flags) {
     return cudaSuccess;
 }
 
-API cudaEventCreate(cudaEvent_t *event) { return CALL(create_event(event, 0)); }
+API cudaEventCreate(cudaEvent_t *event) { return CALL_WITH(event, create_event(event, 0)); }
 
-API cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) { return CALL(create_event(event, flags)); }
+API cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) { return CALL_WITH(event, create_event(event, flags)); }
+
+bool event_is_for_processes(cudaEvent_t event) {
+    const struct CUevent_st *known = events;
+    while (known && known != event) known = known->next;
+    return known && (known->flags & EVENT_OF_PROCESSES);
+}
 
 static cudaError_t destroy_event(cudaEvent_t event) {
     struct CUevent_st **place = &events;
@@ -412,5 +422,5 @@ static cudaError_t get_elapsed(float *milliseconds, cudaEvent_t from, cudaEvent_
 }
 
 API cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to) {
-    return CALL(get_elapsed(milliseconds, from, to));
+    return CALL_WITH(milliseconds, get_elapsed(milliseconds, from, to));
 }

@@ -34,8 +34,15 @@ struct sampler {
     int plain_trilinear, seamless_cube;
 };
 
+/* A part of an array's levels and layers, and texels that are read as if they had another format. */
+struct view {
+    int format;
+    size_t width, height, depth;
+    unsigned first_level, last_level, first_layer, last_layer, reserved[16];
+};
+
 API cudaCreateTextureObject(uint64_t *handle, const struct resource *resource, const struct sampler *sampler,
-                            const void *view);
+                            const struct view *view);
 API cudaCreateSurfaceObject(uint64_t *handle, const struct resource *resource);
 API cudaDestroyTextureObject(uint64_t handle);
 API cudaDestroySurfaceObject(uint64_t handle);

@@ -14,8 +14,8 @@
 enum { CHANNELS = 4, DIMENSIONS = 3, TAPS = 8, WEIGHT_BITS = 8, WHOLE = 1 << WEIGHT_BITS, ALIGNED_BITS = 27 };
 
 /* code->call.slots: the coordinates; a layer is the last of the dimensions, whatever its place in the operands; then the layer
- * of cubes, and the level. */
-enum { CUBE_LAYER = DIMENSIONS, LEVEL };
+ * of cubes, and the level; or the gradient along x of the screen, while that along y is in memory.vector, behind the results. */
+enum { CUBE_LAYER = DIMENSIONS, LEVEL, GRADIENT = DIMENSIONS };
 
 /* The lanes that fetch from one texture. */
 struct fetch {
@@ -55,11 +55,15 @@ static uint32_t filtered_dimensions(const struct fetch *fetch) {
     return fetch->texture.rank - fetch->code->texture.has_layer;
 }
 
-static float float_of(const struct fetch *fetch, uint32_t slot, uint32_t lane) {
-    const uint32_t bits = (uint32_t)lane_get(slot_lanes(fetch->path, fetch->code->call.slots[slot]), WIDTH_32, lane);
+static float float_at(const struct fetch *fetch, slot place, uint32_t lane) {
+    const uint32_t bits = (uint32_t)lane_get(slot_lanes(fetch->path, place), WIDTH_32, lane);
     float value;
     memcpy(&value, &bits, sizeof value);
     return value;
+}
+
+static float float_of(const struct fetch *fetch, uint32_t slot, uint32_t lane) {
+    return float_at(fetch, fetch->code->call.slots[slot], lane);
 }
 
 /* A coordinate that the instruction lacks, of the one row of a 1d array, is 0. */
@@ -311,10 +315,28 @@ static bool fetch_level(struct fetch *fetch, uint64_t handle) {
 
 /* ---- levels of a mipmap */
 
+/* The longest step in texels of the first level, as the logarithm to base 2. */
+static float level_of_gradient(const struct fetch *fetch, uint32_t lane) {
+    const struct code *code = fetch->code;
+    double x = 0, y = 0;
+    for (uint32_t d = 0; d < (uint32_t)fetch->texture.rank - code->texture.has_layer; d++) {
+        const double along_x = (double)float_of(fetch, GRADIENT + d, lane) * fetch->texture.sizes[d];
+        const double along_y = (double)float_at(fetch, code->memory.vector.slots[CHANNELS + d], lane) * fetch->texture.sizes[d];
+        x += along_x * along_x;
+        y += along_y * along_y;
+    }
+    return (float)(log2(fmax(x, y)) / 2);
+}
+
+static float asked_level(const struct fetch *fetch, uint32_t lane) {
+    if (fetch->code->texture.has_gradient) return level_of_gradient(fetch, lane) + fetch->mipmap.bias;
+    return fetch->code->texture.has_level ? float_of(fetch, LEVEL, lane) + fetch->mipmap.bias : 0;
+}
+
 /* In parts of the WHOLE; where none is asked for, the first. */
 static uint32_t level_of(const struct fetch *fetch, uint32_t lane) {
     const simt_mipmap *mipmap = &fetch->mipmap;
-    const float asked = fetch->code->texture.has_level ? float_of(fetch, LEVEL, lane) + mipmap->bias : 0;
+    const float asked = asked_level(fetch, lane);
     const double biased = isnan(asked) ? 0 : fmax(fmin((double)asked, (double)mipmap->most), (double)mipmap->least);
     const double level = fmax(fmin(biased, mipmap->level_count - 1), 0);
     return mipmap->is_linear ? (uint32_t)floor(level * WHOLE + 0.5) : (uint32_t)floor(level + 0.5) * WHOLE;
@@ -449,18 +471,36 @@ bool simt_decode_texture_address(struct decoder *decoder, struct code *code, con
            simt_address(decoder, &operand->elements[0], &code->memory.address);
 }
 
-/* tex{.level}.GEOMETRY.v4.TYPE.TYPE {d, d, d, d}, [handle, {coordinates}]{, level} */
+/* A number for each coordinate but layers, and a fourth that is not used where there are three; cubes have none. */
+static bool decode_gradient(struct decoder *decoder, const struct code *code, const struct operand *given, slot *slots) {
+    const uint32_t coordinates = code->texture.rank - code->texture.has_layer;
+    if (code->texture.is_cube) return false;
+    if (given->kind != OPERAND_VECTOR) return coordinates == 1 && simt_operand(decoder, given, TYPE_F32, slots);
+    if (given->element_count != (coordinates == DIMENSIONS ? CHANNELS : coordinates)) return false;
+    for (uint32_t d = 0; d < coordinates; d++)
+        if (!simt_operand(decoder, &given->elements[d], TYPE_F32, &slots[d])) return false;
+    return true;
+}
+
+static bool decode_gradients(struct decoder *decoder, struct code *code, const struct operand *given) {
+    return decode_gradient(decoder, code, &given[0], &code->call.slots[GRADIENT]) &&
+           decode_gradient(decoder, code, &given[1], &code->memory.vector.slots[CHANNELS]);
+}
+
+/* tex{.level}{.grad}.GEOMETRY.v4.TYPE.TYPE {d, d, d, d}, [handle, {coordinates}]{, level}{, gradient, gradient} */
 static bool decode_texture(struct decoder *decoder, struct code *code) {
     const struct instruction *instruction = decoder->instruction;
     code->texture.has_level = simt_has(instruction, "level");
-    const uint32_t named = 4u + code->texture.has_level;
+    code->texture.has_gradient = simt_has(instruction, "grad");
+    const uint32_t named = 4u + code->texture.has_level + code->texture.has_gradient;
     if (instruction->modifier_count != named || !simt_has(instruction, "v4")) return false;
     code->execute = execute_texture;
     code->texture.is_float = !strcmp(instruction->modifiers[named - 2], "f32");
     code->texture.is_integer = !strcmp(instruction->modifiers[named - 1], "s32");
     return decode_results(decoder, code, &instruction->operands[0]) &&
            simt_decode_texture_address(decoder, code, &instruction->operands[1]) &&
-           (!code->texture.has_level || simt_operand(decoder, &instruction->operands[2], TYPE_F32, &code->call.slots[LEVEL]));
+           (!code->texture.has_level || simt_operand(decoder, &instruction->operands[2], TYPE_F32, &code->call.slots[LEVEL])) &&
+           (!code->texture.has_gradient || decode_gradients(decoder, code, &instruction->operands[2]));
 }
 
 /* ---- txq and suq: what the object is */
@@ -491,14 +531,30 @@ static const struct query {
                {"array_size", "a question for the layers of what has none, or of cubes", layers_of},
                {"normalized_coords", "a question for the coordinates of a surface", is_normalised}};
 
+/* The handle of the level that each lane asks about: of what is no mipmap, and where none is asked for, the first; 0: no such one. */
+static void find_levels(struct warp *warp, struct path *path, const struct code *code, uint32_t mask, uint64_t handles[SIMT_LANES]) {
+    if (!code->query.has_level) return;
+    SIMT_FOR_EACH_LANE (lane, mask) {
+        const unsigned char *bytes = simt_generic_bytes(warp, lane, handles[lane], SIMT_TEXTURE_NBYTES);
+        const uint64_t level = lane_get(slot_lanes(path, code->query.level), WIDTH_32, lane);
+        const uint32_t count = bytes ? simt_mipmap_read(bytes).level_count : 0;
+        if (bytes) handles[lane] = level < (count ? count : 1) ? handles[lane] + level * SIMT_TEXTURE_NBYTES : 0;
+    }
+}
+
 static enum outcome execute_query(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
     const struct query *query = &queries[code->query.number];
     unsigned char *results = slot_lanes(path, code->query.result);
     uint64_t handles[SIMT_LANES];
     simt_addresses(path, &code->query.address, handles);
+    find_levels(warp, path, code, mask, handles);
     for (uint32_t rest = mask, lanes; rest; rest &= ~lanes) {
         simt_texture texture;
         const uint64_t handle = handles[first_lane(rest)];
+        if (!handle && code->query.has_level) {
+            simt_texture_stop(warp, path, rest, handle, "a question for a level that the texture does not have");
+            return OUTCOME_LEFT;
+        }
         lanes = simt_texture_lanes(warp, path, rest, handles, code->query.is_surface, &texture);
         if (!lanes) return OUTCOME_LEFT;
         const int64_t answer = query->answer(&texture);
@@ -511,15 +567,18 @@ static enum outcome execute_query(struct warp *warp, struct path *path, const st
     return OUTCOME_NEXT;
 }
 
-/* txq.QUERY.b32 d, [handle] */
+/* txq{.level}.QUERY.b32 d, [handle]{, level} */
 static bool decode_query(struct decoder *decoder, struct code *code) {
     const struct instruction *instruction = decoder->instruction;
     uint32_t number = 0;
     while (number < sizeof queries / sizeof *queries && !simt_has(instruction, queries[number].modifier)) number++;
-    if (number == sizeof queries / sizeof *queries || instruction->modifier_count != 2) return false;
+    code->query.has_level = simt_has(instruction, "level");
+    if (number == sizeof queries / sizeof *queries || instruction->modifier_count != 2u + code->query.has_level) return false;
     code->execute = execute_query;
     code->query.number = (uint8_t)number;
     code->query.is_surface = !strcmp(instruction->base, "suq");
+    if (code->query.has_level && (number > 2 || !simt_operand(decoder, &instruction->operands[2], TYPE_B32, &code->query.level)))
+        return false;
     return simt_operand(decoder, &instruction->operands[0], TYPE_B32, &code->query.result) &&
            simt_address(decoder, &instruction->operands[1], &code->query.address);
 }

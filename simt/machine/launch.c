@@ -210,6 +210,24 @@ static simt_error check_extent(const simt_launch *request, simt_launch_view *vie
     return SIMT_OK;
 }
 
+/* What the kernel has promised of its blocks: a GPU refuses to launch others. */
+static simt_error check_promised(const struct launch *launch, const simt_launch_view *view, simt_message *message) {
+    const struct function *function = launch->function;
+    const uint32_t *required = function->block_required;
+    const uint64_t most = (uint64_t)function->block_most[0] * function->block_most[1] * function->block_most[2];
+    const bool is_other = required[0] && memcmp(required, view->block, sizeof view->block) != 0;
+    if (!is_other && (!most || view->threads_per_block <= most)) return SIMT_OK;
+    if (message && is_other)
+        snprintf(message->text, sizeof message->text,
+                 "the kernel was compiled for blocks of %u x %u x %u threads (.reqntid), and this launch has others",
+                 required[0], required[1], required[2]);
+    else if (message)
+        snprintf(message->text, sizeof message->text,
+                 "the kernel was compiled for at most %llu threads in a block (__launch_bounds__), and this launch has %u",
+                 (unsigned long long)most, view->threads_per_block);
+    return SIMT_ERROR_ARGUMENT;
+}
+
 /* How many blocks make a cluster: as the launch or the kernel says, who must not contradict each other. */
 static simt_error check_cluster(const struct launch *launch, simt_launch_view *view, simt_message *message) {
     const uint8_t *asked = launch->request->cluster;
@@ -251,6 +269,7 @@ static simt_error prepare_view(struct launch *launch, simt_message *message) {
     const simt_launch *request = launch->request;
     simt_launch_view *view = &launch->view;
     simt_error error = check_extent(request, view, message);
+    if (!error) error = check_promised(launch, view, message);
     if (!error) error = check_cluster(launch, view, message);
     if (error) return error;
     enum { SHARED_MAX = 1 << 20 };

@@ -88,7 +88,7 @@ struct texture_code {
     uint8_t rank;
     bool has_layer, is_float, is_integer; /* is_float: its results; is_integer: its coordinates */
     bool is_cube, has_cubes; /* three coordinates are a direction; a layer of cubes follows */
-    bool has_level;          /* a level of detail is given */
+    bool has_level, has_gradient; /* a level of detail is given, or what it is found from */
     enum simt_boundary boundary;          /* of a surface */
     bool is_formatted;                    /* sust.p and sured.p: values and coordinates are those of texels */
     scalar_function *of_signed;           /* sured.p: the operation, for texels that have a sign */
@@ -209,9 +209,9 @@ struct code {
         struct texture_code texture;
         struct {
             struct address_code address;
-            slot result;
+            slot result, level;
             uint8_t number;
-            bool is_surface;
+            bool is_surface, has_level;
         } query; /* what a texture is */
         struct barrier_code barrier;
         uint32_t target; /* of a branch */

@@ -41,6 +41,7 @@ bool simt_types_fit(enum type type, enum type other) {
  *   [s] [g]      an address in shared or global memory, whatever the opcode says of others
  *   [t]          a tensor map and the coordinates of a box
  *   {o}          offsets of pixels in braces, two less than there are coordinates
+ *   {g}          a gradient: of one coordinate as a value or in braces, or a vector
  *   [c]          the handle of a texture or surface and coordinates
  *   =4           a vector of 4 results of 32 bits
  *   ={} {}       results or values of the opcode's type in braces, even one; registers may be wider
@@ -107,7 +108,7 @@ static const struct signature {
                   {"griddepcontrol", "", ""},
                   {"tex", "2dms", NULL},
                   {"tex", "a2dms", NULL},
-                  {"tex", "grad", NULL},
+                  {"tex", "grad", "=4 [c] {g} {g}"},
                   {"tex", "v2", NULL},
                   {"tex", "level", "=4 [c] f32"},
                   {"tex", "", "=4 [c]"},
@@ -115,7 +116,7 @@ static const struct signature {
                   {"suld", "", "={} [c]"},
                   {"sust", "", "[c] {}"},
                   {"sured", "", "[c] t"},
-                  {"txq", "level", NULL},
+                  {"txq", "level", "=b32 [x] u32"},
                   {"txq", "", "=b32 [x]"},
                   {"suq", "", "=b32 [x]"},
                   {"ld", "", "=t* []"},
@@ -415,9 +416,20 @@ static bool verify_texture(const struct place *place, const struct operand *oper
     return verify_base(place, handle);
 }
 
+/* How many numbers there are, the decoder checks. */
+static bool verify_gradient(const struct place *place, const struct operand *operand) {
+    const struct expected part = {.type = TYPE_F32};
+    if (operand->kind != OPERAND_VECTOR) return verify_value(place, operand, &part);
+    if (operand->is_bracketed) return refuse(place, "a gradient");
+    for (uint32_t e = 0; e < operand->element_count; e++)
+        if (!verify_value(place, &operand->elements[e], &part)) return false;
+    return true;
+}
+
 static bool verify_by_word(const struct place *place, const struct operand *operand, const char *word) {
     if (!strcmp(word, "[t]")) return verify_tensor(place, operand);
     if (!strcmp(word, "[c]")) return verify_texture(place, operand);
+    if (!strcmp(word, "{g}")) return verify_gradient(place, operand);
     if (!strcmp(word, "{o}")) return verify_offsets(place, operand);
     if (!strcmp(word, "=4")) return verify_four(place, operand);
     if (strchr(word, '{')) return verify_braces(place, operand, word[0] == '=');

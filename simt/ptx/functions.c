@@ -38,29 +38,33 @@ static struct variable **parse_parameters(struct parser *parser, uint32_t *count
     return variables;
 }
 
-/* ".reqnctapercluster 2, 1, 1" */
-static void parse_cluster(struct parser *parser, struct function *head) {
-    enum { CLUSTER_AXIS_MAX = 1024 };
+/* "2, 1, 1", of which what is left out is 1 */
+static void parse_extents(struct parser *parser, const char *what, uint32_t extents[3]) {
+    enum { AXIS_MAX = 1024 };
     bool goes_on = true;
     for (int d = 0; d < 3; d++) {
         struct token token = parser->token;
         struct constant value = {.bits = 1};
         if (goes_on) value = simt_parse_constant(parser);
-        if (value.kind != IMMEDIATE_INTEGER || value.bits == 0 || value.bits > CLUSTER_AXIS_MAX)
-            simt_parse_fail(parser, &token, "not a number of blocks in a cluster: %s", simt_parse_quote(&token).text);
-        head->cluster[d] = (uint32_t)value.bits;
+        if (value.kind != IMMEDIATE_INTEGER || value.bits == 0 || value.bits > AXIS_MAX)
+            simt_parse_fail(parser, &token, "not a number of %s: %s", what, simt_parse_quote(&token).text);
+        extents[d] = (uint32_t)value.bits;
         goes_on = goes_on && simt_parse_take(parser, ",");
     }
 }
 
-/* ".maxntid 256, 1, 1" and its like, most of which promise something to an optimiser. */
+/* ".maxntid 256, 1, 1" and its like, some of which promise something to an optimiser alone. */
 static void parse_attributes(struct parser *parser, struct function *head) {
     while (!simt_parse_at(parser, "{") && !simt_parse_at(parser, ";")) {
         bool is_attribute = simt_parse_at_directive(parser) || simt_parse_at(parser, ",") ||
                             parser->token.kind == TOKEN_NUMBER;
         if (!is_attribute) simt_parse_expected(parser, "'{' or ';' after the head of a function");
         if (simt_parse_take(parser, ".reqnctapercluster"))
-            parse_cluster(parser, head);
+            parse_extents(parser, "blocks in a cluster", head->cluster);
+        else if (simt_parse_take(parser, ".maxntid"))
+            parse_extents(parser, "threads in a block", head->block_most);
+        else if (simt_parse_take(parser, ".reqntid"))
+            parse_extents(parser, "threads in a block", head->block_required);
         else if (simt_parse_take(parser, ".pragma"))
             simt_parse_skip_to(parser, ";");
         else

@@ -286,6 +286,16 @@ size_t simt_module_parameter_offset(const simt_module *module, size_t kernel, si
     return function && parameter < function->parameter_count ? function->parameters[parameter]->offset : 0;
 }
 
+uint32_t simt_module_block_threads(const simt_module *module, size_t kernel) {
+    enum { BLOCK_THREADS = 1024 };
+    const struct function *function = kernel_at(module, kernel);
+    uint64_t threads = 1;
+    if (!function) return BLOCK_THREADS;
+    const uint32_t *most = function->block_required[0] ? function->block_required : function->block_most;
+    for (int d = 0; d < 3; d++) threads *= most[d];
+    return threads && threads < BLOCK_THREADS ? (uint32_t)threads : BLOCK_THREADS;
+}
+
 size_t simt_module_shared_nbytes(const simt_module *module, size_t kernel) {
     const struct function *function = kernel_at(module, kernel);
     size_t nbytes = 0;

@@ -121,6 +121,8 @@ struct function {
     bool has_body;
     uint32_t begin, end; /* its instructions in the module: [begin, end) */
     uint32_t cluster[3]; /* of a kernel: .reqnctapercluster; zeros: it does not say */
+    uint32_t block_most[3];     /* .maxntid, of which the product counts, */
+    uint32_t block_required[3]; /* and .reqntid */
     struct reg *registers;
     uint32_t register_count;
     struct variable **parameters; /* in order */

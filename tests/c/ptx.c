@@ -64,6 +64,7 @@ static void check_functions(void) {
             simt_module_parameter_nbytes(module, 0, 2) == 8);
     REQUIRE(simt_module_kernel_name(module, 2) == NULL && simt_module_parameter_nbytes(module, 0, 3) == 0);
     REQUIRE(simt_module_shared_nbytes(module, 0) == 20 && simt_module_shared_nbytes(module, 1) == 0);
+    REQUIRE(simt_module_block_threads(module, 0) == 256 && simt_module_block_threads(module, 1) == 1024);
 
     const struct function *first = module->kernels[0], *vprintf_ = module->functions[0];
     const struct function *later = module->functions[1], *also = module->functions[2];

@@ -317,6 +317,124 @@ static void mipmaps() {
     CHECK(cudaFreeMipmappedArray(mipmap));
 }
 
+/* ---- views and gradients: levels 1 and 2 of a mipmap; texels of f32 as integers; layers 1 and 2 of 3 */
+
+__global__ void fetch_gradient(cudaTextureObject_t texture, float *out) {
+    const float step = exp2f((float)(threadIdx.x % 5)) / 8; // 1 to 16 of 8 texels, along one axis of the screen
+    const float2 short_one = make_float2(step / 4, 0), long_one = threadIdx.x % 2 ? make_float2(step, 0) : make_float2(0, 2 * step);
+    out[threadIdx.x] = threadIdx.x % 3 ? tex2DGrad<float>(texture, 0.f, 0.f, short_one, long_one)
+                                       : tex2DGrad<float>(texture, 0.f, 0.f, long_one, short_one);
+}
+__global__ void fetch_row_and_box(cudaTextureObject_t row, cudaTextureObject_t box, float *out) {
+    out[0] = tex1DGrad<float>(row, 2.5f, 9.f, 9.f);
+    out[1] = tex3DGrad<float>(box, 1.5f, 0.5f, 1.5f, make_float4(9, 9, 9, 0), make_float4(9, 9, 9, 0));
+}
+__global__ void fetch_bits(cudaTextureObject_t texture, int *out) {
+    out[threadIdx.y * blockDim.x + threadIdx.x] = tex2DLayered<int>(texture, threadIdx.x, 1, threadIdx.y - 1);
+}
+__global__ void ask_levels(cudaTextureObject_t texture, unsigned *out) {
+    unsigned width, height;
+    asm("txq.level.width.b32 %0, [%1], %2;" : "=r"(width) : "l"(texture), "r"(threadIdx.x));
+    asm("txq.level.height.b32 %0, [%1], %2;" : "=r"(height) : "l"(texture), "r"(threadIdx.x));
+    out[threadIdx.x] = width * 100 + height;
+}
+
+static void print_floats(const char *name, const float *device, int count) {
+    float host[32];
+    CHECK(cudaMemcpy(host, device, count * sizeof *host, cudaMemcpyDeviceToHost));
+    printf("%s", name);
+    for (int i = 0; i < count; i++) printf(" %g", (double)host[i]);
+    printf("\n");
+}
+
+static cudaTextureObject_t viewed(cudaResourceDesc resource, int is_normalised, const cudaResourceViewDesc *view, cudaError_t expected) {
+    cudaTextureObject_t texture = 0;
+    cudaTextureDesc sampler = {};
+    sampler.normalizedCoords = is_normalised;
+    sampler.maxMipmapLevelClamp = 99;
+    for (auto &each : sampler.addressMode) each = cudaAddressModeClamp;
+    const cudaError_t error = cudaCreateTextureObject(&texture, &resource, &sampler, view);
+    if (error != expected) printf("%s\n", cudaGetErrorName(error));
+    return texture;
+}
+
+static void level_views(float *out) {
+    cudaMipmappedArray_t mipmap;
+    cudaResourceDesc resource = {};
+    cudaResourceViewDesc view = {}, told = {};
+    const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+    CHECK(cudaMallocMipmappedArray(&mipmap, &format, make_cudaExtent(8, 4, 0), LEVELS, cudaArraySurfaceLoadStore));
+    for (int level = 0; level < LEVELS; level++) fill(mipmap, level);
+    resource.resType = cudaResourceTypeMipmappedArray;
+    resource.res.mipmap.mipmap = mipmap;
+    cudaTextureObject_t texture = viewed(resource, 1, nullptr, cudaSuccess);
+    fetch_gradient<<<1, 30>>>(texture, out);
+    print_floats("gradients", out, 30);
+    ask_levels<<<1, LEVELS>>>(texture, (unsigned *)out);
+    unsigned sizes[LEVELS];
+    CHECK(cudaMemcpy(sizes, out, sizeof sizes, cudaMemcpyDeviceToHost));
+    printf("sizes %u %u %u %u %s\n", sizes[0], sizes[1], sizes[2], sizes[3],
+           cudaGetErrorName(cudaGetTextureObjectResourceViewDesc(&told, texture)));
+    CHECK(cudaDestroyTextureObject(texture));
+    view.width = 8, view.height = 4, view.firstMipmapLevel = 1, view.lastMipmapLevel = 2;
+    texture = viewed(resource, 1, &view, cudaSuccess);
+    fetch_gradient<<<1, 30>>>(texture, out);
+    print_floats("levels 1 and 2", out, 30);
+    CHECK(cudaGetTextureObjectResourceViewDesc(&told, texture));
+    if (memcmp(&told, &view, sizeof view)) printf("another view\n");
+    CHECK(cudaDestroyTextureObject(texture));
+    view.lastMipmapLevel = LEVELS;
+    viewed(resource, 1, &view, cudaErrorInvalidValue);
+    CHECK(cudaFreeMipmappedArray(mipmap));
+}
+
+static void layer_views(int *out) {
+    enum { ROWS = 2, COLUMNS = 4, LAYERS = 3 };
+    cudaArray_t array;
+    const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+    float texels[LAYERS * ROWS * COLUMNS];
+    for (int i = 0; i < LAYERS * ROWS * COLUMNS; i++) texels[i] = i / 4.f;
+    CHECK(cudaMalloc3DArray(&array, &format, make_cudaExtent(COLUMNS, ROWS, LAYERS), cudaArrayLayered));
+    cudaMemcpy3DParms copy = {};
+    copy.srcPtr = make_cudaPitchedPtr(texels, COLUMNS * sizeof *texels, COLUMNS, ROWS);
+    copy.dstArray = array;
+    copy.extent = make_cudaExtent(COLUMNS, ROWS, LAYERS);
+    copy.kind = cudaMemcpyHostToDevice;
+    CHECK(cudaMemcpy3D(&copy));
+    cudaResourceViewDesc view = {};
+    view.format = cudaResViewFormatSignedInt1;
+    view.width = COLUMNS, view.height = ROWS, view.firstLayer = 1, view.lastLayer = 2;
+    cudaTextureObject_t texture = viewed(of_array(array), 0, &view, cudaSuccess);
+    fetch_bits<<<1, dim3(COLUMNS, 4)>>>(texture, out); // layers -1 to 2 of two, clamped
+    int bits[4 * COLUMNS];
+    CHECK(cudaMemcpy(bits, out, sizeof bits, cudaMemcpyDeviceToHost));
+    printf("bits");
+    for (int word : bits) printf(" %x", word);
+    printf("\n");
+    CHECK(cudaDestroyTextureObject(texture));
+    view.format = cudaResViewFormatHalf1; // of half the size
+    viewed(of_array(array), 0, &view, cudaErrorInvalidValue);
+    view.format = cudaResViewFormatFloat1, view.lastLayer = LAYERS;
+    viewed(of_array(array), 0, &view, cudaErrorInvalidValue);
+    CHECK(cudaFreeArray(array));
+}
+
+static void views() {
+    float *out;
+    CHECK(cudaMalloc(&out, 32 * sizeof *out));
+    level_views(out);
+    layer_views((int *)out);
+    cudaArray_t row = array_of(0, 0, 0), box = array_of(HEIGHT, DEPTH, 0);
+    cudaTextureObject_t of_row = viewed(of_array(row), 0, nullptr, cudaSuccess), of_box = viewed(of_array(box), 0, nullptr, cudaSuccess);
+    fetch_row_and_box<<<1, 1>>>(of_row, of_box, out); // of what has one level, whatever the gradient
+    print_floats("one level", out, 2);
+    CHECK(cudaDestroyTextureObject(of_row));
+    CHECK(cudaDestroyTextureObject(of_box));
+    CHECK(cudaFreeArray(row));
+    CHECK(cudaFreeArray(box));
+    CHECK(cudaFree(out));
+}
+
 /* What is not there fails, by name. */
 static void absent() {
     cudaArray_t array;
@@ -336,6 +454,7 @@ int main(int argc, char **argv) {
     if (argc > 1 && !strcmp(argv[1], "absent")) return absent(), 0;
     if (argc > 1 && !strcmp(argv[1], "mipmaps")) return mipmaps(), 0;
     for (int i = 0; i < DEPTH * HEIGHT * WIDTH; i++) texels[0][0][i] = (float)(i * i % 101 - 40);
+    if (argc > 1 && !strcmp(argv[1], "views")) return views(), 0;
     for (int mode = 0; mode < 4; mode++)
         for (int kind = 0; kind < 4; kind++) plain_arrays(mode, kind & 1, kind >> 1);
     pitched<uchar4>("u8", false, [](int i) { return make_uchar4(i, i + 1, 2 * i, 255 - i); });
