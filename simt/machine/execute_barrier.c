@@ -91,7 +91,7 @@ static void complete(struct block *block, uint32_t id, uint32_t pc) {
     struct barrier *barrier = &block->barriers[id], done = *barrier;
     const size_t row = block->warp_count * sizeof *barrier->lanes;
     check_aligned(block, id);
-    if (id == 0 && !simt_is_stopped(block->launch)) check_apart(block);
+    if (id == 0 && barrier->has_several && !simt_is_stopped(block->launch)) check_apart(block);
     done.lanes = block->barrier_lanes + (size_t)BARRIERS * block->warp_count;
     memcpy(done.lanes, barrier->lanes, row);
     memset(barrier->lanes, 0, row);
@@ -175,6 +175,7 @@ static enum outcome execute_barrier(struct warp *warp, struct path *path, const 
     }
     struct barrier *barrier = &block->barriers[id];
     if (code->barrier.reduction != REDUCE_NOTHING) accumulate(barrier, path, code, mask);
+    barrier->has_several |= barrier->is_used && barrier->pc != path->pc;
     barrier->is_used = true;
     barrier->pc = path->pc;
     barrier->lanes[warp->index] |= mask;

@@ -400,6 +400,7 @@ struct barrier {
     uint32_t pc;       /* of the last to arrive */
     uint32_t *lanes;   /* of each warp: those that took part */
     bool is_used;
+    bool has_several; /* instructions at which they arrived */
     uint32_t all, any, count; /* of bar.red's predicate */
     enum verdict verdict; /* of all that took part in the last bar.red, if they agreed */
 };
