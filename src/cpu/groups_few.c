@@ -224,25 +224,28 @@ void wf_few_bound_rows(const struct job *job, const struct few *few, bool *has_f
     }
 }
 
+static bool has_bounds(const struct job *job, const struct wf_view *view, const struct wf_quotient *asked, size_t columns) {
+    const bool is_variance = asked->parts & WF_PART_SUM && asked->parts & WF_PART_SQUARES;
+    if (!asked->parts || is_variance || !job->cpu->tier->bound_columns[job->grouped->empty->type]) return false;
+    return view->ndim == 1 && !view->positions.index && view->count <= WF_BOUNDED_ROWS_MAX && columns >= WF_STRIP_COLUMNS;
+}
+
 bool wf_few_bound_columns(const struct job *job, const struct few *few, size_t columns, bool *has_failed) {
     const struct wf_quotient *asked = job->bounded.parts ? &job->bounded : &job->quotient;
-    const wf_type type = job->grouped->empty->type;
     const struct wf_view *view = few->view;
+    if (!has_bounds(job, view, asked, columns)) return false;
     const size_t width = few->groups < WF_STRIP_COLUMNS ? WF_STRIP_COLUMNS : few->groups;
     const size_t before = width - few->groups, begin = few->first - before; /* columns that fill up a strip */
-    const bool is_variance = asked->parts & WF_PART_SUM && asked->parts & WF_PART_SQUARES;
     struct wf_panel panel = {view->data[0] + begin * view->nbytes, view->stride_bytes[0][0], (size_t)view->count, width, 0, NULL, 0};
     uint64_t copy[WF_BOUNDED_COLUMNS_MAX];
     bool failed[WF_BOUNDED_COLUMNS_MAX];
     const bool in_place = !before && few->result_stride_bytes == (int64_t)view->nbytes;
     unsigned char *found = in_place ? few->result : (unsigned char *)copy;
-    if (!asked->parts || is_variance || !job->cpu->tier->bound_columns[type]) return false;
-    if (view->ndim != 1 || view->positions.index || view->count > WF_BOUNDED_ROWS_MAX || columns < WF_STRIP_COLUMNS) return false;
     if (view->operands > 1) {
         panel.y = view->data[1] + begin * view->nbytes;
         panel.y_stride_bytes = view->stride_bytes[1][0];
     }
-    job->cpu->tier->bound_columns[type](&panel, width, asked, found, failed);
+    job->cpu->tier->bound_columns[job->grouped->empty->type](&panel, width, asked, found, failed);
     memcpy(has_failed, failed + before, few->groups);
     if (!in_place) write_found(few, found + before * view->nbytes, view->nbytes);
     return true;
