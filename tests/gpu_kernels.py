@@ -4,7 +4,7 @@ lab/sanitize-gpu has compute-sanitizer watch.
     gpu_kernels.py [PART PARTS]     one of several parts, so that they can run beside each other; all, if not named
     gpu_kernels.py OP TYPE          one reduction
     gpu_kernels.py groups           a few reductions by groups, for the simulator
-    gpu_kernels.py keys             a sum by key, for the simulator
+    gpu_kernels.py keys             a sum and a dot product by key, for the simulator
     gpu_kernels.py large            sums by key of so many elements that these are sorted by ranges of keys first, or sampled
 """
 
@@ -31,7 +31,7 @@ from warpfold_ctypes import library  # noqa: E402
 
 COUNTS = (1, 33, 1000, 20011)
 SIMULATED_GROUPS = (("sum", "f32"), ("argmin", "f64"))  # on the simulator, where compiling and running take long
-KEYED = (("sum", "i8"),)
+KEYED = (("sum", "f32"), ("dot", "i8"))  # by tables, and without where these fail; by positions that are sorted
 LARGE = (("sum", "f32"), ("sum", "f64"))
 
 

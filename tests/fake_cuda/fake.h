@@ -31,6 +31,8 @@
 #define X(name, symbol, parameters) __attribute__((visibility("default"))) wf_cuda_result symbol parameters;
 #include "cuda/driver.fn"
 #undef X
+__attribute__((visibility("default"))) wf_cuda_result cuLaunchKernelEx(const struct wf_cuda_config *config, wf_cuda_function function,
+                                                                       void **arguments, void **extra);
 
 /* CUresult, as far as it is used. */
 enum {
