@@ -169,16 +169,21 @@ static uint32_t load_of(const struct body *body, const struct operand *operand, 
     return trace.is_lost ? NO_PC : trace.load;
 }
 
+/* The comparison at pc, if its result decides about the store; else NULL. */
+static const struct instruction *compare_for(const struct body *body, uint32_t pc, uint32_t store, bool *is_negated) {
+    const struct instruction *compare = instruction_at(body, pc);
+    const bool is_compare = compare && is_base(compare, "setp") && compare->operands[0].kind == OPERAND_REGISTER;
+    return is_compare && is_guarded_by(body, store, compare->operands[0].index, is_negated) ? compare : NULL;
+}
+
 /* Fills in the load that the condition compares; the store's value is the other side. */
 static struct condition condition_of(const struct body *body, uint32_t store, uint32_t *load) {
     const struct operand *operands = instruction_at(body, store)->operands;
     struct condition condition = {NULL, false};
     for (uint32_t pc = body->function->begin; pc < store && !condition.compare; pc++) {
-        const struct instruction *compare = instruction_at(body, pc);
         bool is_negated;
-        if (!compare || !is_base(compare, "setp") || compare->operands[0].kind != OPERAND_REGISTER ||
-            !is_guarded_by(body, store, compare->operands[0].index, &is_negated))
-            continue;
+        const struct instruction *compare = compare_for(body, pc, store, &is_negated);
+        if (!compare) continue;
         for (uint32_t side = 1; side <= 2; side++) {
             const struct operand *other = &compare->operands[3 - side];
             const uint32_t read = load_of(body, &compare->operands[side], &operands[0]);
@@ -329,11 +334,9 @@ static bool is_alone(const struct body *body, uint32_t load, uint32_t store, con
 static simt_update claim_of(const struct body *body, uint32_t store) {
     const struct operand *operands = instruction_at(body, store)->operands;
     for (uint32_t pc = body->function->begin; pc < store; pc++) {
-        const struct instruction *compare = instruction_at(body, pc);
         bool is_negated;
-        if (!compare || !is_base(compare, "setp") || compare->operands[0].kind != OPERAND_REGISTER ||
-            !is_guarded_by(body, store, compare->operands[0].index, &is_negated))
-            continue;
+        const struct instruction *compare = compare_for(body, pc, store, &is_negated);
+        if (!compare) continue;
         for (uint32_t side = 1; side <= 2; side++) {
             const uint32_t load = load_of(body, &compare->operands[side], &operands[0]);
             if (load == NO_PC || !is_claim(body, load, store)) continue;
