@@ -118,6 +118,27 @@ def test_what_stands_in_the_compilers_headers_is_told_where_it_is_called(header,
     assert finding["file"] == (header if line == 440 else f"{tmp_path}/inlined.cu")
 
 
+UNPLACED = """
+.loc 1 10 5
+mov.u64 %rd1, 0;
+bra NEXT;
+{label}
+.loc 1 0 5
+st.global.u32 [%rd1], %r1;
+.loc 1 12 5
+ret;
+"""
+
+
+@pytest.mark.parametrize("label, line", [("NEXT:", 12), ("NEXT: mov.u32 %r1, %tid.x;", 10)], ids=["first in its block", "behind others"])
+def test_what_has_no_line_of_its_own_belongs_to_a_line_of_its_block(label, line, tmp_path):
+    """As nvcc has it of a load before a loop, which comes behind a label: the line before would be one of another branch."""
+    path = tmp_path / "unplaced.ptx"
+    path.write_text(HEAD + kernel("unplaced", "", UNPLACED.replace("{label}", label)) + f'\n.file 1 "{tmp_path}/unplaced.cu"\n')
+    finding, = inspected(path, "--block", 32, status=3)["findings"]
+    assert (finding["kind"], finding["line"]) == ("bounds", line)
+
+
 # ---- lines -----------------------------------------------------------------------------------------------
 
 

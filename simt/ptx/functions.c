@@ -157,6 +157,15 @@ static void set_outer(struct position *position, const struct name *at) {
     position->outer_line = at->symbol->position->outer_line;
 }
 
+/* Line 0 is the compiler's own work: it belongs to the line before.  Behind a label that line is one of another block, so
+ * what begins a block there belongs to the block's next line. */
+static void begin_position(struct parser *parser, const struct position *position) {
+    const uint32_t count = parser->module->instruction_count;
+    for (uint32_t pc = parser->label_pc; parser->is_unplaced && pc < count; pc++) parser->positions[pc] = position;
+    parser->is_unplaced = false;
+    parser->position = position;
+}
+
 /* ".loc 1 12 3, function_name $L__info_string0+4, inlined_at 1 20 5" */
 static void parse_loc(struct parser *parser) {
     struct position *position = simt_parse_allocate(parser, parser->scratch, sizeof *position);
@@ -177,8 +186,8 @@ static void parse_loc(struct parser *parser) {
         if (!here->symbol) simt_parse_bind(parser, &here->symbol, SYMBOL_POSITION, 1, &token);
         here->symbol->position = position;
     }
-    /* Line 0 is the compiler's own work: it belongs to the line before. */
-    if (position->line) parser->position = position;
+    if (position->line) begin_position(parser, position);
+    else parser->is_unplaced |= parser->module->instruction_count == parser->label_pc;
 }
 
 /* ---- registers */
@@ -275,7 +284,8 @@ static struct function *parse_prototype(struct parser *parser) {
 
 static void parse_label(struct parser *parser, struct name *name, const struct token *token) {
     struct symbol *symbol = simt_parse_bind(parser, &name->symbol, SYMBOL_LABEL, parser->depth, token);
-    symbol->index = parser->module->instruction_count;
+    symbol->index = parser->label_pc = parser->module->instruction_count;
+    parser->is_unplaced = false;
     bool is_branch = simt_parse_at(parser, ".branchtargets");
     if (is_branch || simt_parse_at(parser, ".calltargets")) {
         struct table *table = simt_parse_allocate(parser, parser->arena, sizeof *table);
@@ -336,6 +346,8 @@ static void parse_body(struct parser *parser, struct function *function) {
     uint32_t depth = parser->depth;
     parser->function = function;
     parser->position = NULL;
+    parser->label_pc = parser->module->instruction_count;
+    parser->is_unplaced = false;
     function->begin = parser->module->instruction_count;
     simt_parse_want(parser, "{");
     while (parser->depth > depth || !simt_parse_at(parser, "}")) {

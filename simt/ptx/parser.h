@@ -122,6 +122,8 @@ struct parser {
     uint32_t instruction_capacity;
     const struct position *position;   /* in force */
     const struct position **positions; /* of each instruction */
+    uint32_t label_pc;                 /* the first instruction behind the latest label, */
+    bool is_unplaced;                  /* which the compiler gave no line */
     uint64_t initial_nbytes;
     struct alias *aliases;
 };
