@@ -280,7 +280,7 @@ enum simt_finding_kind {
     SIMT_FINDING_LEAK        /* a kernel's malloc that is not freed, and to which nothing leads at the end of the launch */
 };
 
-/* "race", "bounds" ...: static. */
+/* "race", "bounds" ...; "unknown" for a number that is no kind.  Static. */
 const char *simt_finding_kind_name(enum simt_finding_kind kind);
 
 typedef struct simt_finding {
