@@ -15,7 +15,7 @@ const TERMS = {
     "rung": "One kernel of the ladder.",
     "sector": "An aligned 32 bytes of global memory, the least that is transferred; four sectors form a line of 128 bytes.",
     "step": "One level of a tree, which halves the number of values; a barrier or a shuffle ends it.",
-    "utilization": "Active lanes, summed over the steps, divided by 32 times the warps that have an active lane, summed likewise.",
+    "utilization": "The active lanes, summed over the steps, divided by 32 times the number of warps with an active lane, also summed over the steps.",
     "warp": "32 threads of a block that execute together.",
     "wavefront": "One pass of an access through shared memory, in which each bank delivers at most one word.",
 };
