@@ -217,8 +217,8 @@ static const struct rule rules[] = {
     {"between", "linear|lower|higher|nearest|midpoint", COMMAND_MEDIAN | COMMAND_QUANTILE, parse_word, FIELD(between), 0, 0,
      "how to take a quantile between two elements: exactly, rounded once (linear, the default; midpoint), or one of the two"},
     {"bins", "N|A,B,...", COMMAND_HISTOGRAM, parse_text, FIELD(bins), 0, 0,
-     "histogram: N bins of equal width (default 10), or the edges of the bins; a bin includes its lower edge, the last one "
-     "both"},
+     "histogram: N bins of equal width (default 10), or the edges of the bins; a bin includes its lower edge, and the "
+     "last bin both edges"},
     {"first-index", "N", COMMAND_DATA, parse_count, FIELD(first_index), 0, INT64_MAX,
      "index of the first number, for argmin, argmax and prod (default 0)"},
     {"axis", "K[,L...]", COMMAND_DATA, parse_text, FIELD(axis), 0, 0,
@@ -243,11 +243,11 @@ static const struct rule rules[] = {
     {"strict", NULL, COMMAND_INSPECT | COMMAND_RUN, parse_flag, FIELD(strict), 0, 0,
      "inspect, run: exit with status 3 for advice as well"},
     {"html", "FILE", COMMAND_SIMULATES | COMMAND_RUN, parse_file, FIELD(html), 0, 0,
-     "ladder, explain, inspect: write an HTML page instead of text; run: in addition to the report"},
+     "ladder, explain, inspect: write an HTML page instead of text; run: also write an HTML page"},
     {"from", "FILE", COMMAND_LADDER, parse_file, FIELD(from), 0, 0,
      "ladder: render FILE, the JSON of an earlier run, instead of running (needs --html)"},
     {"source", NULL, COMMAND_INSPECT | COMMAND_RUN, parse_flag, FIELD(source), 0, 0,
-     "inspect, run: also print the source with the cost of each line, and for run which lines no launch executed"},
+     "inspect, run: also print the source with the cost of each line; run: which also shows the lines that no launch executed"},
     {"sources", "FOLDER", COMMAND_INSPECT, parse_text, FIELD(sources), 0, 0,
      "inspect: also show sources in or below this folder (default: in or below the folder of KERNEL)"},
     {"device", "auto|cpu|cuda[:N|:all]|simt", COMMAND_READS | COMMAND_LADDER, parse_text, FIELD(device), 0, 0,
@@ -263,8 +263,8 @@ static const struct rule rules[] = {
     {"data", "KIND", COMMAND_BENCH, parse_kind_of_data, FIELD(data), 0, 0,
      "bench: only this kind of data, such as uniform, wide20 or nan_2; an unknown name lists all kinds"},
     {"count", "N", COMMAND_BENCH | COMMAND_STEPS, parse_count, FIELD(count), 0, INT64_C(1) << 40,
-     "bench, ladder, explain: arrays of N elements (also -n N; explain without any of -n, --values, --block, --warp and "
-     "--banks uses the options in the rung's first comment)"},
+     "bench, ladder, explain: arrays of N elements (also -n N); explain: without any of -n, --values, --block, --warp and "
+     "--banks, the options in the rung's first comment are used"},
     {"quick", NULL, COMMAND_BENCH, parse_flag, FIELD(quick), 0, 0, "bench: smaller arrays, fewer rounds"},
     {"peer", "COMMAND", COMMAND_BENCH, parse_text, FIELD(peer), 0, 0,
      "bench: also measure this program; bench/peers.py is one"},
@@ -283,9 +283,9 @@ static const struct rule rules[] = {
     {"partials", NULL, COMMAND_LADDER, parse_flag, FIELD(partials), 0, 0,
      "ladder: print the blocks' partial results of one rung"},
     {"sweep", NULL, COMMAND_LADDER, parse_flag, FIELD(sweep), 0, 0,
-     "ladder on a GPU: compare one rung (default 14) with the CPU, for sizes up to N"},
+     "ladder: on a GPU, compare one rung (default 14) with the CPU, for sizes up to N"},
     {"once", NULL, COMMAND_LADDER, parse_flag, FIELD(once), 0, 0,
-     "ladder on a GPU: launch each rung once, verified but not timed, for profiling; uses the simulator's PTX if "
+     "ladder: on a GPU, launch each rung once, verified but not timed, for profiling; uses the simulator's PTX if "
      "it is built in"},
     {"schedule", "S", COMMAND_SIMULATES | COMMAND_RUN, parse_text, FIELD(schedule), 0, 0,
      "lockstep (default): the lanes of a warp run together; split: one after another; random:SEED: they "
@@ -544,11 +544,75 @@ static const struct own_words *own_words_for(const struct rule *rule, unsigned k
         {"device", COMMAND_LADDER, "simt|cuda[:N]", "device to run on (default: simt, the simulator, which needs no GPU)"},
         {"out", COMMAND_DATA, "FILE", "with --axis: write the results to a .npy file"},
         {"out", COMMAND_MERGE, "FILE", "write the results of accumulators of --axis to a .npy file"},
+        {"out", COMMAND_INSPECT, NULL, "after the run, write argument K, numbered from 0, to a .npy file"},
+        {"out", COMMAND_RUN, "FILE", "write the report to FILE instead of standard error"},
+        {"type", COMMAND_STEPS, NULL, "element type"},
+        {"type", COMMAND_BENCH, NULL, "only this element type"},
+        {"sort", COMMAND_MERGE, NULL, "sort the groups of a table by their texts, numbers by value"},
+        {"block", COMMAND_STEPS, NULL, "threads of a block"},
+        {"block", COMMAND_INSPECT, NULL, "threads of a block (default 32)"},
+        {"grid", COMMAND_LADDER, NULL, "blocks of the grid"},
+        {"grid", COMMAND_INSPECT, NULL, "blocks of the grid (default 1)"},
+        {"limit", COMMAND_INSPECT, NULL,
+         "stop a launch that executes more than N warp instructions (default " DIGITS(SIMT_INSTRUCTION_LIMIT) ")"},
+        {"limit", COMMAND_RUN, NULL,
+         "stop a launch that executes more than N warp instructions (default " DIGITS(PROGRAM_INSTRUCTION_LIMIT) ")"},
+        {"quiet", COMMAND_PRINTS | COMMAND_BENCH, NULL, "do not show progress on a terminal"},
         {NULL, 0, NULL, NULL},
     };
     const struct own_words *words = own;
     while (words->name && (strcmp(words->name, rule->name) != 0 || !(words->commands & kind) || kind & ~words->commands)) words++;
     return words;
+}
+
+static unsigned command_named(const char *name, size_t length) {
+    static const struct {
+        const char *name;
+        unsigned command;
+    } names[] = {{"bench", COMMAND_BENCH}, {"ladder", COMMAND_LADDER}, {"explain", COMMAND_EXPLAIN}, {"inspect", COMMAND_INSPECT},
+                 {"run", COMMAND_RUN}, {"judge", COMMAND_JUDGE}, {"quantile", COMMAND_QUANTILE}, {"histogram", COMMAND_HISTOGRAM}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strncmp(names[i].name, name, length) && !names[i].name[length]) return names[i].command;
+    return 0;
+}
+
+/* The commands that a part of a help text names at its beginning, "inspect, run: ", which is then left out.  0: none. */
+static unsigned take_commands(const char **part) {
+    unsigned commands = 0;
+    for (const char *at = *part;; at += 2) {
+        const size_t length = strcspn(at, " ,:;");
+        const unsigned command = command_named(at, length);
+        if (!command) return 0;
+        commands |= command;
+        at += length;
+        if (!strncmp(at, ": ", 2)) {
+            *part = at + 2;
+            return commands;
+        }
+        if (strncmp(at, ", ", 2) != 0) return 0;
+    }
+}
+
+/* Up to the first semicolon outside parentheses, or the end. */
+static size_t part_length(const char *part) {
+    int depth = 0;
+    size_t length = 0;
+    for (; part[length] && (part[length] != ';' || depth); length++) depth += (part[length] == '(') - (part[length] == ')');
+    return length;
+}
+
+/* What a help text says to one kind of command: "bench: this; run: that" is "this" to bench. */
+static void text_for(const char *text, unsigned kind, char *own, size_t nbytes) {
+    unsigned commands = COMMAND_ANY;
+    size_t at = 0;
+    own[0] = '\0';
+    for (const char *part = text; *part;) {
+        const unsigned named = kind == COMMAND_ANY ? 0 : take_commands(&part);
+        if (named) commands = named;
+        const size_t length = part_length(part);
+        if (commands & kind) at += (size_t)snprintf(own + at, nbytes - at, "%s%.*s", at ? "; " : "", (int)length, part);
+        part += length + (part[length] ? 2 : 0);
+    }
 }
 
 static void put_option(FILE *stream, const struct rule *rule, unsigned kind) {
@@ -560,7 +624,9 @@ static void put_option(FILE *stream, const struct rule *rule, unsigned kind) {
         column = 0;
     }
     column += fprintf(stream, "%*s", HELP_OPTION_INDENT - column, "");
-    const char *word = own->help ? own->help : rule->help;
+    char text[512];
+    text_for(own->help ? own->help : rule->help, kind, text, sizeof text);
+    const char *word = text;
     while (*word) {
         size_t length = strcspn(word, " ");
         put_word(stream, &column, HELP_OPTION_INDENT, word, (int)length);

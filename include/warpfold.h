@@ -6,8 +6,9 @@
  * which accumulators are merged, or the caller's rounding mode.
  *
  * Errors.  Every function that can fail returns a wf_error.  After anything but WF_OK nothing has been
- * written to the result, and the pointer that a *_create, *_load or *_open function sets is NULL.  The handle
- * holds the message (wf_handle_message).  The library never prints, exits or aborts.
+ * written to a single result (several results are unspecified: wf_reduce), and the pointer that a *_create,
+ * *_load or *_open function sets is NULL.  The handle, if the function takes one, holds the message
+ * (wf_handle_message).  The library never prints, exits or aborts.
  *
  * Ownership.  The library keeps no pointer to the caller's memory after a call returns; a reader keeps open
  * the files that it has opened.  Objects returned by *_create, *_load and *_open are owned by the caller and
@@ -237,7 +238,7 @@ typedef struct wf_groups {
     int64_t count; /* SEGMENTS, KEYS: the number of groups */
     /* SEGMENTS: a vector of count + 1 offsets, i32 or i64, non-decreasing, from 0 to the length of the axis: group
      * g has the positions labels[g] <= i < labels[g + 1].  KEYS: a vector of integers of any type, one for each
-     * position of the axis, from 0 to count - 1 in any order. */
+     * position of the axis, from 0 to count - 1 in any order.  Other offsets and keys are WF_ERROR_RANGE. */
     const wf_array *labels;
 } wf_groups;
 
@@ -332,8 +333,8 @@ WF_API wf_error wf_handle_set_stream(wf_handle *handle, void *stream);
  * a value (min of no elements, var of n <= ddof) gives the reduction's fill; without a fill, NaN if results are
  * floats, and WF_ERROR_EMPTY otherwise.  The error message names the first result that failed, by its number in C
  * order, or the first bad key or offset; the results are then unspecified.  In addition to the arrays, segments
- * and keys take 8 bytes for each group (in device memory 16), and for each key the size of its elements or 4 bytes
- * (8 if there are 2^31 or more).
+ * and keys take up to 8 bytes for each group (in device memory 16), and keys up to the size of an element for each
+ * key, but at least 4 bytes (8 if there are 2^31 keys or more).
  *
  * Groups in device memory.  The labels may be in host memory or in the memory of the GPU; labels, results and
  * strides there must be aligned to their size.  The handle keeps scratch memory for parts of long groups, at most
@@ -351,7 +352,8 @@ WF_API wf_error wf_reduce(wf_handle *handle, const wf_reduction *reduction, cons
 WF_API wf_error wf_reduce_value(wf_handle *handle, const wf_reduction *reduction, const wf_array *a,
                                 const wf_array *b, wf_value *value);
 
-/* The shape of the results: sets *ndim and writes that many lengths to shape, which must hold WF_NDIM_MAX. */
+/* The shape of the results: sets *ndim and writes that many lengths to shape, which must hold WF_NDIM_MAX.
+ * Fails, without a message, where wf_reduce would refuse the array or the groups; the labels' values are not read. */
 WF_API wf_error wf_groups_shape(const wf_array *array, const wf_groups *groups, int32_t *ndim, int64_t *shape);
 
 /* Several statistics from one pass over the data.  A statistic that is undefined for this number of elements

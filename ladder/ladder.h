@@ -32,7 +32,7 @@ enum ladder_finish {
 /* Which threads work in a step of the tree, and on which cell each: values lie in cells of shared memory, or of the
  * input where the rung works in place. */
 enum ladder_pattern {
-    LADDER_PATTERN_UNKNOWN,   /* the comment does not say */
+    LADDER_PATTERN_UNKNOWN,   /* the comment does not say, or says "other" */
     LADDER_PATTERN_NONE,      /* there is no tree: each element goes to the result by itself */
     LADDER_PATTERN_REGISTERS, /* lanes exchange registers, then the warps' results go through the first warp */
     LADDER_PATTERN_PAIRS,     /* thread t owns cell 2t and works where the stride divides t */
@@ -44,7 +44,7 @@ enum ladder_pattern {
 
 /* The places where the block waits. */
 enum ladder_barriers {
-    LADDER_BARRIERS_UNKNOWN, /* the comment does not say */
+    LADDER_BARRIERS_UNKNOWN, /* the comment does not say, or says "other" */
     LADDER_BARRIERS_NONE,
     LADDER_BARRIERS_ONE,
     LADDER_BARRIERS_EACH_STEP,

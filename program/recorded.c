@@ -41,7 +41,7 @@ const char *record_advice_kind(const struct record_advice *advice) {
 }
 
 const char *record_kind_name(const struct record_finding *finding) {
-    return simt_finding_kind_name((enum simt_finding_kind)least(finding->kind, SIMT_FINDING_LEAK));
+    return simt_finding_kind_name((enum simt_finding_kind)finding->kind);
 }
 
 bool record_has_leaks(const struct record *record) { return record->has_ended && record->leaks > 0; }

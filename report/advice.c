@@ -7,16 +7,6 @@
 #include "kernel_source.h"
 #include "numerals.h"
 
-#define BANKS "bank-conflict"
-#define SECTORS "uncoalesced"
-#define ATOMICS "contended-atomic"
-#define DIVERGENCE "divergence"
-#define BARRIER "redundant-barrier"
-#define REPEATED "repeated-work"
-#define OCCUPANCY "low-occupancy"
-
-const char *const advice_kinds[] = {BANKS, SECTORS, ATOMICS, DIVERGENCE, BARRIER, REPEATED, OCCUPANCY, NULL};
-
 enum { LINES_MAX = 3 }; /* of each kind */
 
 /* What the report counts of a line. */
@@ -91,7 +81,7 @@ static bool is_conflict(uint64_t count, uint64_t least, uint64_t scattered) {
 static bool advise_banks(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
     const uint64_t count = costs->line->shared_wavefronts, least = costs->line->shared_wavefronts_least;
     if (!least || !is_conflict(count, least, costs->rows->scattered_wavefronts)) return false;
-    *advice = (struct advice){.kind = BANKS, .unit = "wavefronts", .count = count, .least = least};
+    *advice = (struct advice){.unit = "wavefronts", .count = count, .least = least};
     snprintf(advice->message, ADVICE_TEXT,
              "lanes of a warp want different words of one bank and take turns: %" PRIu64
              " wavefronts, where %" PRIu64 " would do; the worst access takes %.4g times as many",
@@ -122,7 +112,7 @@ static bool advise_sectors(const struct advice_subject *subject, const struct li
     char stride[64] = "";
     if (costs->possible->lane_stride && costs->possible->lane_stride < UINT32_MAX)
         snprintf(stride, sizeof stride, ", each %" PRIu64 " bytes from the next lane's", costs->possible->lane_stride);
-    *advice = (struct advice){.kind = SECTORS, .unit = "sectors", .count = count, .least = least, .then = least};
+    *advice = (struct advice){.unit = "sectors", .count = count, .least = least, .then = least};
     snprintf(advice->message, ADVICE_TEXT,
              "lanes of a warp access global memory in scattered places%s: %" PRIu64
              " sectors of 32 bytes, where the %" PRIu64 " bytes that they want need %" PRIu64,
@@ -150,7 +140,7 @@ static bool advise_atomics(const struct advice_subject *subject, const struct li
     const uint64_t count = costs->line->atomics, by_warp = costs->possible->atomics_least;
     const uint64_t by_block = costs->cures->atomics_by_block;
     if (!by_warp || !is_excess(count, by_warp, ADVICE_ATOMICS_PERCENT, ADVICE_ATOMICS_EXCESS)) return false;
-    *advice = (struct advice){.kind = ATOMICS, .unit = "atomics", .count = count, .least = by_block, .then = by_warp};
+    *advice = (struct advice){.unit = "atomics", .count = count, .least = by_block, .then = by_warp};
     snprintf(advice->message, ADVICE_TEXT,
              "lanes of a warp update one address, one after the other: %" PRIu64 " atomics, where %" PRIu64
              " would do if each block combined its own first",
@@ -181,7 +171,7 @@ static bool advise_divergence(const struct advice_subject *subject, const struct
     if (used >= ADVICE_UTILIZATION_PERCENT || count < ADVICE_DIVERGENT_MIN ||
         count * 100 < branches * ADVICE_DIVERGENT_PERCENT || is_of_lock(subject->report, branches))
         return false;
-    *advice = (struct advice){.kind = DIVERGENCE, .unit = "divergent branches", .count = count, .least = 0};
+    *advice = (struct advice){.unit = "divergent branches", .count = count, .least = 0};
     advice->then = costs->cures->divergent_branches_packed;
     if (advice->then * 100 > count * ADVICE_PACKED_PERCENT) return false; /* its threads are numbered without gaps */
     snprintf(advice->message, ADVICE_TEXT,
@@ -204,7 +194,7 @@ static bool is_spare(const struct advice_subject *subject, const struct line_cos
 
 static bool advise_spare_barrier(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
     if (!is_spare(subject, costs)) return false;
-    *advice = (struct advice){.kind = BARRIER, .unit = "barriers", .count = costs->line->barriers, .least = 0};
+    *advice = (struct advice){.unit = "barriers", .count = costs->line->barriers, .least = 0};
     snprintf(advice->message, ADVICE_TEXT,
              "no thread accessed after this barrier what another had accessed before it, one of them writing, unless another "
              "barrier was between the two: it orders nothing, %" PRIu64 " time%s",
@@ -217,7 +207,7 @@ static bool advise_spare_barrier(const struct advice_subject *subject, const str
 static bool advise_barriers(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
     if (!costs->line->barriers || is_stopped_by(subject->report, false)) return false;
     if (costs->possible->idle_barriers < costs->line->barriers) return advise_spare_barrier(subject, costs, advice);
-    *advice = (struct advice){.kind = BARRIER, .unit = "barriers", .count = costs->line->barriers, .least = 0};
+    *advice = (struct advice){.unit = "barriers", .count = costs->line->barriers, .least = 0};
     snprintf(advice->message, ADVICE_TEXT,
              "the block accessed no memory between this barrier and the one before it, or none after it: it orders "
              "nothing, %" PRIu64 " time%s",
@@ -232,7 +222,7 @@ static bool advise_repeated(const struct advice_subject *subject, const struct l
     const uint64_t blocks = (uint64_t)simt_report_counter_value(subject->report, "blocks", 0);
     const uint64_t stored = costs->repeated->stored, once = stored - costs->repeated->repeated;
     if (blocks < 2 || stored < costs->repeated->repeated || once < NBYTES_MIN || once * blocks > stored) return false;
-    *advice = (struct advice){.kind = REPEATED, .unit = "bytes", .count = stored, .least = once, .then = once};
+    *advice = (struct advice){.unit = "bytes", .count = stored, .least = once, .then = once};
     snprintf(advice->message, ADVICE_TEXT,
              "every one of the %" PRIu64 " blocks stores the same values to the same elements: %" PRIu64 " bytes, where %" PRIu64
              " would do if each did its own part", blocks, stored, once);
@@ -277,7 +267,7 @@ static bool advise_occupancy(const struct advice_subject *subject, const struct 
     const double share = 100 * simt_report_counter_value(subject->report, "occupancy", 1);
     const uint64_t blocks = (uint64_t)simt_report_counter_value(subject->report, "resident_blocks", 0);
     if (!is_low(subject->report, share, blocks) || costs->line != simt_report_line(subject->report, 0)) return false;
-    *advice = (struct advice){.kind = OCCUPANCY, .unit = "resident warps", .least = WARPS_MAX};
+    *advice = (struct advice){.unit = "resident warps", .least = WARPS_MAX};
     advice->count = (uint64_t)(share * WARPS_MAX / 100);
     if (blocks == BLOCKS_MAX) {
         snprintf(advice->message, ADVICE_TEXT,
@@ -299,6 +289,21 @@ static bool advise_occupancy(const struct advice_subject *subject, const struct 
 
 typedef bool advise_function(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice);
 
+#define KINDS(X)                                                                                                   \
+    X("bank-conflict", advise_banks)                                                                               \
+    X("uncoalesced", advise_sectors)                                                                               \
+    X("contended-atomic", advise_atomics)                                                                          \
+    X("divergence", advise_divergence)                                                                             \
+    X("redundant-barrier", advise_barriers)                                                                        \
+    X("repeated-work", advise_repeated)                                                                            \
+    X("low-occupancy", advise_occupancy)
+
+#define NAME(name, function) name,
+const char *const advice_kinds[] = {KINDS(NAME) NULL};
+
+#define FUNCTION(name, function) function,
+static advise_function *const functions[] = {KINDS(FUNCTION)};
+
 static uint64_t excess(const struct advice *advice) {
     return advice->count > advice->least ? advice->count - advice->least : 0;
 }
@@ -315,10 +320,8 @@ static size_t insert(struct advice *list, size_t first, size_t count, const stru
 }
 
 size_t advice_list(const struct advice_subject *subject, struct advice advice[ADVICE_MAX]) {
-    static advise_function *const kinds[] = {advise_banks,      advise_sectors,  advise_atomics,
-                                             advise_divergence, advise_barriers, advise_repeated, advise_occupancy};
     size_t count = 0;
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    for (size_t k = 0; k < sizeof functions / sizeof *functions; k++) {
         const size_t first = count;
         for (size_t i = 0; i < simt_report_line_count(subject->report); i++) {
             const struct line_costs costs = {simt_report_line(subject->report, i), simt_report_line_least(subject->report, i),
@@ -327,7 +330,8 @@ size_t advice_list(const struct advice_subject *subject, struct advice advice[AD
                                              simt_report_line_spare_barriers(subject->report, i),
                                              simt_report_line_repeated(subject->report, i)};
             struct advice one;
-            if (!kinds[k](subject, &costs, &one)) continue;
+            if (!functions[k](subject, &costs, &one)) continue;
+            one.kind = advice_kinds[k];
             one.file = costs.line->file;
             one.line = costs.line->line;
             numerals_group(one.message, sizeof one.message);

@@ -79,8 +79,8 @@ static void put_tool(struct json *json) {
     json_begin(json, '{');
     json_key_text(json, "name", "warpfold");
     json_key_begin(json, "rules", '[');
-    for (uint32_t kind = 0; kind <= SIMT_FINDING_LEAK; kind++)
-        put_rule(json, simt_finding_kind_name((enum simt_finding_kind)kind));
+    const char *name;
+    for (uint32_t kind = 0; strcmp(name = simt_finding_kind_name((enum simt_finding_kind)kind), "unknown"); kind++) put_rule(json, name);
     put_rule(json, "result");
     for (const char *const *kind = advice_kinds; *kind; kind++) put_rule(json, *kind);
     json_end(json, ']');

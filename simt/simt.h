@@ -1,5 +1,4 @@
-/* 
- * simt.h -- a SIMT simulator: it executes the PTX of CUDA kernels warp by warp, without a GPU, and lets observers
+/* simt.h -- a SIMT simulator: it executes the PTX of CUDA kernels warp by warp, without a GPU, and lets observers
  * count what the warps do.
  *
  * Usable alone: nothing here needs warpfold.h.  A program parses a module of PTX, creates a simulator (a
@@ -14,8 +13,7 @@
  * Errors: functions return a simt_error and, if they take a simt_message, write to it what is wrong, where, and
  * what to do. The library never prints, exits or aborts.  Whatever a kernel does, it touches only memory allocated
  * here. Threads: one simulator is used by one thread at a time; simulators are independent.  A module is read-only
- * once parsed and can be shared.
- * */
+ * once parsed and can be shared. */
 #ifndef SIMT_H
 #define SIMT_H
 
@@ -70,7 +68,7 @@ typedef struct simt_parameter_use {
 } simt_parameter_use;
 
 bool simt_module_parameter_use(const simt_module *module, size_t kernel, size_t parameter,
-                               simt_parameter_use *use); /* false: no memory */
+                               simt_parameter_use *use); /* false: the host has no memory left */
 
 /* Whether the elements are links of a list: each is the index of the next element. */
 typedef struct simt_parameter_links {
@@ -80,7 +78,7 @@ typedef struct simt_parameter_links {
 } simt_parameter_links;
 
 bool simt_module_parameter_links(const simt_module *module, size_t kernel, size_t parameter,
-                                 simt_parameter_links *links); /* false: no memory */
+                                 simt_parameter_links *links); /* false: the host has no memory left */
 
 /* The offset of a parameter in the parameter buffer, laid out as PTX defines. */
 size_t simt_module_parameter_offset(const simt_module *module, size_t kernel, size_t parameter);
@@ -202,10 +200,11 @@ typedef struct simt_tensor_map {
     uint8_t rank, swizzle;
     uint8_t element; /* the type, by its number in CUtensorMapDataType: 0 (u8) to 9 (bf16) */
     /* The im2col modes, as cuTensorMapEncodeIm2col describes them, for 3 to 5 dimensions: channels, 1 to 3 of space, images.
-     * A copy has box[1] rows (pixels, up to 1024) of box[0] elements (channels).  Its pixels begin at the coordinates and go
-     * on in a bounding box: in a dimension of space, the first of which is 0 here, by steps of box[2 + it] (up to 8) from a
-     * lower corner to size - 1 + an upper corner, then in the next one.  stride_bytes[0] has the corners, signed
-     * numbers: from bit 0 on the lower ones, from bit 32 on the upper ones, of 16, 8 or 5 bits where there are 1, 2 or 3. */
+     * A copy has box[1] rows (pixels, up to 1024) of box[0] elements (channels).  Its first pixel is at the coordinates, and
+     * the others follow it within a bounding box: along spatial dimension d, counted from 0, in steps of box[2 + d] (up to
+     * 8), from the lower corner to size - 1 + the upper corner, and then along the next dimension.  stride_bytes[0] holds the
+     * corners, as signed numbers of 16, 8 or 5 bits for 1, 2 or 3 spatial dimensions: the lower ones from bit 0 on, the
+     * upper ones from bit 32 on. */
     uint8_t is_im2col;
 } simt_tensor_map;
 
@@ -280,7 +279,7 @@ enum simt_finding_kind {
     SIMT_FINDING_LEAK        /* a kernel's malloc that is not freed, and to which nothing leads at the end of the launch */
 };
 
-/* "race", "bounds" ...: static. */
+/* "race", "bounds" ...; "unknown" for a number that is no kind.  Static. */
 const char *simt_finding_kind_name(enum simt_finding_kind kind);
 
 typedef struct simt_finding {
@@ -310,7 +309,8 @@ typedef struct simt_finding_detail {
 
 typedef struct simt_report simt_report;
 
-/* NULL, for a launch that did not run, is an empty report. */
+/* NULL, for a launch that did not run, is an empty report.  What the functions below return belongs to the report; NULL if
+ * there is nothing of that index. */
 void simt_report_destroy(simt_report *report);
 
 /* The counters of the observers, by name, in the order in which they were reported.  The value of a name that no
@@ -540,8 +540,8 @@ typedef struct simt_launch {
 
 /* Executes the grid and waits for it.  The caller must destroy *report, if it is requested, even after an error;
  * it is NULL if nothing ran.  SIMT_OK: every thread of every block has exited.  SIMT_ERROR_STOPPED: a finding
- * stopped the launch (all kinds do, except races, shuffles and uninitialised reads), and memory is as it was at that
- * point. */
+ * stopped the launch (all kinds do, except races, shuffles, uninitialised reads and leaks), and memory is as it was at
+ * that point. */
 simt_error simt_machine_launch(simt_machine *machine, const simt_launch *launch, simt_report **report,
                                simt_message *message);
 

@@ -47,6 +47,15 @@ def test_help_of_a_command(name):
         assert (other in options) == has, other
 
 
+@pytest.mark.parametrize("name, own, others", [
+    ("run", ["--html FILE         also write an HTML page\n", "--out FILE          write the report"], ["instead of text", "--axis"]),
+    ("bench", ["--op OP             only this op\n", "--type T            only this"], ["argmax", "rung"]),
+    ("explain", ["--values A,B,...    the elements\n", "(also -n N); without any of -n"], ["inspect: ", "explain: ", "bench: "])])
+def test_help_of_a_command_says_what_an_option_is_to_it(name, own, others):
+    text = printed("help", name).split("\noptions:\n")[1].split("\nexamples:")[0]
+    assert all(words in text for words in own) and not [words for words in others if words in text]
+
+
 def test_help_of_several_ops():
     text = printed("sum,std", "--help")
     assert text == printed("help", "mean,max") and text.startswith("usage: warpfold OP,OP... [options] [FILE...]\n")

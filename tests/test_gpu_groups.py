@@ -1,4 +1,4 @@
-"""Reductions by groups in a GPU's memory give the CPU's bits, which tests/test_groups.py holds against the oracle.  Where
+"""Reductions by groups in a GPU's memory give the CPU's bits, which tests/test_groups*.py hold against the oracle.  Where
 there is no GPU, a small selection runs on the simulator.  Short groups and keys: test_gpu_short_groups.py,
 test_gpu_keyed.py."""
 

@@ -77,8 +77,9 @@ def test_facts(rung):
         assert ops_of(rung) in (["sum", "prod", "min", "max"], ["sum", "prod", "min", "max", "argmax"])
 
 
-PATTERNS = ["none", "registers", "pairs", "leading", "multiples", "strided", "sequential"]
-BARRIERS = ["none", "one", "each step", "first and each step", "first and each step above one warp"]
+# "other" has no closed forms.
+PATTERNS = ["none", "registers", "pairs", "leading", "multiples", "strided", "sequential", "other"]
+BARRIERS = ["none", "one", "each step", "first and each step", "first and each step above one warp", "other"]
 
 
 @pytest.mark.parametrize("rung", KERNELS)

@@ -43,10 +43,10 @@ SOLUTIONS = {
 }
 
 
-def test_there_are_twelve_and_each_has_its_task():
-    assert len(PUZZLES) == 12 and sorted(SOLUTIONS) == PUZZLES
+def test_they_are_numbered_without_gaps_and_each_has_its_task():
+    assert len(PUZZLES) >= 12 and sorted(SOLUTIONS) == PUZZLES
     assert sorted(path.stem for path in (ROOT / "puzzles").glob("*.task")) == PUZZLES
-    assert [name[:2] for name in PUZZLES] == [f"{number:02}" for number in range(1, 13)]
+    assert [name[:2] for name in PUZZLES] == [f"{number:02}" for number in range(1, len(PUZZLES) + 1)]
 
 
 @pytest.mark.sampled

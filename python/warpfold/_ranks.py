@@ -1,4 +1,4 @@
-"""Accumulators and arrays of all ranks, by whatever adds up integers and moves bytes between them."""
+"""Accumulators and arrays of all ranks, over anything that adds up integers and moves bytes between ranks."""
 
 import hashlib
 import math
@@ -74,16 +74,16 @@ def _add_results(sums, results, add, largest):
 
 
 def all_reduce(accumulator, add, largest):
-    """Makes accumulator that of all ranks' elements, with the bytes of those merged, and returns it.
+    """Merges the accumulators of all ranks into accumulator, on every rank, and returns it; its saved bytes are those of merge.
 
-    add, largest: functions that replace each int64 of a writable buffer by its sum, or its largest, over the ranks; every
-    rank calls this with an accumulator of the same reduction, dtype and shape.  warpfold.mpi.all_reduce gives those of
-    mpi4py, warpfold.torch.all_reduce those of torch.distributed.  Sums of integers do not depend on the order, so neither
-    do the bits of the result, whatever algorithm is used.  ValueError on every rank
-    if they differ; TypeError for prod, whose products do not add up.
+    add, largest: functions that replace each int64 of a writable buffer by the sum, or the maximum, over the ranks.
+    warpfold.mpi.all_reduce passes those of mpi4py, warpfold.torch.all_reduce those of torch.distributed.  Every rank calls
+    this with an accumulator of the same reduction, dtype and shape; if they differ, every rank gets a ValueError.  Sums of
+    integers do not depend on their order, so neither do the bits of the result, whatever algorithm is used.  TypeError for
+    prod, since products do not add up.
 
-    A rank that fails before this call would leave the others waiting.  Where it may, it passes its exception instead of an
-    accumulator: that one is raised there, and a RuntimeError on every other rank.
+    A rank that failed before this call would leave the others waiting.  So it passes its exception instead of an
+    accumulator: the exception is raised on that rank, and a RuntimeError on every other rank.
 
         try:
             total = warpfold.Accumulator("sum").update(read_share())

@@ -1,4 +1,4 @@
-"""CUDA kernels on the simulator, without a GPU: by the program `warpfold inspect`, which is inside the package."""
+"""CUDA kernels on the simulator, without a GPU: by the program `warpfold inspect`, which is part of the package."""
 
 import html
 import json
@@ -16,17 +16,17 @@ _HEADER = b"\x93NUMPY\x01\x00"
 
 
 class KernelRun:
-    """What run_kernel() saw: counts and findings; in a notebook it shows itself as a page.
+    """The result of run_kernel(): counts and findings; a notebook shows it as a page.
 
     kernel    its name
     counts    numbers by name: "instructions", "divergent_branches", "shared_wavefronts", "global_sectors" ...
     findings  races, accesses out of bounds and the like, each with kind, message, file, line, block, thread, count ...
-    advice    what makes the kernel slow, each with its line, if the simulator gives any
+    advice    what makes the kernel slow, each with its line; empty if there is none
     lines     the counts of each line of the source
-    printed   what the kernel has printed
-    stopped   whether a finding stopped it: nothing was written back then
-    report    all of it as the program's JSON object
-    page      the page, as a whole HTML document
+    printed   what the kernel printed
+    stopped   whether a finding stopped the kernel; nothing is written back in that case
+    report    everything above, as the JSON object of `warpfold inspect`
+    page      the page, as a complete HTML document
     """
 
     def __init__(self, report, page):

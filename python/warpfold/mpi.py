@@ -46,17 +46,17 @@ class _Ranks:
 
 
 def all_reduce(accumulator, comm):
-    """warpfold.all_reduce over the ranks of a communicator of mpi4py: makes accumulator that of all ranks' elements."""
+    """warpfold.all_reduce over a communicator of mpi4py: merges the accumulators of all ranks into accumulator."""
     ranks = _Ranks(comm)
     return _ranks.all_reduce(accumulator, ranks.add, ranks.largest)
 
 
 def all_reduce_array(array, comm, op="sum", *, dtype=None, nan="propagate", ddof=None):
-    """A new array: each element is op of the ranks' elements at its place, in the order of the ranks, rounded once.
+    """A new array: each element is op of the ranks' elements at the same place, in the order of the ranks, rounded once.
 
-    A sum is exact, so its bits depend on no order of the ranks and on no algorithm of the MPI library.  array: of NumPy, of
-    equal shape and dtype on all ranks (ValueError on every rank otherwise); op, dtype, nan and ddof as those of a
-    reduction along an axis.  A rank that fails before may pass its exception instead, as with warpfold.all_reduce; every
-    rank learns of every rank's error.  Moves the bytes of a ring, and needs 16 MiB.
+    A sum is exact, so its bits depend neither on the order of the ranks nor on the algorithm of the MPI library.  array: a
+    NumPy array of the same shape and dtype on all ranks (otherwise every rank gets a ValueError); op, dtype, nan and ddof
+    are as in a reduction along an axis.  A rank that failed before may pass its exception instead, as with
+    warpfold.all_reduce; every rank learns of every rank's error.  Moves as many bytes as a ring, and needs 16 MiB.
     """
     return _ranks.all_reduce_array(array, _Ranks(comm), op, dtype=dtype, nan=nan, ddof=ddof)

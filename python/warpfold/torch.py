@@ -160,12 +160,12 @@ class _Ranks:
 
 
 def all_reduce(accumulator, group=None):
-    """Makes accumulator that of all ranks' elements of a group of torch.distributed, and returns it.
+    """Merges the accumulators of all ranks of a group of torch.distributed into accumulator, on every rank; returns it.
 
-    The bits of its result are those of one process that has added all elements, for any number and order of ranks, and
-    whatever algorithm Gloo or NCCL uses; a rank that failed passes its exception (see warpfold.all_reduce): a few hundred
-    bytes of integers are added up for each result (with NCCL on the current device).  Accumulators with the shapes of
-    parameters make gradients independent of how a batch is shared (examples/python/torch_ranks.py).
+    The result has the same bits as if one process had added all elements, for any number and order of ranks, and whatever
+    algorithm Gloo or NCCL uses.  A rank that failed passes its exception (see warpfold.all_reduce).  A few hundred bytes of
+    integers are added up for each result (with NCCL, on the current device).  Accumulators with the shapes of parameters
+    make gradients independent of how a batch is shared (examples/python/torch_ranks.py).
     """
     ranks = _Ranks(group)
     return _ranks.all_reduce(accumulator, ranks.add, ranks.largest)

@@ -26,9 +26,16 @@ const HEATS = [
         {key: "barriers", title: "barriers"}]},
 ];
 
-// By which of them a kind of advice shows.
-const HEAT_OF_ADVICE = {"bank-conflict": "conflicts", "uncoalesced": "requests", "divergence": "divergence",
-                        "contended-atomic": "waits", "redundant-barrier": "waits", "repeated-work": "requests", "low-occupancy": "instructions"};
+// What a kind of advice is about: the heat that shows it, and the counts; of a kind that is not here, instructions.
+const OF_ADVICE = {
+    "bank-conflict": {heat: "conflicts", counts: ["shared_wavefronts", "bank_degree"]},
+    "uncoalesced": {heat: "requests", counts: ["global_sectors", "coalescing"]},
+    "contended-atomic": {heat: "waits", counts: ["atomics"]},
+    "divergence": {heat: "divergence", counts: ["divergent_branches", "utilization"]},
+    "redundant-barrier": {heat: "waits", counts: ["barriers"]},
+    "repeated-work": {heat: "requests", counts: ["global_sectors"]},
+};
+const ofAdvice = advice => OF_ADVICE[advice.kind] || {heat: "instructions", counts: []};
 
 // A line's counts and what follows from them.
 function withShares(counts, warpSize) {
@@ -219,15 +226,10 @@ function ptxText(data, line) {
 const MAIN_COUNTS = ["instructions", "divergent_branches", "utilization", "global_sectors", "global_requests",
                      "coalescing", "shared_wavefronts", "bank_degree", "barriers", "atomics"];
 
-// The counts that a kind of advice is about.
-const COUNTS_OF_ADVICE = {"bank-conflict": ["shared_wavefronts", "bank_degree"], "uncoalesced": ["global_sectors", "coalescing"],
-                          "divergence": ["divergent_branches", "utilization"], "contended-atomic": ["atomics"],
-                          "redundant-barrier": ["barriers"], "repeated-work": ["global_sectors"]};
-
 function makeMainCounts(data) {
     const title = name => name === "utilization" ? "share of active lanes" : name.replaceAll("_", " ");
     const facts = makeFacts(MAIN_COUNTS.map(name => [name, title(name), data[name]]), "counts");
-    const hot = new Set(data.advice.flatMap(advice => COUNTS_OF_ADVICE[advice.kind] || []));
+    const hot = new Set(data.advice.flatMap(advice => ofAdvice(advice).counts));
     for (const fact of facts.children) fact.classList.toggle("hot", hot.has(fact.dataset.key));
     return facts;
 }
@@ -318,7 +320,7 @@ function showPage(data, main) {
         const text = texts.find(entry => entry.name === advice.file && entry.text !== null);
         const place = data.instruction_list.find(entry =>
             entry.line === advice.line && data.sources[entry.source].file === advice.file);
-        listing.heatBy(HEAT_OF_ADVICE[advice.kind]);
+        listing.heatBy(ofAdvice(advice).heat);
         if (text) showLine(text, advice.line);
         else if (place) showLine(texts.find(entry => entry.isPtx), place.ptx_line);
     }

@@ -1,0 +1,355 @@
+"""Groups of few elements, which are reduced side by side: segments that fill a tile together, rows in registers, columns.
+Each result is the oracle's for the elements of its group alone."""
+
+import functools
+import itertools
+import math
+import random
+import struct
+from ctypes import byref
+from fractions import Fraction
+
+import pytest
+
+import warpfold_ctypes as wf
+from group_helpers import (Laid, as_returned, each_tier, expected_results, indices_along_axes, indices_of_positions,
+                           integer_vector, operands, ops_for, returned)
+from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, default_type, ops_of
+from samples import nearest, pack, sample
+
+TYPES = [*INTEGERS, *FLOATS]
+library = wf.library
+
+
+@pytest.fixture(params=each_tier())
+def handle(request):
+    return wf.tier_handle(request.param)
+
+
+# ---- short segments, which fill a tile together ---------------------------------------------------------
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("kind", ["plain", "special", "zeros"])
+@pytest.mark.parametrize("type_name", TYPES)
+def test_short_segments(handle, type_name, kind):
+    """Segments of no, few and many elements after one another: more than a tile's columns, some longer than its rows."""
+    rng = random.Random(f"short segments {type_name} {kind}")
+    lengths = [rng.choice([0, 1, 1, 2, 3, 5, 9]) for _ in range(150)]
+    for length in (63, 64, 128, 129):
+        lengths[rng.randrange(150)] = length
+    offsets = [0, *itertools.accumulate(lengths)]
+    a, b = (Laid(type_name, offsets[-1:], rng, "plain" if kind == "zeros" else kind) for _ in range(2))
+    if kind == "zeros" and type_name in FLOATS:
+        minus_zero = struct.pack(f"={TYPECODES[type_name]}", FLOATS[type_name].sign)
+        for i in rng.sample(range(0, len(a.data), a.nbytes), len(a.data) // a.nbytes // 4 * 3):
+            a.data = a.data[:i] + minus_zero + a.data[i + a.nbytes:]
+    labels = integer_vector(offsets, "i32")
+    groups = library.wf_groups_segments(0, 150, byref(labels))
+    some = [op for op in ops_of(type_name) if op not in ("prod", "stats")]
+    for op in {*rng.sample(some, 3), rng.choice(["sum", "mean", "var", "std"]), rng.choice(["argmin", "max"])}:
+        nan, fill = rng.choice(["propagate", "omit"]), wf.value_of_bits(wf.WF_U8, 1)
+        arrays = operands(op, a, b)
+        ranges = [(begin, None, range(begin, end)) for begin, end in itertools.pairwise(offsets)]
+        expected = expected_results(op, arrays, indices_of_positions(offsets[-1:], 0, ranges), 5, nan=nan)
+        name = default_type(op, type_name)
+        one = nearest(name, 1) if name in FLOATS else 1
+        expected = [(name, one) if result == "WF_ERROR_EMPTY" else result for result in expected]
+        got = returned(handle, op, groups, [array.view() for array in arrays], nan=nan, first_index=5, fill=fill,
+                       threads=rng.choice([1, 2]))
+        assert got == as_returned(expected, op, type_name), (op, lengths, nan)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", TYPES)
+def test_segments_in_registers(handle, type_name):
+    """Segments of different lengths, mostly few elements: sums, means and variances, some without a value, some of one element,
+    and some long ones among them; of data of which registers hold everything, and which they do not."""
+    rng = random.Random(f"segments in registers {type_name}")
+    for kind in ("plain", "coarse", "special"):
+        lengths = [rng.randrange(rng.choice([2, 9, 21])) for _ in range(rng.choice([20, 64, 150]))]
+        if rng.random() < 0.5:
+            lengths[rng.randrange(len(lengths))] = rng.choice([62, 63, 64, 200])
+        offsets = [0, *itertools.accumulate(lengths)]
+        array = Laid(type_name, offsets[-1:], rng, kind, plain=rng.random() < 0.8)
+        labels = integer_vector(offsets, "i64")
+        groups = library.wf_groups_segments(0, len(lengths), byref(labels))
+        ranges = [(begin, None, range(begin, end)) for begin, end in itertools.pairwise(offsets)]
+        for op in ("sum", "norm1", "norm2", "mean", "var", "std", "max", "argmin"):
+            if op not in ops_of(type_name):
+                continue
+            chosen = {"nan": rng.choice(["propagate", "omit"])}
+            if op in ("var", "std"):
+                chosen["ddof"] = rng.choice([0, 1, 2])
+            expected = expected_results(op, [array], indices_of_positions(offsets[-1:], 0, ranges), 0, **chosen)
+            got = returned(handle, op, groups, [array.view()], **chosen)
+            assert got == as_returned(expected, op, type_name), (op, kind, lengths, chosen)
+
+
+def rows_of_every_kind(type_name, rng, length):
+    """Elements of one segment: near each other, far apart, small beside their mean, equal, few, wild or with special ones."""
+    near = [rng.gauss(0, 1) for _ in range(length)]
+    kind = rng.choice(["near", "near", "far", "offset", "equal", "spaced", "small", "zeros", "wild", "special"])
+    if kind == "near":
+        return near
+    if kind == "far":
+        return [x * 2.0**rng.randint(-12, 12) for x in near] if type_name == "f16" else [x * 2.0**rng.randint(-90, 30) for x in near]
+    if kind == "offset":
+        return [1000 + x / 100 for x in near]
+    if kind == "equal":
+        return near[:1] * length
+    if kind == "spaced": # sums and halves of differences are often half-way between two floats
+        return [rng.randrange(-2**FLOATS[type_name].precision, 2**FLOATS[type_name].precision) / 2.0**FLOATS[type_name].precision
+                for _ in range(length)]
+    if kind == "small":
+        return [x * 2.0**(-1060 if type_name == "f64" else -14 if type_name == "f16" else -140) for x in near]
+    if kind == "zeros":
+        zeros = rng.choice([[0.0], [-0.0], [0.0, -0.0], [0.0, 0.0, 0.0, 1.5]])
+        return [rng.choice(zeros) for _ in range(length)]
+    return kind
+
+
+def bytes_of_kind(type_name, rng, length):
+    row = rows_of_every_kind(type_name, rng, length)
+    if isinstance(row, str):
+        return sample(type_name, length, row, rng.random())
+    return pack(type_name, [nearest(type_name, x) or FLOATS[type_name].sign * (math.copysign(1, x) < 0) for x in row])
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_divided_segments(handle, type_name):
+    """Sums, norms, means, variances and their roots of segments whose elements lanes go along; each of its own kind, so that
+    few fail."""
+    rng = random.Random(f"divided segments {type_name}")
+    lengths = [rng.choice([0, 1, 2, 2, 3, 7, 8, 9, 15, 17, 33, rng.randrange(130), rng.randrange(130)]) for _ in range(150)]
+    lengths[rng.randrange(150)] = rng.choice([500, 2047, 2048, 2049])
+    offsets = [0, *itertools.accumulate(lengths)]
+    rows = [bytes_of_kind(type_name, rng, length) for length in lengths]
+    array = wf.vector(bytearray(b"".join(rows)), type_name)
+    labels = integer_vector(offsets, "i64")
+    groups = library.wf_groups_segments(0, len(lengths), byref(labels))
+    for op, ddof, nan in (("mean", 0, "propagate"), ("mean", 0, "omit"), ("var", 0, "propagate"), ("var", 1, "omit"),
+                          ("std", 0, "propagate"), ("std", 2, "propagate"), ("sum", 0, "propagate"), ("norm1", 0, "omit"),
+                          ("norm2", 0, "propagate")):
+        chosen = {"nan": nan, **({"ddof": ddof} if op in ("var", "std") else {})}
+        expected = [Oracle(type_name, row).reduce(op, **chosen) for row in rows]
+        got = returned(handle, op, groups, [array], **chosen)
+        assert got == as_returned(expected, op, type_name), (op, lengths, chosen)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", FLOATS)
+@pytest.mark.parametrize("length", [2, 8, 13, 40, 100, 515])
+def test_divided_rows(handle, type_name, length):
+    rng, count = random.Random(f"divided rows {type_name} {length}"), 37
+    nbytes, gap = struct.calcsize(TYPECODES[type_name]), rng.choice([0, 0, 3])
+    rows = [bytes_of_kind(type_name, rng, length) for _ in range(count)]
+    between = sample(type_name, gap, "special", rng.random())
+    pitch = (length + gap) * nbytes
+    data = b"".join(row + between for row in rows)
+    if rng.random() < 0.5:
+        array = wf.strided(data, type_name, (count, length), (pitch, nbytes))
+    else:
+        array, rows = wf.strided(data, type_name, (count, length), (-pitch, nbytes), (count - 1) * pitch), rows[::-1]
+    for op, ddof in (("mean", 0), ("var", 0), ("std", 0), ("std", 1), ("sum", 0), ("norm1", 0), ("norm2", 0)):
+        chosen = {"ddof": ddof} if op in ("var", "std") else {}
+        expected = [Oracle(type_name, row).reduce(op, **chosen) for row in rows]
+        assert handle.reduce_groups(op, library.wf_groups_axes(2), array, **chosen) == expected, (op, chosen)
+
+
+def transposed(data, rows, columns, nbytes):
+    cells = [data[i:i + nbytes] for i in range(0, len(data), nbytes)]
+    return b"".join(cells[r * columns + c] for c in range(columns) for r in range(rows))
+
+
+# ---- neighbouring groups, which are folded side by side ---------------------------------------------------
+
+
+def nearly_ties(type_name, rng, count):
+    """Three terms whose sum is at, or just beside, the middle of two floats; zeros of either sign."""
+    tie = 2.0**-FLOATS[type_name].precision
+    for _ in range(count):
+        scale = 2.0**rng.randint(-3, 3)
+        yield rng.choice([
+            (scale, scale * tie, rng.choice([-1, 0, 1]) * scale * tie * 2.0**-rng.randint(1, 40)),
+            (-scale, -scale * tie, rng.choice([-1, 0, 1]) * scale * tie * 2.0**-rng.randint(1, 40)),
+            (-0.0, -0.0, -0.0), (-0.0, 0.0, -0.0), (scale, -scale, -0.0), (-0.0, -scale, scale),
+        ])
+
+
+@pytest.mark.parametrize("type_name", ["f32", "f64"])
+@pytest.mark.parametrize("along", [0, 1])
+def test_short_groups_round_once(handle, type_name, along):
+    rng = random.Random(f"ties {type_name}")
+    rows = list(nearly_ties(type_name, rng, 700))
+    shape = (700, 3) if along else (3, 700)
+    values = [x for row in (rows if along else zip(*rows)) for x in row]
+    code = {"f32": "f", "f64": "d"}[type_name]
+    nbytes = struct.calcsize(code)
+    array = wf.strided(struct.pack(f"<{len(values)}{code}", *values), type_name, shape, (shape[1] * nbytes, nbytes))
+    for op in ("sum", "norm1", "norm2", "mean", "var", "std"):
+        expected = [Oracle(type_name, struct.pack(f"<3{code}", *row)).reduce(op) for row in rows]
+        assert handle.reduce_groups(op, library.wf_groups_axes(1 << along), array) == expected
+
+
+def terms_of(total, unit, count, rng):
+    """So many f64, multiples of unit but for the last, that add up to a fraction; in an order in which two f64 hold all."""
+    spread = abs(total) / count / unit
+    terms = [Fraction(rng.randint(-int(spread), int(2 * spread))) * unit for _ in range(count - 3)]
+    terms = [Fraction(float(term)) for term in terms]
+    for _ in range(3):
+        terms.append(Fraction(float(total - sum(terms))))
+    assert sum(terms) == total
+    return [float(term) for term in terms]
+
+
+def half_way_means(count, rng, groups, exponents):
+    """Terms whose mean is half-way between two f64, some next to powers of two, or a little beside that."""
+    farthest = [54 - count.bit_length() - i for i in (0, 0, 0, 1)] # that two f64 hold beside the sum
+    for _ in range(groups):
+        exponent = rng.choice(exponents)
+        unit = Fraction(2)**(exponent - 52)
+        mean = rng.choice([2**52, 2**53 - 1, 2**53 - 2, rng.randrange(2**52, 2**53), rng.randrange(2**52, 2**53)]) * unit
+        beside = rng.choice([0, 1, -1]) * unit / 2**rng.choice([10, 20, 30, 40, *farthest])
+        if exponent < -900:
+            beside = 0 # no f64 has its bits
+        yield terms_of(rng.choice([1, -1]) * ((mean + rng.choice([1, -1]) * unit / 2) * count + beside), unit, count, rng)
+
+
+@functools.lru_cache(1)  # each tier has the same
+def rows_of_half_way_means(count, exponents):
+    """Down, along, and the means; zeros, and pairs that cancel, among them."""
+    rng, groups = random.Random(f"half-way {count}"), 200 if count < 500 else 80
+    rows = list(half_way_means(count, rng, groups, exponents))
+    rows[70], rows[71], rows[72] = [0.0] * count, [-0.0] * count, [1.0, -1.0] + [-0.0] * (count - 2)
+    expected = [("f64", struct.unpack("<Q", struct.pack("<d", float(sum(map(Fraction, row)) / count)))[0]) for row in rows]
+    expected[71] = ("f64", 1 << 63)
+    down = struct.pack(f"<{count * groups}d", *(x for row in zip(*rows) for x in row))
+    along = struct.pack(f"<{count * groups}d", *(x for row in rows for x in row))
+    return (wf.strided(down, "f64", (count, groups), (8 * groups, 8)),
+            wf.strided(along, "f64", (groups, count), (8 * count, 8))), expected
+
+
+@pytest.mark.parametrize("exponents", [range(-8, 8), range(-800, 800), (1012, -1014, -1020)]) # the last: not in registers
+@pytest.mark.parametrize("count", [3, 5, 6, 7, 10, 49, 63, 100, 700]) # 49 * (1 / 49) is not 1
+def test_half_way_means(handle, count, exponents):
+    """What lies half-way, or a hair beside it, is rounded by the remainder."""
+    arrays, expected = rows_of_half_way_means(count, exponents)
+    for axis, array in enumerate(arrays):
+        assert handle.reduce_groups("mean", library.wf_groups_axes(1 << axis), array) == expected
+
+
+@functools.lru_cache(1)
+def columns_of_half_way_means(type_name, count):
+    rng, groups = random.Random(f"half-way {type_name} {count}"), 70
+    least, largest = (-2**63, 2**63 - 1) if type_name == "i64" else (0, 2**64 - 1)
+    columns = []
+    for _ in range(groups):
+        mean = (2 * rng.randrange(2**52, 2**53) + 1) * 2**rng.randint(0, 9) + rng.choice([0, 0, 1, -1]) # half-way, or beside
+        if type_name == "i64" and rng.random() < 0.5:
+            mean = -mean
+        others = [rng.randint(-2**50, 2**50) for _ in range(count - 1)]
+        column = [min(max(mean + x, least), largest) for x in others]
+        last = mean * count - sum(column)
+        columns.append([*column, min(max(last, least), largest)])
+    expected = [("f64", struct.unpack("<Q", struct.pack("<d", sum(column) / count))[0]) for column in columns]
+    code = TYPECODES[type_name]
+    down = struct.pack(f"<{count * groups}{code}", *(x for row in zip(*columns) for x in row))
+    return wf.strided(down, type_name, (count, groups), (8 * groups, 8)), expected
+
+
+@pytest.mark.parametrize("type_name", ["i64", "u64"])
+@pytest.mark.parametrize("count", [5, 6, 63, 1000, 1 << 11])
+def test_half_way_means_of_integers(handle, type_name, count):
+    array, expected = columns_of_half_way_means(type_name, count)
+    assert handle.reduce_groups("mean", library.wf_groups_axes(1), array) == expected
+
+
+@pytest.mark.parametrize("type_name", ["i8", "i32", "u32", "f32", "bf16"])
+def test_roots_of_short_groups(handle, type_name):
+    """Deviations that are exact, halves, or just beside; sums of up to 64 bits."""
+    rng, count = random.Random(f"roots {type_name}"), 3
+    rows = [(0, 2 * k, k) for k in range(60)] + [(0, k % 128, 0) for k in range(60)] if type_name in INTEGERS else []
+    data = b"".join(struct.pack(f"={count}{TYPECODES[type_name]}", *row) for row in rows)
+    data += sample(type_name, 60 * count, "plain", rng.random()) + (sample(type_name, 60 * count, "wild") if not rows else b"")
+    groups_count, nbytes = len(data) // count // struct.calcsize(TYPECODES[type_name]), struct.calcsize(TYPECODES[type_name])
+    array = wf.strided(data, type_name, (groups_count, count), (count * nbytes, nbytes))
+    for op, ddof in itertools.product(("std", "var"), (0, 1)):
+        expected = [Oracle(type_name, data[g * count * nbytes:(g + 1) * count * nbytes]).reduce(op, ddof=ddof)
+                    for g in range(groups_count)]
+        assert handle.reduce_groups(op, library.wf_groups_axes(2), array, ddof=ddof) == expected
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", TYPES)
+@pytest.mark.parametrize("length", [1, 2, 31, 64, 65, 128, 129, 300, 511])
+def test_neighbours_side_by_side(handle, type_name, length):
+    """Rows and columns of every length about a tile's, one of them with what a tile of plain numbers cannot hold."""
+    rng = random.Random(f"neighbours {type_name} {length}")
+    groups_count = rng.choice([3, 8, 33, 64, 70])
+    for along, kind in itertools.product((0, 1), ("plain", "wild")):
+        shape = (groups_count, length) if along else (length, groups_count)
+        a, b = (Laid(type_name, shape, rng, kind, plain=True) for _ in range(2))
+        odd = sample(type_name, 1, "special", seed=rng.random())
+        place = rng.randrange(groups_count * length) * a.nbytes
+        a.data = a.data[:place] + odd + a.data[place + len(odd):]
+        for op in ops_for(type_name, rng, 2):
+            arrays = operands(op, a, b)
+            expected = expected_results(op, arrays, indices_along_axes(shape, {along}), 0)
+            got = returned(handle, op, library.wf_groups_axes(1 << along), [array.view() for array in arrays])
+            assert got == as_returned(expected, op, type_name), (op, shape, along, kind)
+
+
+@pytest.mark.parametrize("op,type_name", [("sum", "f64"), ("argmin", "i16"), ("var", "f32"), ("max", "u8")])
+def test_threads_share_long_columns(handle, op, type_name):
+    """A few columns of many rows: the same bits as each column by itself."""
+    shape, nbytes = (70001, 9), struct.calcsize(TYPECODES[type_name])
+    data = (sample(type_name, 4099, "plain") * 154)[:shape[0] * shape[1] * nbytes]
+    array = wf.strided(data, type_name, shape, (shape[1] * nbytes, nbytes))
+    got = {tuple(handle.reduce_groups(op, library.wf_groups_axes(1), array, threads=threads)) for threads in (1, 2, 5)}
+    alone = [handle.reduce(op, wf.strided(data, type_name, shape[:1], (shape[1] * nbytes,), c * nbytes)) for c in range(9)]
+    assert got == {tuple(alone)}
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", TYPES)
+@pytest.mark.parametrize("rows,columns", [(2, 1100), (9, 150), (300, 70)])
+def test_extremes_along_axes(handle, type_name, rows, columns):
+    """Extremes of columns read where they lie, and of rows in vectors: NaNs and zeros of either sign here and there."""
+    rng, nbytes = random.Random(f"extremes {type_name} {rows}"), struct.calcsize(TYPECODES[type_name])
+    data = bytearray(sample(type_name, rows * columns, "plain", seed=rng.random()))
+    zeros = [bytes(nbytes), bytes(nbytes - 1) + (b"\x80" if type_name in FLOATS else b"\0")]
+    for c in rng.sample(range(columns), columns // 3): # columns of nothing but zeros, and of other values
+        odd = rng.choice([sample(type_name, rows - 1, "special", seed=rng.random()) + sample(type_name, 1, "plain"),
+                          b"".join(rng.choices(zeros, k=rows))])
+        for r in range(rows):
+            at = (r * columns + c) * nbytes
+            data[at:at + nbytes] = odd[r * nbytes:(r + 1) * nbytes]
+    data = bytes(data)
+    turned = transposed(data, rows, columns, nbytes)
+    for op, nan in itertools.product(("max", rng.choice(["min", "argmin"]), "argmax"), ("propagate", "omit")):
+        expected = [handle.reduce(op, wf.strided(data, type_name, (rows,), (columns * nbytes,), c * nbytes), nan=nan,
+                                  first_index=3) for c in range(columns)]
+        down = wf.strided(data, type_name, (rows, columns), (columns * nbytes, nbytes))
+        along = wf.strided(turned, type_name, (columns, rows), (rows * nbytes, nbytes))
+        threads = rng.choice([1, 2])
+        for axis, array in ((0, down), (1, along)):
+            groups = library.wf_groups_axes(1 << axis)
+            assert handle.reduce_groups(op, groups, array, nan=nan, first_index=3, threads=threads) == expected, (op, axis)
+
+
+@pytest.mark.parametrize("type_name", ["i8", "u64", "f16", "f32", "f64"])
+def test_extremes_of_segments(handle, type_name):
+    """Segments of 1 to 700 elements, some of one value alone."""
+    rng, nbytes = random.Random(f"extremes of segments {type_name}"), struct.calcsize(TYPECODES[type_name])
+    lengths = [rng.choice([1, 2, 30, rng.randrange(1, 200), 700]) for _ in range(40)]
+    data = b"".join(rng.choice([sample(type_name, n, "plain", seed=rng.random()), sample(type_name, 1, "plain") * n])
+                    for n in lengths)
+    offsets = [0, *itertools.accumulate(lengths)]
+    labels = integer_vector(offsets, "i64", 1)
+    groups = library.wf_groups_segments(0, len(lengths), byref(labels))
+    array = wf.strided(data, type_name, (sum(lengths),), (nbytes,))
+    for op in ("max", "argmax", "min", "argmin"):
+        expected = [Oracle(type_name, data[a * nbytes:b * nbytes], first_index=a).reduce(op) for a, b in zip(offsets, offsets[1:])]
+        assert returned(handle, op, groups, [array]) == as_returned(expected, op, type_name)
