@@ -610,7 +610,7 @@ static void text_for(const char *text, unsigned kind, char *own, size_t nbytes) 
         const unsigned named = kind == COMMAND_ANY ? 0 : take_commands(&part);
         if (named) commands = named;
         const size_t length = part_length(part);
-        if (commands & kind) at += (size_t)snprintf(own + at, nbytes - at, "%s%.*s", at ? "; " : "", (int)length, part);
+        if (commands & kind && at < nbytes) at += (size_t)snprintf(own + at, nbytes - at, "%s%.*s", at ? "; " : "", (int)length, part);
         part += length + (part[length] ? 2 : 0);
     }
 }
