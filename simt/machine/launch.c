@@ -31,6 +31,7 @@ simt_error simt_machine_create(const simt_settings *settings, simt_machine **res
     machine->warp_size = warp_size;
     machine->banks = banks;
     machine->memory.reachable = 1;
+    pthread_mutex_init(&machine->spares.lock, NULL); /* never fails: its attributes are the default */
     *result = machine;
     return SIMT_OK;
 }
@@ -55,6 +56,8 @@ void simt_machine_destroy(simt_machine *machine) {
     if (!machine) return;
     destroy_images(machine, NULL);
     simt_memory_clear(&machine->memory);
+    simt_spares_clear(&machine->spares);
+    pthread_mutex_destroy(&machine->spares.lock);
     free(machine);
 }
 

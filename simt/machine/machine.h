@@ -19,6 +19,7 @@
 #include "lanes.h"
 #include "matrix.h"
 #include "memory.h"
+#include "spares.h"
 
 /* Limits: local memory of a thread; registers of a function, for a whole warp. */
 enum { SIMT_STACK_NBYTES = 1 << 19, FRAME_NBYTES_MAX = 1 << 26 };
@@ -530,6 +531,7 @@ struct simt_machine {
     simt_child_function *take_child; /* NULL: kernels must not launch */
     void *child_context;
     struct allocation *workspace; /* of every launch: one at a time; NULL before the first */
+    struct spares spares;         /* for the registers of warps */
 };
 
 static inline void *slot_lanes(const struct path *path, slot operand) {

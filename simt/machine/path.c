@@ -183,22 +183,26 @@ static size_t frame_nbytes(const struct layout *layout) {
     return layout->registers_nbytes + SIMT_LANES * (size_t)layout->parameters_nbytes;
 }
 
-static void frame_destroy(struct frame *frame) {
+static size_t registers_capacity(const struct layout *layout) { return (layout->registers_nbytes + 63) / 64 * 64; }
+
+static struct spares *spares_of(const struct warp *warp) { return &warp->block->launch->machine->spares; }
+
+static void frame_destroy(const struct warp *warp, struct frame *frame) {
     simt_warpgroup_forget(frame);
-    free(frame->registers);
+    simt_spares_give(spares_of(warp), frame->registers, registers_capacity(frame->layout));
     free(frame->parameters);
     free(frame);
 }
 
-static void frames_destroy(struct frame *frame) {
+static void frames_destroy(const struct warp *warp, struct frame *frame) {
     for (struct frame *next; frame; frame = next) {
         next = frame->next;
-        frame_destroy(frame);
+        frame_destroy(warp, frame);
     }
 }
 
 static void left_frames_destroy(struct warp *warp) {
-    frames_destroy(warp->left_frames);
+    frames_destroy(warp, warp->left_frames);
     warp->left_frames = NULL;
     warp->left_frames_nbytes = 0;
 }
@@ -217,7 +221,7 @@ static void frame_free(struct warp *warp, struct frame *frame) {
     warp->frames_nbytes -= nbytes;
     if (warp->left_frames_nbytes + nbytes > KEPT_NBYTES_MAX) left_frames_destroy(warp);
     if (nbytes > KEPT_NBYTES_MAX) {
-        frame_destroy(frame);
+        frame_destroy(warp, frame);
         return;
     }
     warp->left_frames_nbytes += nbytes;
@@ -235,27 +239,25 @@ static struct frame *frame_take_left(struct warp *warp, const struct layout *lay
     return frame;
 }
 
-static size_t registers_capacity(const struct layout *layout) { return (layout->registers_nbytes + 63) / 64 * 64; }
-
 static size_t parameters_capacity(const struct layout *layout) {
     return SIMT_LANES * (size_t)(layout->parameters_nbytes ? layout->parameters_nbytes : 1);
 }
 
-static struct frame *frame_allocate(const struct layout *layout) {
+static struct frame *frame_allocate(const struct warp *warp, const struct layout *layout) {
     struct frame *frame = calloc(1, sizeof *frame);
     if (!frame) return NULL;
     frame->layout = layout;
-    frame->registers = aligned_alloc(64, registers_capacity(layout));
+    frame->registers = simt_spares_take(spares_of(warp), registers_capacity(layout));
     frame->parameters = malloc(parameters_capacity(layout));
     if (frame->registers && frame->parameters) return frame;
-    frame_destroy(frame);
+    frame_destroy(warp, frame);
     return NULL;
 }
 
 static struct frame *frame_create(struct warp *warp, const struct function *function) {
     const struct layout *layout = simt_layout(warp->block->launch->image, function);
     struct frame *frame = frame_take_left(warp, layout);
-    if (!frame) frame = frame_allocate(layout);
+    if (!frame) frame = frame_allocate(warp, layout);
     if (!frame) return NULL;
     *frame = (struct frame){.function = function,
                             .layout = layout,
@@ -464,7 +466,7 @@ void simt_paths_clear(struct warp *warp) {
 
 void simt_paths_free(struct warp *warp) {
     simt_paths_clear(warp);
-    frames_destroy(warp->frames);
+    frames_destroy(warp, warp->frames);
     left_frames_destroy(warp);
     warp->frames = NULL;
     while (warp->free_paths) {
