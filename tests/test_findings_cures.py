@@ -356,6 +356,25 @@ __global__ void turn(const float *in, float *out)
 """, "--threads 1 --block 1 --grid 2 --arg i32[1]=zeros --arg i32[1] --arg i32[1]",
         [("race", None, "line 8 waits for it in a loop, where a plain load may read it but once: make it atomic (cuda::atomic_ref) or volatile, "
           "with a __threadfence() before line 6 sets it and one after line 8 has seen it; that orders line 4 and line 9, too")]),
+    "a flag that the rest of the block waits for": ("""__global__ void pass(const int *in, int *out)
+{
+    __shared__ int data[32];
+    __shared__ volatile int ready;
+    if (threadIdx.x == 0) ready = 0;
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        data[threadIdx.x] = in[threadIdx.x];
+        __syncwarp();
+        if (threadIdx.x == 0) ready = 1;
+    }
+    if (threadIdx.x >= 32) {
+        while (!ready) ;
+        out[threadIdx.x - 32] = data[threadIdx.x - 32];
+    }
+}
+""", "--block 64 --arg i32[32]=iota --arg i32[32]",
+        [("race", None, "line 13 waits for it in a loop, where volatile orders nothing in shared memory: __syncthreads() in place of the loop; "
+          "or make it atomic (cuda::atomic_ref), with __threadfence_block() before line 10 and behind line 13; that orders line 8 and line 14, too, which race as well")]),
     "a queue between the sides of a branch": ("""__global__ void queue(int *out, const int *in)
 {
     __shared__ int items[32];

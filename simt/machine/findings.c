@@ -362,7 +362,7 @@ static void join_handover(struct found_list *list, size_t i) {
         join(leading, other);
     }
     if (last) name_handover(leading, last);
-    leading->pairs = 0; /* of lines it is one */
+    if (last || leading->handover.is_of_sides || leading->handover.is_waited_for) leading->pairs = 0; /* of lines it is one */
 }
 
 static void join_handovers(struct found_list *list) {

@@ -412,14 +412,26 @@ uint32_t simt_update_before(const simt_event *event, uint32_t store) {
 
 /* ---- a loop that waits */
 
+/* Whether each round loads from where the round before did: a loop that goes through an array waits for nobody. */
+static bool keeps_addresses(const struct body *body, uint32_t begin, uint32_t end) {
+    for (uint32_t pc = begin; pc < end; pc++) {
+        const struct instruction *instruction = instruction_at(body, pc);
+        if (!instruction || !is_base(instruction, "ld") || instruction->operand_count < 2) continue;
+        const struct operand *address = &instruction->operands[1];
+        if (address->has_base_register && next_definition(body, address->index, begin) < end) return false;
+    }
+    return true;
+}
+
 /* Whether nothing but the load's own loop is executed from there on, if the branch is not left. */
 static bool goes_round(const struct body *body, uint32_t begin, uint32_t load, uint32_t branch) {
     static const char *const others[] = {"ld", "st", "atom", "red", "bar", "barrier", "call", "ret", "exit"};
     enum { STEPS_MAX = 64 };
-    uint32_t pc = begin;
+    uint32_t pc = begin, first = load;
     for (uint32_t step = 0; step < STEPS_MAX && pc < body->function->end; step++) {
         const struct code *code = &body->codes[pc];
-        if (pc == load || pc == branch || (step && pc == begin)) return true;
+        if (pc < first) first = pc;
+        if (pc == load || pc == branch || (step && pc == begin)) return keeps_addresses(body, first, branch);
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
             if (!code->instruction || is_base(code->instruction, others[i])) return false;
         pc = code->is_branch && (!code->has_guard || code->target <= pc) ? code->target : pc + 1;
