@@ -375,6 +375,36 @@ __global__ void turn(const float *in, float *out)
 """, "--block 64 --arg i32[32]=iota --arg i32[32]",
         [("race", None, "line 13 waits for it in a loop, where volatile orders nothing in shared memory: __syncthreads() in place of the loop; "
           "or make it atomic (cuda::atomic_ref), with __threadfence_block() before line 10 and behind line 13; that orders line 8 and line 14, too, which race as well")]),
+    "the greatest float by its bits": ("""__global__ void greatest(const float *in, int *best)
+{
+    int bits = __float_as_int(fabsf(in[threadIdx.x]));
+    if (bits > *best) *best = bits;
+}
+""", "--block 64 --arg f32[64]=random:1 --arg i32[1]=zeros",
+        [("race", 4, "no atomic operation such as atomicMax() at line 4")]),
+    "a look-back without a fence behind the wait": ("""__global__ void scan(const int *in, int *out, int *sums, int *flags)
+{
+    int t = threadIdx.x, b = blockIdx.x, v = in[b * 32 + t];
+    for (int d = 1; d < 32; d *= 2) {
+        int u = __shfl_up_sync(0xffffffff, v, d);
+        if (t >= d) v += u;
+    }
+    int before = 0;
+    if (t == 31) {
+        if (b > 0) {
+            while (atomicAdd(&flags[b - 1], 0) == 0) ;
+            
+            before = sums[b - 1];
+        }
+        sums[b] = before + v;
+        __threadfence();
+        atomicExch(&flags[b], 1);
+    }
+    before = __shfl_sync(0xffffffff, before, 31);
+    out[b * 32 + t] = v + before;
+}
+""", "--threads 1 --block 32 --grid 4 --arg i32[128]=ones --arg i32[128] --arg i32[4]=zeros --arg i32[4]=zeros",
+        [("race", None, "and one between line 11, which reads that, and line 13 (index 0 of `sums`")]),
     "a queue between the sides of a branch": ("""__global__ void queue(int *out, const int *in)
 {
     __shared__ int items[32];

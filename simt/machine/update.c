@@ -169,6 +169,27 @@ static uint32_t load_of(const struct body *body, const struct operand *operand, 
     return trace.is_lost ? NO_PC : trace.load;
 }
 
+/* The register of which this one is but a copy, as the bits of a float are; itself, if it is none. */
+static uint32_t origin_of(const struct body *body, uint32_t index) {
+    enum { MOVES_MAX = 4 };
+    for (uint32_t moves = 0; moves < MOVES_MAX; moves++) {
+        const uint32_t pc = next_definition(body, index, body->function->begin);
+        const struct instruction *move = pc < body->function->end ? instruction_at(body, pc) : NULL;
+        const bool is_copy = move && is_base(move, "mov") && move->operands[1].kind == OPERAND_REGISTER;
+        if (!is_copy || next_definition(body, index, pc + 1) < body->function->end) break;
+        index = move->operands[1].index;
+    }
+    return index;
+}
+
+/* Whether the operand is the register, or has it as an element, or a copy of it or of what it copies. */
+static bool has_copy(const struct body *body, const struct operand *operand, uint32_t index) {
+    if (operand->kind == OPERAND_REGISTER) return origin_of(body, operand->index) == origin_of(body, index);
+    for (uint32_t e = 0; e < operand->element_count; e++)
+        if (has_copy(body, &operand->elements[e], index)) return true;
+    return false;
+}
+
 /* The comparison at pc, if its result decides about the store; else NULL. */
 static const struct instruction *compare_for(const struct body *body, uint32_t pc, uint32_t store, bool *is_negated) {
     const struct instruction *compare = instruction_at(body, pc);
@@ -187,7 +208,7 @@ static struct condition condition_of(const struct body *body, uint32_t store, ui
         for (uint32_t side = 1; side <= 2; side++) {
             const struct operand *other = &compare->operands[3 - side];
             const uint32_t read = load_of(body, &compare->operands[side], &operands[0]);
-            const bool is_stored = other->kind == OPERAND_REGISTER && has_register(&operands[1], other->index);
+            const bool is_stored = other->kind == OPERAND_REGISTER && has_copy(body, &operands[1], other->index);
             if (read == NO_PC || !is_stored) continue;
             *load = read;
             condition = (struct condition){compare, is_negated != (side == 1)};

@@ -188,7 +188,8 @@ static const char *advice_on_blocks(const struct races_block *block, const struc
         length += snprintf(text + length, nbytes - (size_t)length,
                            "behind line %u a __threadfence() and an atomic that tells of it, before line %u an atomic that "
                            "reads that and a __threadfence(); or a second launch", written, line);
-    if (is_old_meant)
+    const bool is_awaited = is_told && simt_may_follow(encounter->event, block->reading_pc, block->reading_pc, false);
+    if (is_old_meant && !is_awaited)
         snprintf(text + length, nbytes - (size_t)length,
                  "; if line %u is to read what was there before, line %u must store to another array", line, written);
     return text;
