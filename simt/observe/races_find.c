@@ -466,6 +466,12 @@ static void name_place(const struct races *races, const struct encounter *encoun
     else snprintf(text, nbytes, "byte %llu", address);
 }
 
+/* The loop without a barrier in which both lie, or the second alone; nothing else is missing there. */
+static simt_open_loop find_loop(const simt_event *event, uint32_t first, uint32_t second) {
+    const uint32_t number = simt_open_loop_of(event, second);
+    return (simt_open_loop){number, number && simt_open_loop_of(event, first) != number};
+}
+
 void simt_races_report(struct races_block *block, const struct encounter *encounter) {
     struct races *races = block->races;
     const simt_launch_view *view = races->view;
@@ -497,6 +503,9 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     if (said && !are_sides(block, encounter, &stamped, first)) other.is_later = is_read_too_early(races, encounter, &stamped); /* as it was in this launch: what is missing depends on it */
     if (!said || (stamped.block != block->index && !encounter->is_shared && is_known && !encounter->is_scoped))
         name_missing(block, encounter, &stamped, &other, missing, sizeof missing);
+    const uint32_t pc = encounter->event->pc;
+    if (!said && !is_known)
+        other.loop = other.is_later ? find_loop(encounter->event, pc, stamped.pc) : find_loop(encounter->event, stamped.pc, pc);
     if (said && !encounter->is_unfenced) other.copies = copies_of(races, encounter, &stamped);
     other.is_before_copy = other.copies && !encounter->is_read && !stamped.is_by_engine && !is_read_too_early(races, encounter, &stamped);
     if (!is_known && !encounter->is_scoped && !encounter->is_unfenced) other.handover = find_handover(block, encounter, &stamped);
