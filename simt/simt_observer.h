@@ -266,8 +266,9 @@ bool simt_are_exclusive(const simt_event *event, uint32_t one, uint32_t other);
 /* Whether a thread may come to the instruction again within the same call. */
 bool simt_may_repeat(const simt_event *event, uint32_t pc);
 
-/* Names the outermost loop around pc, unrolled or not, whose rounds no barrier of the block parts; 0: none. */
-uint32_t simt_open_loop_of(const simt_event *event, uint32_t pc);
+/* Names the outermost loop around pc, unrolled or not, whose rounds no barrier parts, of the block or, if that counts,
+ * of the warp; 0: none. */
+uint32_t simt_open_loop_of(const simt_event *event, uint32_t pc, bool within_warp);
 
 /* What a store makes of what its thread has read of the element before, by the text of the kernel. */
 typedef struct simt_update {

@@ -319,7 +319,7 @@ static void join_loop(struct found_list *list, size_t i) {
         if (is_of_same_loop(leading, &list->items[j]) && !leads_loop(leading, &list->items[j])) return;
     for (size_t j = 0; j < list->count; j++) {
         struct found *other = &list->items[j];
-        if (j == i || !is_of_same_loop(leading, other)) continue;
+        if (j == i || !is_of_same_loop(leading, other) || other->strength > leading->strength) continue;
         const uint32_t from = leading->from_line, to = leading->to_line;
         join(leading, other);
         leading->is_of_loop = true;
@@ -447,6 +447,12 @@ static bool may_be_of_block(const struct found *found, bool is_of_few) {
     return is_of_few && is_between_lanes(found) && found->pairs <= 1;
 }
 
+/* Which of the two a race of one line is, in a loop without a barrier, its text does not tell. */
+static bool may_be_of_next_round(const struct found *found) {
+    return found->loop.number && !found->loop.is_entered && is_of_one_line(found) && found->detail.missing && found->pairs <= 1 &&
+           strstr(found->where, " and the "); /* "the load and the store" */
+}
+
 static void end_message(struct found *found, bool is_of_few) {
     simt_finding *finding = &found->finding;
     name_element(found);
@@ -464,7 +470,7 @@ static void end_message(struct found *found, bool is_of_few) {
     if (found->races_again && found->copies)
         snprintf(finding->message + length, sizeof finding->message - length,
                  "; and line %u may read before the copy of line %u is done, for which it must wait, too", finding->other_line, finding->line);
-    else if (found->races_again)
+    else if (found->races_again || may_be_of_next_round(found))
         snprintf(finding->message + length, sizeof finding->message - length,
                  "; nor one between line %u and the next round's line %u", second_line(found), first_line(found));
     length = strlen(finding->message);

@@ -77,14 +77,14 @@ bool simt_may_repeat(const simt_event *event, uint32_t pc) { return leads_to(eve
 
 /* ---- loops without a barrier */
 
-static uint32_t first_of_loop(const simt_event *event, uint32_t pc) {
+static uint32_t first_of_loop(const simt_event *event, uint32_t pc, bool within_warp) {
     const struct launch *launch = event->block->machine;
     uint32_t first = UINT32_MAX;
-    if (!simt_may_follow(event, pc, pc, false)) return first;
+    if (!simt_may_follow(event, pc, pc, within_warp)) return first;
     for (uint32_t back = pc; back < launch->view.place_count; back++) {
         const struct code *code = &launch->image->codes[back];
         if (!code->is_branch || code->target > pc || code->target >= first) continue;
-        if (simt_may_follow(event, pc, code->target, false) && simt_may_follow(event, code->target, pc, false)) first = code->target;
+        if (simt_may_follow(event, pc, code->target, within_warp) && simt_may_follow(event, code->target, pc, within_warp)) first = code->target;
     }
     return first;
 }
@@ -101,9 +101,9 @@ static bool is_reached_again(const simt_launch_view *view, const unsigned char *
 }
 
 /* The first line that stores in several rounds of the unrolled loop that begins there; UINT32_MAX: it is none. */
-static uint32_t line_of_unrolled(const simt_event *event, uint32_t begin) {
+static uint32_t line_of_unrolled(const simt_event *event, uint32_t begin, bool within_warp) {
     const simt_launch_view *view = &((const struct launch *)event->block->machine)->view;
-    unsigned char *reached = reach_from(event, begin, UINT32_MAX, BARRIERS_OF_BLOCKS);
+    unsigned char *reached = reach_from(event, begin, UINT32_MAX, within_warp ? ALL_BARRIERS : BARRIERS_OF_BLOCKS);
     uint32_t line = UINT32_MAX, stored = begin;
     if (reached) reached[begin] = 1;
     for (uint32_t pc = 0; reached && pc < view->place_count; pc++) {
@@ -119,13 +119,13 @@ static uint32_t line_of_unrolled(const simt_event *event, uint32_t begin) {
     return is_repeated ? line : UINT32_MAX;
 }
 
-uint32_t simt_open_loop_of(const simt_event *event, uint32_t pc) {
+uint32_t simt_open_loop_of(const simt_event *event, uint32_t pc, bool within_warp) {
     enum { UNROLLED = 1u << 30 };
     const simt_place *places = event->block->launch->places;
     uint32_t begin = 0;
-    const uint32_t first = first_of_loop(event, pc);
+    const uint32_t first = first_of_loop(event, pc, within_warp);
     if (first != UINT32_MAX) return first + 1;
-    while (begin < pc && !(is_of_same_line(&places[begin], &places[pc]) && simt_may_follow(event, begin, pc, false))) begin++;
-    const uint32_t line = line_of_unrolled(event, begin);
+    while (begin < pc && !(is_of_same_line(&places[begin], &places[pc]) && simt_may_follow(event, begin, pc, within_warp))) begin++;
+    const uint32_t line = line_of_unrolled(event, begin, within_warp);
     return line == UINT32_MAX ? 0 : UNROLLED + line;
 }

@@ -467,9 +467,9 @@ static void name_place(const struct races *races, const struct encounter *encoun
 }
 
 /* The loop without a barrier in which both lie, or the second alone; nothing else is missing there. */
-static simt_open_loop find_loop(const simt_event *event, uint32_t first, uint32_t second) {
-    const uint32_t number = simt_open_loop_of(event, second);
-    return (simt_open_loop){number, number && simt_open_loop_of(event, first) != number};
+static simt_open_loop find_loop(const simt_event *event, uint32_t first, uint32_t second, bool within_warp) {
+    const uint32_t number = simt_open_loop_of(event, second, within_warp);
+    return (simt_open_loop){number, number && simt_open_loop_of(event, first, within_warp) != number};
 }
 
 void simt_races_report(struct races_block *block, const struct encounter *encounter) {
@@ -505,7 +505,8 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
         name_missing(block, encounter, &stamped, &other, missing, sizeof missing);
     const uint32_t pc = encounter->event->pc;
     if (!said && !is_known)
-        other.loop = other.is_later ? find_loop(encounter->event, pc, stamped.pc) : find_loop(encounter->event, stamped.pc, pc);
+        other.loop = find_loop(encounter->event, other.is_later ? pc : stamped.pc, other.is_later ? stamped.pc : pc,
+                               is_same_warp(block, encounter, &stamped));
     if (said && !encounter->is_unfenced) other.copies = copies_of(races, encounter, &stamped);
     other.is_before_copy = other.copies && !encounter->is_read && !stamped.is_by_engine && !is_read_too_early(races, encounter, &stamped);
     if (!is_known && !encounter->is_scoped && !encounter->is_unfenced) other.handover = find_handover(block, encounter, &stamped);

@@ -100,8 +100,8 @@ uint32_t simt_update_before(const simt_event *event, uint32_t store) {
     return UINT32_MAX;
 }
 
-uint32_t simt_open_loop_of(const simt_event *event, uint32_t pc) {
-    (void)event, (void)pc;
+uint32_t simt_open_loop_of(const simt_event *event, uint32_t pc, bool within_warp) {
+    (void)event, (void)pc, (void)within_warp;
     return 0;
 }
 
