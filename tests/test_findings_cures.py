@@ -19,6 +19,36 @@ def test_a_finding_names_its_cure(name, write):
     assert said.format(**lines) in finding["message"]
 
 
+SCAN_DOWN = """__global__ void scan(const int *in, int *out)
+{
+    __shared__ int s[128];
+    int t = threadIdx.x, offset = 1;
+    s[2 * t] = in[2 * t];
+    s[2 * t + 1] = in[2 * t + 1];
+    for (int d = 64; d > 0; d >>= 1) {
+        __syncthreads();
+        if (t < d) {
+            int a = offset * (2 * t + 1) - 1, b = offset * (2 * t + 2) - 1;
+            s[b] += s[a];
+        }
+        offset *= 2;
+    }
+    if (t == 0) s[127] = 0;
+%s    for (int d = 1; d < 128; d *= 2) {
+        offset >>= 1;
+        if (t < d) {
+            int a = offset * (2 * t + 1) - 1, b = offset * (2 * t + 2) - 1;
+            int old = s[a];
+            s[a] = s[b];
+            s[b] += old;
+        }
+    }
+    __syncthreads();
+    out[2 * t] = s[2 * t];
+    out[2 * t + 1] = s[2 * t + 1];
+}
+"""
+
 STUDENTS = {
     "off by one": ("""__global__ void add(const float *a, const float *b, float *c, int n)
 {
@@ -405,66 +435,9 @@ __global__ void turn(const float *in, float *out)
 }
 """, "--threads 1 --block 32 --grid 4 --arg i32[128]=ones --arg i32[128] --arg i32[4]=zeros --arg i32[4]=zeros",
         [("race", None, "and one between line 11, which reads that, and line 13 (index 0 of `sums`")]),
-    "a scan, unrolled, without a barrier on the way down": ("""__global__ void scan(const int *in, int *out)
-{
-    __shared__ int s[128];
-    int t = threadIdx.x, offset = 1;
-    s[2 * t] = in[2 * t];
-    s[2 * t + 1] = in[2 * t + 1];
-    for (int d = 64; d > 0; d >>= 1) {
-        __syncthreads();
-        if (t < d) {
-            int a = offset * (2 * t + 1) - 1, b = offset * (2 * t + 2) - 1;
-            s[b] += s[a];
-        }
-        offset *= 2;
-    }
-    if (t == 0) s[127] = 0;
-    for (int d = 1; d < 128; d *= 2) {
-        offset >>= 1;
-        if (t < d) {
-            int a = offset * (2 * t + 1) - 1, b = offset * (2 * t + 2) - 1;
-            int old = s[a];
-            s[a] = s[b];
-            s[b] += old;
-        }
-    }
-    __syncthreads();
-    out[2 * t] = s[2 * t];
-    out[2 * t + 1] = s[2 * t + 1];
-}
-""", "--block 64 --arg i32[128]=ones --arg i32[128]",
+    "a scan, unrolled, without a barrier on the way down": (SCAN_DOWN % "", "--block 64 --arg i32[128]=ones --arg i32[128]",
         [("race", None, "no __syncthreads() in the loop around lines 20 to 22, whose rounds race with each other at 8 pairs of lines")]),
-    "the same as a loop": ("""__global__ void scan(const int *in, int *out)
-{
-    __shared__ int s[128];
-    int t = threadIdx.x, offset = 1;
-    s[2 * t] = in[2 * t];
-    s[2 * t + 1] = in[2 * t + 1];
-    for (int d = 64; d > 0; d >>= 1) {
-        __syncthreads();
-        if (t < d) {
-            int a = offset * (2 * t + 1) - 1, b = offset * (2 * t + 2) - 1;
-            s[b] += s[a];
-        }
-        offset *= 2;
-    }
-    if (t == 0) s[127] = 0;
-    #pragma unroll 1
-    for (int d = 1; d < 128; d *= 2) {
-        offset >>= 1;
-        if (t < d) {
-            int a = offset * (2 * t + 1) - 1, b = offset * (2 * t + 2) - 1;
-            int old = s[a];
-            s[a] = s[b];
-            s[b] += old;
-        }
-    }
-    __syncthreads();
-    out[2 * t] = s[2 * t];
-    out[2 * t + 1] = s[2 * t + 1];
-}
-""", "--block 64 --arg i32[128]=ones --arg i32[128]",
+    "the same as a loop": (SCAN_DOWN % "    #pragma unroll 1\n", "--block 64 --arg i32[128]=ones --arg i32[128]",
         [("race", None, "no __syncthreads() in the loop around lines 21 to 23, whose rounds race with each other at ")]),
     "a queue between the sides of a branch": ("""__global__ void queue(int *out, const int *in)
 {
