@@ -472,6 +472,8 @@ static simt_open_loop find_loop(const simt_event *event, uint32_t first, uint32_
     return (simt_open_loop){number, number && simt_open_loop_of(event, first, within_warp) != number};
 }
 
+enum { LOOPED_PAIRS_MAX = 64 }; /* whose loops are looked for, which takes a while in a long kernel */
+
 void simt_races_report(struct races_block *block, const struct encounter *encounter) {
     struct races *races = block->races;
     const simt_launch_view *view = races->view;
@@ -484,6 +486,7 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     if (simt_record_race_again(encounter->event, encounter->lane, &other)) return;
     pthread_mutex_lock(&races->lock);
     const enum first_of_pair first = note_pair(races, encounter->event, stamped.pc, is_same_warp(block, encounter, &stamped));
+    const bool is_of_few = races->pair_count <= LOOPED_PAIRS_MAX;
     pthread_mutex_unlock(&races->lock);
     other.is_later = is_later(encounter->event, stamped.pc, first);
 
@@ -504,7 +507,7 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     if (!said || (stamped.block != block->index && !encounter->is_shared && is_known && !encounter->is_scoped))
         name_missing(block, encounter, &stamped, &other, missing, sizeof missing);
     const uint32_t pc = encounter->event->pc;
-    if (!said && !is_known)
+    if (!said && !is_known && is_of_few)
         other.loop = find_loop(encounter->event, other.is_later ? pc : stamped.pc, other.is_later ? stamped.pc : pc,
                                is_same_warp(block, encounter, &stamped));
     if (said && !encounter->is_unfenced) other.copies = copies_of(races, encounter, &stamped);
