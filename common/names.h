@@ -12,6 +12,13 @@
 #define wf_nvrtc_open simt_nvrtc_open
 #define wf_nvrtc_log simt_nvrtc_log
 #define wf_cuda_roots simt_cuda_roots
+#define wf_cache_key_begin simt_cache_key_begin
+#define wf_cache_key_add simt_cache_key_add
+#define wf_cache_read simt_cache_read
+#define wf_cache_write simt_cache_write
+#define wf_cache_trim simt_cache_trim
+#define wf_cache_claim simt_cache_claim
+#define wf_cache_release simt_cache_release
 #endif
 
 #endif

@@ -50,6 +50,20 @@ static bool is_stronger(const struct judge_reason *a, const struct judge_reason 
     return strstr(a->message, "no __syncthreads()") && strstr(b->message, "no __syncwarp()");
 }
 
+/* A finding says why, and where; a result that something is wrong; a gate what it costs. */
+static int rank_of(const struct judge_reason *reason) {
+    if (!strcmp(reason->kind, "gate")) return 2;
+    return !strcmp(reason->kind, "result") || !strcmp(reason->kind, "input");
+}
+
+/* A reason behind those of its rank. */
+static struct judge_reason *insert_reason(struct judge_verdict *verdict, const struct judge_reason *reason) {
+    size_t at = verdict->reason_count++;
+    for (; at > 0 && rank_of(&verdict->reasons[at - 1]) > rank_of(reason); at--) verdict->reasons[at] = verdict->reasons[at - 1];
+    verdict->reasons[at] = *reason;
+    return &verdict->reasons[at];
+}
+
 static void conclude_reason(struct judge_verdict *verdict, const struct judge_reason *reason) {
     for (size_t i = 0; i < verdict->reason_count; i++) {
         if (!is_alike(&verdict->reasons[i], reason)) continue;
@@ -60,8 +74,7 @@ static void conclude_reason(struct judge_verdict *verdict, const struct judge_re
         return;
     }
     if (verdict->reason_count == JUDGE_REASONS_MAX) return;
-    struct judge_reason *added = &verdict->reasons[verdict->reason_count++];
-    *added = *reason;
+    struct judge_reason *added = insert_reason(verdict, reason);
     added->launches = 1;
     added->last_launch = verdict->launches;
 }

@@ -115,7 +115,8 @@ typedef struct simt_source {
 } simt_source;
 
 /* Compiles CUDA C to PTX: with NVRTC, opened at run time, or, if the source has host code, with `nvcc -ptx`, which
- * works in a private folder, because it passes file names to a shell.  The caller frees *ptx (NUL-terminated) and
+ * works in a private folder, because it passes file names to a shell.  What NVRTC made is kept, and read from
+ * there the next time (docs/cuda.md).  The caller frees *ptx (NUL-terminated) and
  * *mangled with free(); *mangled is the name of the instance in the PTX (NULL without an instance; `mangled` may
  * then be NULL). SIMT_ERROR_COMPILE: there is no compiler, or it rejects the source; the message contains its
  * output. */

@@ -266,6 +266,10 @@ bool simt_are_exclusive(const simt_event *event, uint32_t one, uint32_t other);
 /* Whether a thread may come to the instruction again within the same call. */
 bool simt_may_repeat(const simt_event *event, uint32_t pc);
 
+/* Names the outermost loop around pc, unrolled or not, whose rounds no barrier parts, of the block or, if that counts,
+ * of the warp; 0: none. */
+uint32_t simt_open_loop_of(const simt_event *event, uint32_t pc, bool within_warp);
+
 /* What a store makes of what its thread has read of the element before, by the text of the kernel. */
 typedef struct simt_update {
     uint32_t load;       /* the pc of that read */
@@ -289,6 +293,12 @@ typedef struct simt_handover {
     bool is_of_sides;   /* of a branch; what is not belongs together where it is waited for */
 } simt_handover;
 
+/* Races of the rounds of a loop without a barrier, with each other and with what comes before the loop, are one fault. */
+typedef struct simt_open_loop {
+    uint32_t number; /* + 1; 0: none */
+    bool is_entered; /* the access that comes first in program order lies outside */
+} simt_open_loop;
+
 /* The other access of a race; thread is a number in its block. */
 typedef struct simt_racing_access {
     uint32_t pc, thread;
@@ -303,6 +313,7 @@ typedef struct simt_racing_access {
     uint32_t copies;     /* which copies are not waited for, + 1: races of these that share lines are one fault; else 0 */
     bool is_before_copy; /* of copies: what one overwrites must be over, as in the next round of a loop */
     simt_handover handover; /* what is handed over and what tells of it are one fault */
+    simt_open_loop loop;
 } simt_racing_access;
 
 /* Records a race between the lane's access and `other`. */

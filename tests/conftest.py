@@ -1,11 +1,13 @@
 """What several files of tests share: a fixture, and what holds for the process: its signals and its libcuda."""
 
+import atexit
 import ctypes
 import gc
 import os
 import re
 import signal
 import sys
+import tempfile
 import zlib
 from pathlib import Path
 
@@ -34,6 +36,7 @@ def pytest_configure():
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
     keep_what_nvrtc_compiles()
+    use_no_users_cache()
 
 
 def keep_what_nvrtc_compiles():
@@ -45,6 +48,13 @@ def keep_what_nvrtc_compiles():
         os.environ["WARPFOLD_NVRTC"] = str(NVRTC_CACHE)
         name_nvrtc()
         optimize_less()
+
+
+def use_no_users_cache():
+    """What an earlier run left there would be found instead of being compiled."""
+    folder = tempfile.TemporaryDirectory(prefix="warpfold-cache-")
+    atexit.register(folder.cleanup)
+    os.environ["XDG_CACHE_HOME"] = folder.name
 
 
 def name_nvrtc():

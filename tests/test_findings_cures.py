@@ -19,6 +19,36 @@ def test_a_finding_names_its_cure(name, write):
     assert said.format(**lines) in finding["message"]
 
 
+SCAN_DOWN = """__global__ void scan(const int *in, int *out)
+{
+    __shared__ int s[128];
+    int t = threadIdx.x, offset = 1;
+    s[2 * t] = in[2 * t];
+    s[2 * t + 1] = in[2 * t + 1];
+    for (int d = 64; d > 0; d >>= 1) {
+        __syncthreads();
+        if (t < d) {
+            int a = offset * (2 * t + 1) - 1, b = offset * (2 * t + 2) - 1;
+            s[b] += s[a];
+        }
+        offset *= 2;
+    }
+    if (t == 0) s[127] = 0;
+%s    for (int d = 1; d < 128; d *= 2) {
+        offset >>= 1;
+        if (t < d) {
+            int a = offset * (2 * t + 1) - 1, b = offset * (2 * t + 2) - 1;
+            int old = s[a];
+            s[a] = s[b];
+            s[b] += old;
+        }
+    }
+    __syncthreads();
+    out[2 * t] = s[2 * t];
+    out[2 * t + 1] = s[2 * t + 1];
+}
+"""
+
 STUDENTS = {
     "off by one": ("""__global__ void add(const float *a, const float *b, float *c, int n)
 {
@@ -356,6 +386,59 @@ __global__ void turn(const float *in, float *out)
 """, "--threads 1 --block 1 --grid 2 --arg i32[1]=zeros --arg i32[1] --arg i32[1]",
         [("race", None, "line 8 waits for it in a loop, where a plain load may read it but once: make it atomic (cuda::atomic_ref) or volatile, "
           "with a __threadfence() before line 6 sets it and one after line 8 has seen it; that orders line 4 and line 9, too")]),
+    "a flag that the rest of the block waits for": ("""__global__ void pass(const int *in, int *out)
+{
+    __shared__ int data[32];
+    __shared__ volatile int ready;
+    if (threadIdx.x == 0) ready = 0;
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        data[threadIdx.x] = in[threadIdx.x];
+        __syncwarp();
+        if (threadIdx.x == 0) ready = 1;
+    }
+    if (threadIdx.x >= 32) {
+        while (!ready) ;
+        out[threadIdx.x - 32] = data[threadIdx.x - 32];
+    }
+}
+""", "--block 64 --arg i32[32]=iota --arg i32[32]",
+        [("race", None, "line 13 waits for it in a loop, where volatile orders nothing in shared memory: __syncthreads() in place of the loop; "
+          "or make it atomic (cuda::atomic_ref), with __threadfence_block() before line 10 and behind line 13; that orders line 8 and line 14, too, which race as well")]),
+    "the greatest float by its bits": ("""__global__ void greatest(const float *in, int *best)
+{
+    int bits = __float_as_int(fabsf(in[threadIdx.x]));
+    if (bits > *best) *best = bits;
+}
+""", "--block 64 --arg f32[64]=random:1 --arg i32[1]=zeros",
+        [("race", 4, "no atomic operation such as atomicMax() at line 4")]),
+    "a look-back without a fence behind the wait": ("""__global__ void scan(const int *in, int *out, int *sums, int *flags)
+{
+    int t = threadIdx.x, b = blockIdx.x, v = in[b * 32 + t];
+    for (int d = 1; d < 32; d *= 2) {
+        int u = __shfl_up_sync(0xffffffff, v, d);
+        if (t >= d) v += u;
+    }
+    int before = 0;
+    if (t == 31) {
+        if (b > 0) {
+            while (atomicAdd(&flags[b - 1], 0) == 0) ;
+            
+            before = sums[b - 1];
+        }
+        sums[b] = before + v;
+        __threadfence();
+        atomicExch(&flags[b], 1);
+    }
+    before = __shfl_sync(0xffffffff, before, 31);
+    out[b * 32 + t] = v + before;
+}
+""", "--threads 1 --block 32 --grid 4 --arg i32[128]=ones --arg i32[128] --arg i32[4]=zeros --arg i32[4]=zeros",
+        [("race", None, "and one between line 11, which reads that, and line 13 (index 0 of `sums`")]),
+    "a scan, unrolled, without a barrier on the way down": (SCAN_DOWN % "", "--block 64 --arg i32[128]=ones --arg i32[128]",
+        [("race", None, "no __syncthreads() in the loop around lines 20 to 22, whose rounds race with each other at 8 pairs of lines")]),
+    "the same as a loop": (SCAN_DOWN % "    #pragma unroll 1\n", "--block 64 --arg i32[128]=ones --arg i32[128]",
+        [("race", None, "no __syncthreads() in the loop around lines 21 to 23, whose rounds race with each other at ")]),
     "a queue between the sides of a branch": ("""__global__ void queue(int *out, const int *in)
 {
     __shared__ int items[32];

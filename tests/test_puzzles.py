@@ -65,6 +65,32 @@ def test_a_puzzle_is_refused_and_its_solution_accepted(name, write):
     assert (done.returncode, done.stderr) == (0, ""), done
 
 
+# Natural answers that are wrong, and what the first reason must say.
+WRONG = {
+    "01_missing_barrier": ("tid + s];\n", "tid + s];\n        __syncwarp();\n", "race", "; nor one between line 17 and the next round's line 17"),
+    "05_lost_updates": ("bins[in[i]]++;", "((volatile int *)bins)[in[i]]++;", "race", "no atomic operation such as atomicAdd()"),
+    "10_one_word": ("    if (i < n)\n        atomicAdd(out, in[i]);", """    __shared__ int sum;
+    if (threadIdx.x == 0)
+        sum = 0;
+    if (i < n)
+        atomicAdd(&sum, in[i]);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        atomicAdd(out, sum);""", "race", "no __syncthreads() between line 12 and line 14"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_first_reason_is_why_and_not_what_follows(name, write):
+    was, now, kind, said = WRONG[name]
+    source = (ROOT / "puzzles" / f"{name}.cu").read_text()
+    done = run("judge", "--json", "--task", ROOT / "puzzles" / f"{name}.task", write(f"{name}.cu", source.replace(was, now)))
+    reasons = json.loads(done.stdout)["reasons"]
+    assert done.returncode == 3 and reasons[0]["kind"] == kind and said in reasons[0]["message"], reasons
+    kinds = [reason["kind"] for reason in reasons]
+    assert kinds == sorted(kinds, key=["race", "result", "gate"].index) and len(kinds) > 1
+
+
 # What puzzle 06 may end with instead of an atomicAdd(), by the thread that has the block's sum.
 UPDATES = {
     "volatile": "*word += sum;",

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* dladdr, asprintf */
 #endif
 #include "compile.h"
+#include "kept.h"
 #include "common/nvrtc.h"
 
 #include <dlfcn.h>
@@ -18,7 +19,7 @@ enum { INCLUDES_MAX = 1 + 2 * (2 + WF_CUDA_ROOTS_MAX) };
 
 struct includes {
     char *options[INCLUDES_MAX]; /* "-I..." */
-    int count;
+    int count, own; /* the source's folder first, the toolkits' behind it */
     bool is_short_of_memory;
 };
 
@@ -42,6 +43,7 @@ static void find_includes(struct includes *includes, const struct wf_nvrtc *nvrt
                           const simt_source *source) {
     size_t length = simt_folder_length(source->path);
     if (!source->text) add_include(includes, length ? source->path : "./", length ? (int)length : 2, "");
+    includes->own = includes->count;
     Dl_info about;
     char beside[PATH_MAX], real[PATH_MAX];
     if (dladdr(*(void *const *)&nvrtc->CreateProgram, &about) && realpath(about.dli_fname, real)) {
@@ -182,6 +184,20 @@ static enum outcome compile(const struct wf_nvrtc *nvrtc, const struct source *s
     return outcome;
 }
 
+static enum outcome compile_or_read(const struct wf_nvrtc *nvrtc, const struct compilation *given, char **ptx,
+                                    char **mangled, simt_message *log) {
+    struct wf_cache_key key, again;
+    const bool is_kept = simt_kept_key(&key, nvrtc, given);
+    if (is_kept && simt_kept_read(&key, ptx, mangled)) return OUTCOME_COMPILED;
+    enum outcome outcome =
+        compile(nvrtc, given->source, given->cub, given->options, (int)given->option_count, ptx, mangled, log);
+    /* Files may have changed meanwhile. */
+    if (outcome == OUTCOME_COMPILED && is_kept && simt_kept_key(&again, nvrtc, given) &&
+        !memcmp(key.hash, again.hash, sizeof key.hash))
+        simt_kept_write(&key, *ptx, *mangled);
+    return outcome;
+}
+
 static enum outcome compile_named(const struct wf_nvrtc *nvrtc, const struct source *source,
                                   const char *const *options, char **ptx, char **mangled, simt_message *log) {
     struct includes includes = {0};
@@ -190,7 +206,9 @@ static enum outcome compile_named(const struct wf_nvrtc *nvrtc, const struct sou
     const char **all = join_options(source, options, &includes, &count);
     char *cub = cub_for_kernels(source, &includes, options);
     enum outcome outcome = OUTCOME_MEMORY;
-    if (all) outcome = compile(nvrtc, source, cub, all, count, ptx, mangled, log);
+    const char *const *toolkits = (const char *const *)includes.options + includes.own;
+    const struct compilation given = {source, cub, all, (size_t)count, toolkits, (size_t)(includes.count - includes.own)};
+    if (all) outcome = compile_or_read(nvrtc, &given, ptx, mangled, log);
     free(all);
     free(cub);
     for (int i = 0; i < includes.count; i++) free(includes.options[i]);

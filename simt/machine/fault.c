@@ -187,6 +187,7 @@ static struct meeting_note note_of_race(const simt_event *event, uint32_t lane, 
     note.follows = other->follows;
     note.copies = other->copies;
     note.is_before_copy = other->is_before_copy;
+    note.loop = other->loop;
     note.handover = other->handover;
     return note;
 }

@@ -127,6 +127,7 @@ static void take_over(struct found *found, const struct found *like, const struc
     found->copies = note->copies;
     found->is_before_copy = note->is_before_copy;
     found->handover = note->handover;
+    found->loop = note->loop;
     snprintf(found->where, sizeof found->where, "%s", note->where ? note->where : "");
     snprintf(found->element, sizeof found->element, "%s", note->element);
     vsnprintf(found->finding.message, sizeof found->finding.message, format, arguments);
@@ -301,6 +302,38 @@ static void join_rounds(struct found_list *list) {
         }
 }
 
+static bool is_of_same_loop(const struct found *found, const struct found *other) {
+    return found->loop.number && found->loop.number == other->loop.number && !other->is_withdrawn && found->detail.missing &&
+           other->detail.missing;
+}
+
+/* What is missing between threads of a block cures lanes of a warp, too. */
+static bool leads_loop(const struct found *found, const struct found *other) {
+    return !found->loop.is_entered && (other->loop.is_entered || other->strength <= found->strength);
+}
+
+/* Makes one finding of those of the loop, if the one at i is of two of its accesses. */
+static void join_loop(struct found_list *list, size_t i) {
+    struct found *leading = &list->items[i];
+    for (size_t j = 0; j < list->count; j++)
+        if (is_of_same_loop(leading, &list->items[j]) && !leads_loop(leading, &list->items[j])) return;
+    for (size_t j = 0; j < list->count; j++) {
+        struct found *other = &list->items[j];
+        if (j == i || !is_of_same_loop(leading, other) || other->strength > leading->strength) continue;
+        const uint32_t from = leading->from_line, to = leading->to_line;
+        join(leading, other);
+        leading->is_of_loop = true;
+        if (!other->loop.is_entered) continue;
+        leading->from_line = from; /* lines of the loop alone */
+        leading->to_line = to;
+    }
+}
+
+static void join_loops(struct found_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        if (is_of_same_loop(&list->items[i], &list->items[i])) join_loop(list, i);
+}
+
 /* Two blocks race at two lines, whichever of them was there first: that is one fault. */
 static bool is_of_blocks(const struct found *found) {
     return found->finding.kind == SIMT_FINDING_RACE && !found->detail.missing && found->strength;
@@ -362,7 +395,7 @@ static void join_handover(struct found_list *list, size_t i) {
         join(leading, other);
     }
     if (last) name_handover(leading, last);
-    leading->pairs = 0; /* of lines it is one */
+    if (last || leading->handover.is_of_sides || leading->handover.is_waited_for) leading->pairs = 0; /* of lines it is one */
 }
 
 static void join_handovers(struct found_list *list) {
@@ -414,10 +447,22 @@ static bool may_be_of_block(const struct found *found, bool is_of_few) {
     return is_of_few && is_between_lanes(found) && found->pairs <= 1;
 }
 
+/* Which of the two a race of one line is, in a loop without a barrier, its text does not tell. */
+static bool may_be_of_next_round(const struct found *found) {
+    return found->loop.number && !found->loop.is_entered && is_of_one_line(found) && found->detail.missing && found->pairs <= 1 &&
+           strstr(found->where, " and the "); /* "the load and the store" */
+}
+
 static void end_message(struct found *found, bool is_of_few) {
     simt_finding *finding = &found->finding;
     name_element(found);
     size_t length = strlen(finding->message);
+    if (found->is_of_loop) {
+        snprintf(finding->message + length, sizeof finding->message - length,
+                 ": no %s in the loop around lines %u to %u, whose rounds race with each other at %u pairs of lines", found->detail.missing,
+                 found->from_line, found->to_line, found->pairs);
+        return;
+    }
     if (found->detail.missing)
         snprintf(finding->message + length, sizeof finding->message - length, ": no %s%s", found->detail.missing,
                  found->where);
@@ -425,7 +470,7 @@ static void end_message(struct found *found, bool is_of_few) {
     if (found->races_again && found->copies)
         snprintf(finding->message + length, sizeof finding->message - length,
                  "; and line %u may read before the copy of line %u is done, for which it must wait, too", finding->other_line, finding->line);
-    else if (found->races_again)
+    else if (found->races_again || may_be_of_next_round(found))
         snprintf(finding->message + length, sizeof finding->message - length,
                  "; nor one between line %u and the next round's line %u", second_line(found), first_line(found));
     length = strlen(finding->message);
@@ -498,6 +543,8 @@ bool simt_findings_finish(struct found_list *list, bool is_of_few, size_t **plac
     join_rounds(list);
     drop_withdrawn(list, from);
     join_lanes(list);
+    drop_withdrawn(list, from);
+    join_loops(list);
     drop_withdrawn(list, from);
     for (size_t i = 0; i < list->count; i++) end_message(&list->items[i], is_of_few);
     sort(list, from);

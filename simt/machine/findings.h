@@ -20,6 +20,7 @@ struct meeting_note {
     uint32_t update, follows, copies; /* simt_racing_access */
     bool is_before_copy;
     simt_handover handover;
+    simt_open_loop loop;
     const char *element; /* of a variable: " (index 5 of `tile`, 32 elements of 4 bytes)"; "" */
 };
 
@@ -33,6 +34,8 @@ struct found {
     bool is_before_copy;
     bool races_again; /* the same two lines race in the next round, too */
     simt_handover handover;
+    simt_open_loop loop;
+    bool is_of_loop; /* it tells of all races of its loop */
     bool is_withdrawn;
     /* At the end: the finding that tells of it, too, and of that one the lines and the number of pairs of lines. */
     size_t told_with;

@@ -26,13 +26,15 @@ static void reach(unsigned char *reached, uint32_t *list, uint32_t *count, uint3
 /* The barriers that no way leads through. */
 enum stops { NO_BARRIERS, BARRIERS_OF_BLOCKS, ALL_BARRIERS };
 
-static bool leads_to(const simt_event *event, uint32_t from, uint32_t to, enum stops stops) {
+/* Which instructions may be executed after that one, on ways through nothing that stops; up to `to`, if that is one.  The
+ * caller's to free; NULL: no memory. */
+static unsigned char *reach_from(const simt_event *event, uint32_t from, uint32_t to, enum stops stops) {
     struct launch *launch = event->block->machine;
     const uint32_t end = launch->view.place_count;
     unsigned char *reached = calloc(end, sizeof *reached);
     uint32_t *list = calloc(end, sizeof *list), count = 0;
     if (!reached || !list) simt_launch_no_memory(launch);
-    for (uint32_t pc = from, i = 0; reached && list && !reached[to]; pc = list[i++]) {
+    for (uint32_t pc = from, i = 0; reached && list && (to >= end || !reached[to]); pc = list[i++]) {
         const struct code *code = &launch->image->codes[pc];
         const char *opcode = launch->view.places[pc].opcode;
         const bool is_stop = i > 0 && stops != NO_BARRIERS && is_barrier(opcode, stops == ALL_BARRIERS);
@@ -41,9 +43,18 @@ static bool leads_to(const simt_event *event, uint32_t from, uint32_t to, enum s
         if (is_passed && !ends_path(code) && (!code->is_branch || code->has_guard)) reach(reached, list, &count, pc + 1, end);
         if (i == count) break;
     }
-    bool is_reached = reached && list && reached[to];
-    free(reached);
+    if (!list) {
+        free(reached);
+        reached = NULL;
+    }
     free(list);
+    return reached;
+}
+
+static bool leads_to(const simt_event *event, uint32_t from, uint32_t to, enum stops stops) {
+    unsigned char *reached = reach_from(event, from, to, stops);
+    const bool is_reached = reached && reached[to];
+    free(reached);
     return is_reached;
 }
 
@@ -63,3 +74,58 @@ bool simt_are_exclusive(const simt_event *event, uint32_t one, uint32_t other) {
 }
 
 bool simt_may_repeat(const simt_event *event, uint32_t pc) { return leads_to(event, pc, pc, NO_BARRIERS); }
+
+/* ---- loops without a barrier */
+
+static uint32_t first_of_loop(const simt_event *event, uint32_t pc, bool within_warp) {
+    const struct launch *launch = event->block->machine;
+    uint32_t first = UINT32_MAX;
+    if (!simt_may_follow(event, pc, pc, within_warp)) return first;
+    for (uint32_t back = pc; back < launch->view.place_count; back++) {
+        const struct code *code = &launch->image->codes[back];
+        if (!code->is_branch || code->target > pc || code->target >= first) continue;
+        if (simt_may_follow(event, pc, code->target, within_warp) && simt_may_follow(event, code->target, pc, within_warp)) first = code->target;
+    }
+    return first;
+}
+
+/* Whether the instructions are one line's, and of one kind: as of two rounds of a loop that the compiler has unrolled. */
+static bool is_of_same_line(const simt_place *one, const simt_place *other) {
+    return one->file && other->file && one->line == other->line && !strcmp(one->file, other->file) && !strncmp(one->opcode, other->opcode, 2);
+}
+
+static bool is_reached_again(const simt_launch_view *view, const unsigned char *reached, const simt_place *place, uint32_t pc) {
+    while (++pc < view->place_count)
+        if (reached[pc] && is_of_same_line(place, &view->places[pc])) return true;
+    return false;
+}
+
+/* The first line that stores in several rounds of the unrolled loop that begins there; UINT32_MAX: it is none. */
+static uint32_t line_of_unrolled(const simt_event *event, uint32_t begin, bool within_warp) {
+    const simt_launch_view *view = &((const struct launch *)event->block->machine)->view;
+    unsigned char *reached = reach_from(event, begin, UINT32_MAX, within_warp ? ALL_BARRIERS : BARRIERS_OF_BLOCKS);
+    uint32_t line = UINT32_MAX, stored = begin;
+    if (reached) reached[begin] = 1;
+    for (uint32_t pc = 0; reached && pc < view->place_count; pc++) {
+        const simt_place *place = &view->places[pc];
+        if (!reached[pc] || !place->file || strncmp(place->opcode, "st", 2) || place->line >= line) continue;
+        if (!is_reached_again(view, reached, place, pc)) continue;
+        line = place->line;
+        stored = pc;
+    }
+    /* A line that loads twice is no loop: another round comes behind a store. */
+    const bool is_repeated = line != UINT32_MAX && is_reached_again(view, reached, &view->places[begin], stored);
+    free(reached);
+    return is_repeated ? line : UINT32_MAX;
+}
+
+uint32_t simt_open_loop_of(const simt_event *event, uint32_t pc, bool within_warp) {
+    enum { UNROLLED = 1u << 30 };
+    const simt_place *places = event->block->launch->places;
+    uint32_t begin = 0;
+    const uint32_t first = first_of_loop(event, pc, within_warp);
+    if (first != UINT32_MAX) return first + 1;
+    while (begin < pc && !(is_of_same_line(&places[begin], &places[pc]) && simt_may_follow(event, begin, pc, within_warp))) begin++;
+    const uint32_t line = line_of_unrolled(event, begin, within_warp);
+    return line == UINT32_MAX ? 0 : UNROLLED + line;
+}

@@ -169,6 +169,27 @@ static uint32_t load_of(const struct body *body, const struct operand *operand, 
     return trace.is_lost ? NO_PC : trace.load;
 }
 
+/* The register of which this one is but a copy, as the bits of a float are; itself, if it is none. */
+static uint32_t origin_of(const struct body *body, uint32_t index) {
+    enum { MOVES_MAX = 4 };
+    for (uint32_t moves = 0; moves < MOVES_MAX; moves++) {
+        const uint32_t pc = next_definition(body, index, body->function->begin);
+        const struct instruction *move = pc < body->function->end ? instruction_at(body, pc) : NULL;
+        const bool is_copy = move && is_base(move, "mov") && move->operands[1].kind == OPERAND_REGISTER;
+        if (!is_copy || next_definition(body, index, pc + 1) < body->function->end) break;
+        index = move->operands[1].index;
+    }
+    return index;
+}
+
+/* Whether the operand is the register, or has it as an element, or a copy of it or of what it copies. */
+static bool has_copy(const struct body *body, const struct operand *operand, uint32_t index) {
+    if (operand->kind == OPERAND_REGISTER) return origin_of(body, operand->index) == origin_of(body, index);
+    for (uint32_t e = 0; e < operand->element_count; e++)
+        if (has_copy(body, &operand->elements[e], index)) return true;
+    return false;
+}
+
 /* The comparison at pc, if its result decides about the store; else NULL. */
 static const struct instruction *compare_for(const struct body *body, uint32_t pc, uint32_t store, bool *is_negated) {
     const struct instruction *compare = instruction_at(body, pc);
@@ -187,7 +208,7 @@ static struct condition condition_of(const struct body *body, uint32_t store, ui
         for (uint32_t side = 1; side <= 2; side++) {
             const struct operand *other = &compare->operands[3 - side];
             const uint32_t read = load_of(body, &compare->operands[side], &operands[0]);
-            const bool is_stored = other->kind == OPERAND_REGISTER && has_register(&operands[1], other->index);
+            const bool is_stored = other->kind == OPERAND_REGISTER && has_copy(body, &operands[1], other->index);
             if (read == NO_PC || !is_stored) continue;
             *load = read;
             condition = (struct condition){compare, is_negated != (side == 1)};
@@ -412,14 +433,26 @@ uint32_t simt_update_before(const simt_event *event, uint32_t store) {
 
 /* ---- a loop that waits */
 
+/* Whether each round loads from where the round before did: a loop that goes through an array waits for nobody. */
+static bool keeps_addresses(const struct body *body, uint32_t begin, uint32_t end) {
+    for (uint32_t pc = begin; pc < end; pc++) {
+        const struct instruction *instruction = instruction_at(body, pc);
+        if (!instruction || !is_base(instruction, "ld") || instruction->operand_count < 2) continue;
+        const struct operand *address = &instruction->operands[1];
+        if (address->has_base_register && next_definition(body, address->index, begin) < end) return false;
+    }
+    return true;
+}
+
 /* Whether nothing but the load's own loop is executed from there on, if the branch is not left. */
 static bool goes_round(const struct body *body, uint32_t begin, uint32_t load, uint32_t branch) {
     static const char *const others[] = {"ld", "st", "atom", "red", "bar", "barrier", "call", "ret", "exit"};
     enum { STEPS_MAX = 64 };
-    uint32_t pc = begin;
+    uint32_t pc = begin, first = load;
     for (uint32_t step = 0; step < STEPS_MAX && pc < body->function->end; step++) {
         const struct code *code = &body->codes[pc];
-        if (pc == load || pc == branch || (step && pc == begin)) return true;
+        if (pc < first) first = pc;
+        if (pc == load || pc == branch || (step && pc == begin)) return keeps_addresses(body, first, branch);
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
             if (!code->instruction || is_base(code->instruction, others[i])) return false;
         pc = code->is_branch && (!code->has_guard || code->target <= pc) ? code->target : pc + 1;

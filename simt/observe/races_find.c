@@ -136,6 +136,23 @@ static const char *advice_on_total(const struct races *races, uint32_t pc, uint3
     return text;
 }
 
+static const char *why_not_so(const struct races *races, uint32_t load) {
+    return strstr(races->view->places[load].opcode, "volatile") ? "and a plain store sets it"
+                                                                : "where a plain load may read it but once";
+}
+
+/* Threads of a block have a barrier, which does all that a flag can do. */
+static const char *advice_on_flag(const struct races *races, const struct encounter *encounter, uint32_t other_pc, uint32_t waiting,
+                                  char *text, size_t nbytes) {
+    const uint32_t pc = encounter->event->pc, load = is_load(races, pc) ? pc : other_pc, line = line_of(races, waiting);
+    const bool is_volatile = strstr(races->view->places[load].opcode, "volatile");
+    snprintf(text, nbytes, "line %u waits for it in a loop, %s: __syncthreads() in place of the loop; or make it atomic (cuda::atomic_ref)%s, "
+             "with __threadfence_block() before line %u and behind line %u", line,
+             encounter->is_shared && is_volatile ? "where volatile orders nothing in shared memory" : why_not_so(races, load),
+             encounter->is_shared ? "" : " or volatile", line_of(races, load == pc ? other_pc : pc), line);
+    return text;
+}
+
 /* Two fences and an atomic that is read: by which line, where the block has read one.  Where a load
  * comes before the store in the program's order, it may be meant to read what was there before. */
 static const char *advice_on_blocks(const struct races_block *block, const struct encounter *encounter,
@@ -151,10 +168,9 @@ static const char *advice_on_blocks(const struct races_block *block, const struc
     }
     const uint32_t waiting = waiting_branch(block, encounter, other);
     if (waiting != UINT32_MAX) {
-        const bool is_plain = !strstr(races->view->places[is_load(races, pc) ? pc : other->pc].opcode, "volatile");
         snprintf(text, nbytes, "line %u waits for it in a loop, %s: make it atomic (cuda::atomic_ref) or volatile, with a __threadfence() "
                  "before line %u sets it and one after line %u has seen it", line_of(races, waiting),
-                 is_plain ? "where a plain load may read it but once" : "and a plain store sets it", written, line_of(races, waiting));
+                 why_not_so(races, is_load(races, pc) ? pc : other->pc), written, line_of(races, waiting));
         return text;
     }
     const bool is_told = block->has_read && !begins(races->view->places[block->reading_pc].opcode, "red");
@@ -172,7 +188,8 @@ static const char *advice_on_blocks(const struct races_block *block, const struc
         length += snprintf(text + length, nbytes - (size_t)length,
                            "behind line %u a __threadfence() and an atomic that tells of it, before line %u an atomic that "
                            "reads that and a __threadfence(); or a second launch", written, line);
-    if (is_old_meant)
+    const bool is_awaited = is_told && simt_may_follow(encounter->event, block->reading_pc, block->reading_pc, false);
+    if (is_old_meant && !is_awaited)
         snprintf(text + length, nbytes - (size_t)length,
                  "; if line %u is to read what was there before, line %u must store to another array", line, written);
     return text;
@@ -212,8 +229,8 @@ static simt_handover find_handover(const struct races_block *block, const struct
     if (!is_load(races, load) || !begins(races->view->places[store].opcode, "st.") || other->is_by_engine || encounter->is_by_engine)
         return handover;
     handover.is_of_sides = simt_are_exclusive(event, store, load);
-    if (!handover.is_of_sides && (other->block == block->index || !simt_may_follow(event, store, load, false))) return handover;
-    handover.is_waited_for = other->block != block->index && simt_awaiting_branch(event, load) != UINT32_MAX;
+    if (!handover.is_of_sides && !simt_may_follow(event, store, load, false)) return handover;
+    handover.is_waited_for = (!handover.is_of_sides || other->block != block->index) && simt_awaiting_branch(event, load) != UINT32_MAX;
     pthread_mutex_lock(&races->lock);
     handover.number = number_handed(races, event, store, load);
     pthread_mutex_unlock(&races->lock);
@@ -313,7 +330,8 @@ static const char *advice(const struct races_block *block, const struct encounte
         return advice_on_overwriting(block, encounter, other, text, nbytes);
     if (are_sides(block, encounter, other, first) && !encounter->update && !encounter->is_locked)
         return is_same_warp(block, encounter, other) ? BETWEEN_SIDES("__syncwarp()") : BETWEEN_SIDES("__syncthreads()");
-    return NULL;
+    const uint32_t waiting = encounter->update || encounter->is_locked ? UINT32_MAX : waiting_branch(block, encounter, other);
+    return waiting == UINT32_MAX ? NULL : advice_on_flag(block->races, encounter, other->pc, waiting, text, nbytes);
 }
 
 /* ---- the order that is missing, by how much it joins: lanes of a warp, a block, a grid */
@@ -448,6 +466,14 @@ static void name_place(const struct races *races, const struct encounter *encoun
     else snprintf(text, nbytes, "byte %llu", address);
 }
 
+/* The loop without a barrier in which both lie, or the second alone; nothing else is missing there. */
+static simt_open_loop find_loop(const simt_event *event, uint32_t first, uint32_t second, bool within_warp) {
+    const uint32_t number = simt_open_loop_of(event, second, within_warp);
+    return (simt_open_loop){number, number && simt_open_loop_of(event, first, within_warp) != number};
+}
+
+enum { LOOPED_PAIRS_MAX = 64 }; /* whose loops are looked for, which takes a while in a long kernel */
+
 void simt_races_report(struct races_block *block, const struct encounter *encounter) {
     struct races *races = block->races;
     const simt_launch_view *view = races->view;
@@ -460,6 +486,7 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     if (simt_record_race_again(encounter->event, encounter->lane, &other)) return;
     pthread_mutex_lock(&races->lock);
     const enum first_of_pair first = note_pair(races, encounter->event, stamped.pc, is_same_warp(block, encounter, &stamped));
+    const bool is_of_few = races->pair_count <= LOOPED_PAIRS_MAX;
     pthread_mutex_unlock(&races->lock);
     other.is_later = is_later(encounter->event, stamped.pc, first);
 
@@ -479,10 +506,14 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     if (said && !are_sides(block, encounter, &stamped, first)) other.is_later = is_read_too_early(races, encounter, &stamped); /* as it was in this launch: what is missing depends on it */
     if (!said || (stamped.block != block->index && !encounter->is_shared && is_known && !encounter->is_scoped))
         name_missing(block, encounter, &stamped, &other, missing, sizeof missing);
+    const uint32_t pc = encounter->event->pc;
+    if (!said && !is_known && is_of_few)
+        other.loop = find_loop(encounter->event, other.is_later ? pc : stamped.pc, other.is_later ? stamped.pc : pc,
+                               is_same_warp(block, encounter, &stamped));
     if (said && !encounter->is_unfenced) other.copies = copies_of(races, encounter, &stamped);
     other.is_before_copy = other.copies && !encounter->is_read && !stamped.is_by_engine && !is_read_too_early(races, encounter, &stamped);
-    if (said && !is_known && !encounter->is_scoped && !encounter->is_unfenced) other.handover = find_handover(block, encounter, &stamped);
-    if (other.handover.number) other.is_later = !is_load(races, encounter->event->pc);
+    if (!is_known && !encounter->is_scoped && !encounter->is_unfenced) other.handover = find_handover(block, encounter, &stamped);
+    if (said && other.handover.number) other.is_later = !is_load(races, encounter->event->pc);
     simt_record_race(
         encounter->event, encounter->lane, encounter->address, &other,
         "%s %s %s memory at %s races with the %s by thread (%u,%u,%u) of block (%u,%u,%u) at %s%s%s%s", verb_of(own),

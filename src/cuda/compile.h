@@ -3,6 +3,7 @@
 #define WF_CUDA_COMPILE_H
 
 #include "core/error.h"
+#include "common/cache.h"
 #include "common/nvrtc.h"
 
 struct wf_cuda_source {
@@ -15,11 +16,6 @@ struct wf_cuda_source {
 struct wf_cuda_compiler {
     struct wf_nvrtc nvrtc;
     int version; /* 1300 for 13.0; 0: there is none */
-};
-
-struct wf_cuda_image {
-    char *bytes; /* the caller's to free; a 0 is after them */
-    size_t nbytes;
 };
 
 /* The options that every kernel is compiled with, in addition to its own and the target. */

@@ -1,7 +1,7 @@
 /* Loading a kernel: from the cache, or compiled. */
-#include "cuda/cache.h"
 #include "cuda/compile.h"
 #include "cuda/gpu.h"
+#include "common/cache.h"
 #include "common/getenv.h"
 
 #include <stdio.h>

@@ -100,6 +100,11 @@ uint32_t simt_update_before(const simt_event *event, uint32_t store) {
     return UINT32_MAX;
 }
 
+uint32_t simt_open_loop_of(const simt_event *event, uint32_t pc, bool within_warp) {
+    (void)event, (void)pc, (void)within_warp;
+    return 0;
+}
+
 uint32_t simt_awaiting_branch(const simt_event *event, uint32_t load) {
     (void)event, (void)load;
     return UINT32_MAX;

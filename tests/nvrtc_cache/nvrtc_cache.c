@@ -25,8 +25,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/cache.h"
 #include "common/getenv.h"
-#include "cuda/cache.h"
 #include "program.h"
 
 enum { OPTIONS_MAX = 64 };

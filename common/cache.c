@@ -1,9 +1,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* O_NOFOLLOW, openat */
 #endif
-#include "cuda/cache.h"
-#include "core/number.h"
-#include "common/getenv.h"
+#include "cache.h"
+#include "getenv.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -21,10 +20,12 @@
 
 /* ---- hashes and keys ----------------------------------------------------------------------------- */
 
+__extension__ typedef unsigned __int128 u128;
+
 /* FNV-1a of 128 bits: against accidents; nobody else can write to the folder. */
 static void hash_add(uint64_t hash[2], const char *bytes, size_t nbytes) {
-    const wf_u128 prime = ((wf_u128)1 << 88) + 0x13b;
-    wf_u128 state = (wf_u128)hash[1] << 64 | hash[0];
+    const u128 prime = ((u128)1 << 88) + 0x13b;
+    u128 state = (u128)hash[1] << 64 | hash[0];
     for (size_t i = 0; i < nbytes; i++) state = (state ^ (unsigned char)bytes[i]) * prime;
     hash[0] = (uint64_t)state;
     hash[1] = (uint64_t)(state >> 64);
@@ -222,6 +223,39 @@ void wf_cache_write(const struct wf_cache_key *key, int compiler_version, const 
     if (folder < 0) return;
     name_entry(name, key, compiler_version);
     write_entry(folder, name, key, image);
+    close(folder);
+}
+
+/* ---- removing ------------------------------------------------------------------------------------ */
+
+/* The number of entries whose names begin so, and the oldest one's name. */
+static size_t count_entries(int folder, const char *beginning, char oldest[NAME_NBYTES]) {
+    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = copy >= 0 ? fdopendir(copy) : NULL;
+    if (copy >= 0 && !directory) close(copy);
+    size_t count = 0;
+    struct timespec least = {0};
+    struct stat status;
+    const struct dirent *file;
+    while (directory && (file = readdir(directory))) {
+        if (strncmp(file->d_name, beginning, strlen(beginning)) || strlen(file->d_name) >= NAME_NBYTES ||
+            fstatat(folder, file->d_name, &status, AT_SYMLINK_NOFOLLOW))
+            continue;
+        const struct timespec time = status.st_mtim;
+        bool is_older = time.tv_sec < least.tv_sec || (time.tv_sec == least.tv_sec && time.tv_nsec < least.tv_nsec);
+        if (count++ && !is_older) continue;
+        least = time;
+        strcpy(oldest, file->d_name);
+    }
+    if (directory) closedir(directory);
+    return count;
+}
+
+void wf_cache_trim(const char *beginning, size_t kept) {
+    char path[PATH_MAX], oldest[NAME_NBYTES];
+    int folder = folder_name(path) ? open_folder(path) : -1;
+    if (folder < 0) return;
+    while (count_entries(folder, beginning, oldest) > kept && !unlinkat(folder, oldest, 0)) continue;
     close(folder);
 }
 

@@ -4,10 +4,19 @@
  * renamed, and says how long it is and what its bytes hash to, so that one that is damaged counts as none.  Where
  * there is no such folder, or WARPFOLD_CACHE is "off", all works without; so it does where the folder or an entry is not
  * the process's own, can be written to by others, or is a link. */
-#ifndef WF_CUDA_CACHE_H
-#define WF_CUDA_CACHE_H
+#ifndef WF_CACHE_H
+#define WF_CACHE_H
 
-#include "cuda/compile.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "names.h"
+
+struct wf_cuda_image {
+    char *bytes; /* the caller's to free; a 0 is after them */
+    size_t nbytes;
+};
 
 struct wf_cache_key {
     char name[48];    /* of the kernel, for those who look into the folder */
@@ -22,6 +31,9 @@ bool wf_cache_read(const struct wf_cache_key *key, int compiler_version, struct 
 
 /* Does what it can. */
 void wf_cache_write(const struct wf_cache_key *key, int compiler_version, const struct wf_cuda_image *image);
+
+/* Of the entries whose names begin so, removes the oldest beyond this number. */
+void wf_cache_trim(const char *beginning, size_t kept);
 
 /* For one process or thread at a time to compile what has no entry: the others wait, and should then read again.  -1: no
  * claim could be laid; to be released all the same. */
