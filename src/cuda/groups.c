@@ -144,7 +144,7 @@ static bool is_indexed(const struct job *job) {
     return job->grouped->layout->by == WF_GROUP_KEYS && !job->are_segments;
 }
 
-enum { ARE_LONG, ARE_SHORT, ARE_SHORT_SEGMENTS, ARE_SHORT_ROWS }; /* IS_SHORT of kernels/groups.cu */
+enum { ARE_LONG, ARE_SHORT, ARE_SHORT_SEGMENTS, ARE_SHORT_ROWS, ARE_IN_CHUNKS = 5 }; /* IS_SHORT of kernels/groups.cu */
 
 /* Whether labelled groups of several neighbours are mostly short.  Indices of sorted keys are in no order. */
 static bool are_short_rows(const struct job *job) {
@@ -155,13 +155,30 @@ static bool are_short_rows(const struct job *job) {
     return has_order && has_neighbours && job->elements <= ELEMENTS_MAX && r->reduced_ndim == 1;
 }
 
+static bool result_fits_registers(const struct job *job) {
+    const struct wf_accumulator *empty = job->grouped->empty;
+    return wf_cuda_group_fits_registers(empty->op, empty->type, job->grouped->result_type);
+}
+
+/* Whether a lane's group, along one axis, is found in registers a chunk at a time.  Where elements lie side by side, which lanes
+ * load 16 bytes at a time otherwise, short ones are, and those that would need many bins. */
+static bool are_in_chunks(const struct job *job) {
+    enum { ELEMENTS_MAX = 1024, ROW_NBYTES_MAX = 64 }; /* group_chunks.cuh: for as many elements the errors have bounds */
+    const struct wf_group_arguments *r = &job->arguments;
+    int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->a->type);
+    if (job->keeps_slots || job->grouped->layout->axis >= 0 || job->grouped->b || r->reduced_ndim > 1) return false;
+    if (job->plan.pieces > 1 || job->elements > ELEMENTS_MAX || !result_fits_registers(job)) return false;
+    bool are_rows = stride_of(r, r->ndim) == nbytes, has_many_bins = job->parts & WF_PART_SQUARES && nbytes == 8;
+    return !are_rows || has_many_bins || job->elements * nbytes <= ROW_NBYTES_MAX;
+}
+
 /* Whether every group is a batch at most, which one lane has (see kernels/group_state.cuh), or most labelled ones are. */
 static int find_shortness(const struct job *job) {
     enum { BATCH = 8 };
     const struct wf_layout *layout = job->grouped->layout;
     if (job->plan.lanes_log2) return ARE_LONG;
     if (layout->axis >= 0 && layout->ndim > 1) return are_short_rows(job) ? ARE_SHORT_ROWS : ARE_LONG;
-    if (job->elements > BATCH) return ARE_LONG;
+    if (job->elements > BATCH) return are_in_chunks(job) ? ARE_IN_CHUNKS : ARE_LONG;
     if (layout->axis < 0) return ARE_SHORT;
     return is_indexed(job) || job->arguments.reduced_ndim > 1 ? ARE_LONG : ARE_SHORT_SEGMENTS;
 }
@@ -183,8 +200,18 @@ static struct wf_cuda_group_task make_task(const struct job *job) {
 }
 
 static bool fits_registers(const struct job *job) {
-    const struct wf_accumulator *empty = job->grouped->empty;
-    return wf_cuda_group_fits_registers(empty->op, empty->type, job->grouped->result_type) && find_shortness(job) != ARE_LONG;
+    return result_fits_registers(job) && find_shortness(job) != ARE_LONG;
+}
+
+/* Lanes that have a group each along an axis load to registers, and few at a time have bins, of which f64 have many (BIN_LANES of
+ * kernels/group_sums.cuh). */
+static void share_bins(struct job *job, const struct wf_gpu *gpu) {
+    enum { LANES = 32 };
+    int lanes = job->parts & (WF_PART_SQUARES | WF_PART_DOT) ? WF_GROUP_LANES_OF_PRODUCTS : WF_GROUP_LANES_OF_VALUES;
+    if (wf_type_nbytes(job->grouped->a->type) == 8) job->sums_nbytes = job->sums_nbytes / LANES * lanes;
+    job->ring_nbytes = 0;
+    const struct wf_cuda_group_task task = make_task(job);
+    wf_cuda_group_plan_fit(&job->plan, &task, gpu);
 }
 
 static void make_plan(struct job *job, const struct wf_gpu *gpu) {
@@ -197,6 +224,8 @@ static void make_plan(struct job *job, const struct wf_gpu *gpu) {
     if (job->keeps_slots) return;
     const struct wf_accumulator *empty = job->grouped->empty;
     job->plan.in_registers = fits_registers(job);
+    job->plan.in_chunks = job->plan.in_registers && find_shortness(job) == ARE_IN_CHUNKS;
+    if (job->plan.in_registers && layout->axis < 0) share_bins(job, gpu);
     job->plan.has_tables = layout->by == WF_GROUP_KEYS && layout->ndim == 1 && job->alignment > 1 && r->ndim == 1 &&
                            wf_cuda_tables_fit(empty, layout->reduced_count, layout->count);
     job->plan.tables_suffice = job->plan.has_tables && wf_cuda_tables_suffice(empty);

@@ -1,0 +1,146 @@
+// Groups along one axis, of more elements than are loaded at once, one of each lane: several elements at a time are added to a
+// few numbers in registers, by the operations of group_short.cuh, which show whether the result is right.
+
+#ifndef GROUP_CHUNKS_CUH
+#define GROUP_CHUNKS_CUH
+
+#include "kernels/group_spans.cuh"
+
+#if ARE_IN_CHUNKS
+
+#define CHUNK 16 // elements that a lane has on their way
+
+// What a lane knows of its group so far; what the op does not need is in no register.
+typedef struct {
+    double_sum sum;
+    sums_of_squares squares;
+    bool is_exact;
+    unit first, unlike, any; // bits in which elements differ from the first one, and in which one is 1
+    narrow_key least, largest;
+    int at; // the first element that is the extreme
+    i64 integers;
+} chunk_state;
+
+static __device__ __forceinline__ chunk_state begin_chunks(unit first)
+{
+    const double_sum nothing = {-0.0, 0}; // to which -0 is added without a trace
+    const sums_of_squares no_squares = {{0, 0}, {0, 0}, 0};
+    chunk_state state = {nothing, no_squares, true, first, 0, 0, narrow_key_of(first), narrow_key_of(first), 0, 0};
+    return state;
+}
+
+// An f64 holds sums of f16, which are multiples of 2^-24, of up to 2^13 elements.
+static __device__ __forceinline__ void add_term_of_chunk(chunk_state *state, unit element)
+{
+    double term = short_term(element);
+    if (IS_F16)
+        state->sum.high = __dadd_rn(state->sum.high, term);
+    else
+        state->is_exact = add_exactly(&state->sum, term) && state->is_exact;
+}
+
+static __device__ __forceinline__ void add_square_of_chunk(chunk_state *state, unit element, bool is_padding)
+{
+    add_square(&state->squares, widen(element));
+    if (!is_padding) state->unlike |= element ^ state->first;
+    state->any |= element & MAGNITUDE;
+}
+
+static __device__ __forceinline__ void compare_with_chunk(chunk_state *state, unit element, int number)
+{
+    narrow_key key = narrow_key_of(element);
+    if (HAS_MIN ? key < state->least : key > state->largest) state->at = number;
+    state->least = min(state->least, key);
+    state->largest = max(state->largest, key);
+}
+
+// number: of the first one; left: of the group's elements, from that one on.
+static __device__ __forceinline__ void add_chunk(chunk_state *state, const unit *elements, int number, int left)
+{
+#pragma unroll
+    for (int k = 0; k < CHUNK; k++) {
+        if (IS_SHORT_EXTREME)
+            compare_with_chunk(state, elements[k], number + k);
+        else if (IS_SHORT_OF_SQUARES)
+            add_square_of_chunk(state, elements[k], k >= left);
+        else if (IS_FLOAT)
+            add_term_of_chunk(state, elements[k]);
+        else
+            state->integers += narrow_term(elements[k]);
+    }
+    if (!IS_SHORT_OF_SQUARES) return;
+    state->squares.values = two_sum(state->squares.values.high, state->squares.values.rest);
+    state->squares.squares = two_sum(state->squares.squares.high, state->squares.squares.rest);
+}
+
+static __device__ __forceinline__ bool finish_extreme(const chunk_state *state, i64 first_index, u64 *bits)
+{
+    if (IS_FLOAT && (state->least < narrow_key_of(INFINITY_BITS | SIGN_BIT) || state->largest > narrow_key_of(INFINITY_BITS)))
+        return false;
+    *bits = IS_PLAIN_INDEX ? (u64)(first_index + state->at) : (u64)unit_of_narrow(HAS_MIN ? state->least : state->largest);
+    return true;
+}
+
+// Variances of equal numbers and norms of zeros are 0.
+static __device__ __forceinline__ bool finish_sums_of_squares(const chunk_state *state, int count, i64 ddof, u64 *bits)
+{
+    bool are_alike = IS_SHORT_SPREAD && state->unlike == 0 && (state->first & MAGNITUDE) < INFINITY_BITS;
+    if (IS_SHORT_SPREAD && ddof >= count) return false;
+    *bits = 0;
+    return are_alike || state->any == 0 || finish_squares(&state->squares, count, (double)(count * (count - ddof)), bits);
+}
+
+static __device__ __forceinline__ bool finish_sum(const chunk_state *state, int count, u64 *bits)
+{
+    double_sum sum = state->sum;
+    if (sum.rest != 0) sum = two_sum(sum.high, sum.rest); // -0 stays
+    if (!state->is_exact || !(fabs(sum.high) <= 0x1.fffffffffffffp1023)) return false;
+    if (FINISH_OP == WF_MEAN && !divide_short(sum, count, &sum)) return false;
+    *bits = rounded_bits(sum);
+    return true;
+}
+
+static __device__ __forceinline__ bool finish_chunks(const struct wf_group_arguments *r, const chunk_state *state, int count, u64 *bits)
+{
+    if (IS_SHORT_EXTREME) return finish_extreme(state, r->first_index, bits);
+    if (IS_SHORT_OF_SQUARES) return finish_sums_of_squares(state, count, r->ddof, bits);
+    if (IS_FLOAT) return finish_sum(state, count, bits);
+    *bits = FINISH_OP == WF_MEAN ? (u64)__double_as_longlong(__ddiv_rn((double)state->integers, (double)count)) : (u64)state->integers;
+    return true;
+}
+
+// The last chunk has padding behind its elements; of extremes, the last element again.
+static __device__ __forceinline__ void load_chunk(u64 address, i64 step, int left, unit *elements)
+{
+#pragma unroll
+    for (int k = 0; k < CHUNK; k++) {
+        if (IS_SHORT_EXTREME)
+            elements[k] = load_unit(address + (u64)(min(k, left - 1) * step));
+        else
+            elements[k] = k < left ? load_unit(address + (u64)(k * step)) : SHORT_PADDING;
+    }
+}
+
+// False if the result has to be found otherwise.
+static __device__ __forceinline__ bool reduce_in_chunks(const struct wf_group_arguments *r, i64 result)
+{
+    const group_place place = find_place(r, result);
+    const i64 step = r->dimension[r->ndim].stride[0];
+    const int count = (int)r->reduced_count;
+    chunk_state state = begin_chunks(load_unit(place.x));
+    u64 address = place.x, bits = 0;
+#pragma unroll 1
+    for (int done = 0; done < count; done += CHUNK) {
+        unit elements[CHUNK];
+        load_chunk(address, step, count - done, elements);
+        add_chunk(&state, elements, done, count - done);
+        address += (u64)(CHUNK * step);
+    }
+    if (!finish_chunks(r, &state, count, &bits)) return false;
+    store_unit(place.result, bits);
+    return true;
+}
+
+#endif
+
+#endif
