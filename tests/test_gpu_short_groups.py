@@ -42,7 +42,7 @@ def test_short_groups(pair, type_name):
                                ddof=rng.choice((0, 0, 1, 2)) if op in ("var", "std") else 0)
 
 
-IN_CHUNKS = {"f32": ("sum", "argmax", "var"), "f64": ("mean", "var"), "bf16": ("sum",), "f16": ("norm2", "sum"), "i8": ("mean",)}
+IN_CHUNKS = {"f32": ("sum", "var"), "f64": ("mean", "var"), "bf16": ("argmax",), "f16": ("sum",), "i8": ()}
 
 
 @pytest.mark.sampled
@@ -50,7 +50,9 @@ IN_CHUNKS = {"f32": ("sum", "argmax", "var"), "f64": ("mean", "var"), "bf16": ("
 def test_groups_in_chunks(pair, type_name):
     """A lane has a column, several elements at a time; those that two or four f64 do not hold are found by few lanes at a time."""
     rng = random.Random(f"gpu chunks {type_name}")
-    for count in (9, 16, 17, 50, 300) if pair.gpu.is_real else (9, 32, 50):
+    if not pair.gpu.is_real and not IN_CHUNKS[type_name]:
+        pytest.skip("no GPU: on the simulator fewer types")
+    for count in (9, 16, 17, 50, 300) if pair.gpu.is_real else (9, 35):
         for kind in ("plain", "wild", "special", "equal"):
             for shape, axes in (((count, 70), 1), ((3, count, 5), 2), ((40, count), 2)):
                 if not pair.gpu.is_real and (shape[0] == 3) != (kind == "plain"):

@@ -160,16 +160,26 @@ static bool result_fits_registers(const struct job *job) {
     return wf_cuda_group_fits_registers(empty->op, empty->type, job->grouped->result_type);
 }
 
-/* Whether a lane's group, along one axis, is found in registers a chunk at a time.  Where elements lie side by side, which lanes
- * load 16 bytes at a time otherwise, short ones are, and those that would need many bins. */
+static bool has_sums(const struct job *job) {
+    return job->parts & (WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES | WF_PART_DOT);
+}
+
+/* Of rows, whose elements lie side by side and which lanes load 16 bytes at a time otherwise: where that takes longer, by measuring. */
+static bool are_rows_in_chunks(const struct job *job) {
+    enum { EXTREMES_MAX = 63, SUMS_MAX = 96, SQUARES_MAX = 256 }; /* bytes */
+    int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->a->type), of_row = job->elements * nbytes;
+    if (job->parts & WF_PART_SQUARES) return nbytes == 8 || of_row <= SQUARES_MAX;
+    return has_sums(job) ? of_row <= SUMS_MAX : nbytes == 8 || of_row <= EXTREMES_MAX;
+}
+
+/* Whether a lane's group, along one axis, is found in registers a chunk at a time. */
 static bool are_in_chunks(const struct job *job) {
-    enum { ELEMENTS_MAX = 1024, ROW_NBYTES_MAX = 64 }; /* group_chunks.cuh: for as many elements the errors have bounds */
+    enum { ELEMENTS_MAX = 1024 }; /* group_chunks.cuh: for as many the errors have bounds */
     const struct wf_group_arguments *r = &job->arguments;
     int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->a->type);
     if (job->keeps_slots || job->grouped->layout->axis >= 0 || job->grouped->b || r->reduced_ndim > 1) return false;
     if (job->plan.pieces > 1 || job->elements > ELEMENTS_MAX || !result_fits_registers(job)) return false;
-    bool are_rows = stride_of(r, r->ndim) == nbytes, has_many_bins = job->parts & WF_PART_SQUARES && nbytes == 8;
-    return !are_rows || has_many_bins || job->elements * nbytes <= ROW_NBYTES_MAX;
+    return stride_of(r, r->ndim) != nbytes || are_rows_in_chunks(job);
 }
 
 /* Whether every group is a batch at most, which one lane has (see kernels/group_state.cuh), or most labelled ones are. */
@@ -283,7 +293,10 @@ static int find_sums_nbytes(wf_type type, unsigned parts) {
 static int find_resident(const struct job *job, const struct wf_gpu *gpu) {
     unsigned parts = job->parts;
     int64_t room = wf_cuda_group_warps(job->sums_nbytes + job->ring_nbytes, gpu) / gpu->multiprocessors;
-    int most = parts & (WF_PART_SQUARES | WF_PART_DOT) ? 12 : parts & (WF_PART_SUM | WF_PART_ABS) ? 16 : 24;
+    bool is_wide = wf_type_nbytes(job->grouped->a->type) == 8;
+    int most = parts & (WF_PART_SQUARES | WF_PART_DOT) ? 12 : has_sums(job) ? 16 : 24;
+    if (job->plan.in_chunks && most == 12 && !is_wide) most = 16;
+    if (job->plan.in_chunks && most == 24) most = 32;
     return room < most ? (int)room : most;
 }
 
