@@ -36,7 +36,8 @@ static void choose_lanes(struct wf_cuda_group_plan *plan, const struct wf_cuda_g
     int most = at_most(log2_of(task->elements / LEAST_OF_LANE));
     bool are_few = are_neighbours_few(task);
     plan->is_across = task->neighbours > 1 && task->across < task->apart && !are_few;
-    plan->lanes_log2 = are_few ? 0 : at_most(log2_of(task->elements / ELEMENTS_OF_LANE));
+    bool are_enough = task->groups >= warps << WARP_LOG2;
+    plan->lanes_log2 = are_few && are_enough ? 0 : at_most(log2_of(task->elements / ELEMENTS_OF_LANE));
     while (plan->lanes_log2 < most && task->groups < warps << (WARP_LOG2 - plan->lanes_log2)) plan->lanes_log2++;
     if (!plan->is_across) return;
     int free_log2 = WARP_LOG2 - at_most(log2_of(2 * task->neighbours - 1)); /* lanes other than those of neighbours */

@@ -81,7 +81,7 @@ static __device__ __forceinline__ void add_chunk(chunk_state *state, const unit 
 {
 #pragma unroll
     for (int k = 0; k < CHUNK; k++) {
-        if (k % STEP == 0 && k >= left) break;
+        if (!IS_SHORT_EXTREME && k % STEP == 0 && k >= left) break;
         if (IS_SHORT_EXTREME)
             compare_with_chunk(state, elements[k], number + k);
         else if (IS_SHORT_OF_SQUARES)
