@@ -42,6 +42,32 @@ def test_short_groups(pair, type_name):
                                ddof=rng.choice((0, 0, 1, 2)) if op in ("var", "std") else 0)
 
 
+IN_CHUNKS = {"f32": ("sum", "var"), "f64": ("mean", "var"), "bf16": ("argmax",), "f16": ("sum",), "i8": ()}
+OF_INTEGERS = ("sum", "mean", "max", "argmin")  # that are found in registers
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", IN_CHUNKS)
+def test_groups_in_chunks(pair, type_name):
+    """A lane has a column, several elements at a time; those that two or four f64 do not hold are found by few lanes at a time."""
+    rng = random.Random(f"gpu chunks {type_name}")
+    if not pair.gpu.is_real and not IN_CHUNKS[type_name]:
+        pytest.skip("no GPU: on the simulator fewer types")
+    for count in (9, 16, 17, 50, 300) if pair.gpu.is_real else (9, 35):
+        for kind in ("plain", "wild", "special", "equal"):
+            for shape, axes in (((count, 70), 1), ((3, count, 5), 2), ((40, count), 2)):
+                if not pair.gpu.is_real and (shape[0] == 3) != (kind == "plain"):
+                    continue
+                array = Laid(type_name, shape, rng, "plain" if kind == "equal" else kind, plain=rng.random() < 0.5)
+                if kind == "equal":
+                    array.data = array.data[:array.nbytes] * (len(array.data) // array.nbytes)
+                for op in SHORT_OPS if pair.gpu.is_real else IN_CHUNKS[type_name]:
+                    pair.check(op, library.wf_groups_axes(axes), [array], shape, axes, kind, nan=rng.choice(NAN_POLICIES),
+                               ddof=rng.choice((0, 1)) if op in ("var", "std") else 0, first_index=rng.choice([0, 7]))
+                    if axes == 1 and array.strides[0] == 70 * array.nbytes and (type_name != "i8" or op in OF_INTEGERS):
+                        assert library.wf_handle_plan(pair.device.pointer).startswith(ONE_IN_REGISTERS), (op, shape)
+
+
 SHORT_SEGMENTS = {"f32": ("sum", "argmax"), "f64": ("var", "dot"), "bf16": ("mean",), "i32": ("sum",)}
 
 
@@ -78,7 +104,7 @@ def test_short_segments(pair, type_name):
 
 DOT_SHORT = ("f32", "f64", "bf16", "f16", "i8", "u32", "i32")
 SIMULATED_DOTS = ("f32", "f64", "i32")
-IN_REGISTERS = b"several groups of a lane in registers"
+IN_REGISTERS, ONE_IN_REGISTERS = b"several groups of a lane in registers", b"one group of a lane in registers"
 
 
 def check_dots(pair, type_name, shape, axes, arrays, *context):

@@ -39,6 +39,8 @@ enum wf_group_stage {
 enum {
     WF_GROUP_DIMENSIONS = 68,
     WF_GROUP_RING_BATCHES = 4, /* of each lane, on their way to shared memory */
+    WF_GROUP_LANES_OF_VALUES = 16,  /* that have bins at a time, of f64 in short groups and those in chunks, ... */
+    WF_GROUP_LANES_OF_PRODUCTS = 8, /* ... and where there are products */
     WF_GROUP_LISTED_ELEMENTS = 256 /* of each lane: a team lists groups of more, so that others do not wait for it */
 };
 

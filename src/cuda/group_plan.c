@@ -34,8 +34,10 @@ static bool are_neighbours_few(const struct wf_cuda_group_task *task) {
  * memory, first as many groups as are adjacent. */
 static void choose_lanes(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, int64_t warps) {
     int most = at_most(log2_of(task->elements / LEAST_OF_LANE));
-    plan->is_across = task->neighbours > 1 && task->across < task->apart && !are_neighbours_few(task);
-    plan->lanes_log2 = at_most(log2_of(task->elements / ELEMENTS_OF_LANE));
+    bool are_few = are_neighbours_few(task);
+    plan->is_across = task->neighbours > 1 && task->across < task->apart && !are_few;
+    bool are_enough = task->groups >= warps << WARP_LOG2;
+    plan->lanes_log2 = are_few && are_enough ? 0 : at_most(log2_of(task->elements / ELEMENTS_OF_LANE));
     while (plan->lanes_log2 < most && task->groups < warps << (WARP_LOG2 - plan->lanes_log2)) plan->lanes_log2++;
     if (!plan->is_across) return;
     int free_log2 = WARP_LOG2 - at_most(log2_of(2 * task->neighbours - 1)); /* lanes other than those of neighbours */
@@ -104,7 +106,9 @@ struct wf_cuda_group_plan wf_cuda_group_plan_make(const struct wf_cuda_group_tas
 /* What is tried before groups are reduced as longer ones are. */
 static int describe_first(const struct wf_cuda_group_plan *plan, char *text, size_t capacity) {
     const struct wf_cuda_table_plan *tables = &plan->tables;
-    const char *registers = plan->in_registers ? "several groups of a lane in registers" : "";
+    const char *registers = plan->in_chunks      ? "one group of a lane in registers"
+                            : plan->in_registers ? "several groups of a lane in registers"
+                                                 : "";
     if (!plan->has_tables) return snprintf(text, capacity, "%s", registers);
     if (tables->copies)
         return snprintf(text, capacity, "tables in shared memory, %d cop%s each%s", tables->copies,

@@ -144,7 +144,7 @@ static bool is_indexed(const struct job *job) {
     return job->grouped->layout->by == WF_GROUP_KEYS && !job->are_segments;
 }
 
-enum { ARE_LONG, ARE_SHORT, ARE_SHORT_SEGMENTS, ARE_SHORT_ROWS }; /* IS_SHORT of kernels/groups.cu */
+enum { ARE_LONG, ARE_SHORT, ARE_SHORT_SEGMENTS, ARE_SHORT_ROWS, ARE_IN_CHUNKS = 5 }; /* IS_SHORT of kernels/groups.cu */
 
 /* Whether labelled groups of several neighbours are mostly short.  Indices of sorted keys are in no order. */
 static bool are_short_rows(const struct job *job) {
@@ -155,13 +155,40 @@ static bool are_short_rows(const struct job *job) {
     return has_order && has_neighbours && job->elements <= ELEMENTS_MAX && r->reduced_ndim == 1;
 }
 
+static bool result_fits_registers(const struct job *job) {
+    const struct wf_accumulator *empty = job->grouped->empty;
+    return wf_cuda_group_fits_registers(empty->op, empty->type, job->grouped->result_type);
+}
+
+static bool has_sums(const struct job *job) {
+    return job->parts & (WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES | WF_PART_DOT);
+}
+
+/* Of rows, whose elements lie side by side and which lanes load 16 bytes at a time otherwise: where that takes longer, by measuring. */
+static bool are_rows_in_chunks(const struct job *job) {
+    enum { EXTREMES_MAX = 63, SUMS_MAX = 96, SQUARES_MAX = 256 }; /* bytes */
+    int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->a->type), of_row = job->elements * nbytes;
+    if (job->parts & WF_PART_SQUARES) return nbytes == 8 || of_row <= SQUARES_MAX;
+    return has_sums(job) ? of_row <= SUMS_MAX : nbytes == 8 || of_row <= EXTREMES_MAX;
+}
+
+/* Whether a lane's group, along one axis, is found in registers a chunk at a time. */
+static bool are_in_chunks(const struct job *job) {
+    enum { ELEMENTS_MAX = 1024 }; /* group_chunks.cuh: for as many the errors have bounds */
+    const struct wf_group_arguments *r = &job->arguments;
+    int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->a->type);
+    if (job->keeps_slots || job->grouped->layout->axis >= 0 || job->grouped->b || r->reduced_ndim > 1) return false;
+    if (job->plan.pieces > 1 || job->elements > ELEMENTS_MAX || !result_fits_registers(job)) return false;
+    return stride_of(r, r->ndim) != nbytes || are_rows_in_chunks(job);
+}
+
 /* Whether every group is a batch at most, which one lane has (see kernels/group_state.cuh), or most labelled ones are. */
 static int find_shortness(const struct job *job) {
     enum { BATCH = 8 };
     const struct wf_layout *layout = job->grouped->layout;
     if (job->plan.lanes_log2) return ARE_LONG;
     if (layout->axis >= 0 && layout->ndim > 1) return are_short_rows(job) ? ARE_SHORT_ROWS : ARE_LONG;
-    if (job->elements > BATCH) return ARE_LONG;
+    if (job->elements > BATCH) return are_in_chunks(job) ? ARE_IN_CHUNKS : ARE_LONG;
     if (layout->axis < 0) return ARE_SHORT;
     return is_indexed(job) || job->arguments.reduced_ndim > 1 ? ARE_LONG : ARE_SHORT_SEGMENTS;
 }
@@ -183,8 +210,18 @@ static struct wf_cuda_group_task make_task(const struct job *job) {
 }
 
 static bool fits_registers(const struct job *job) {
-    const struct wf_accumulator *empty = job->grouped->empty;
-    return wf_cuda_group_fits_registers(empty->op, empty->type, job->grouped->result_type) && find_shortness(job) != ARE_LONG;
+    return result_fits_registers(job) && find_shortness(job) != ARE_LONG;
+}
+
+/* Lanes that have a group each along an axis load to registers, and few at a time have bins, of which f64 have many (BIN_LANES of
+ * kernels/group_sums.cuh). */
+static void share_bins(struct job *job, const struct wf_gpu *gpu) {
+    enum { LANES = 32 };
+    int lanes = job->parts & (WF_PART_SQUARES | WF_PART_DOT) ? WF_GROUP_LANES_OF_PRODUCTS : WF_GROUP_LANES_OF_VALUES;
+    if (wf_type_nbytes(job->grouped->a->type) == 8) job->sums_nbytes = job->sums_nbytes / LANES * lanes;
+    job->ring_nbytes = 0;
+    const struct wf_cuda_group_task task = make_task(job);
+    wf_cuda_group_plan_fit(&job->plan, &task, gpu);
 }
 
 static void make_plan(struct job *job, const struct wf_gpu *gpu) {
@@ -197,6 +234,8 @@ static void make_plan(struct job *job, const struct wf_gpu *gpu) {
     if (job->keeps_slots) return;
     const struct wf_accumulator *empty = job->grouped->empty;
     job->plan.in_registers = fits_registers(job);
+    job->plan.in_chunks = job->plan.in_registers && find_shortness(job) == ARE_IN_CHUNKS;
+    if (job->plan.in_registers && layout->axis < 0) share_bins(job, gpu);
     job->plan.has_tables = layout->by == WF_GROUP_KEYS && layout->ndim == 1 && job->alignment > 1 && r->ndim == 1 &&
                            wf_cuda_tables_fit(empty, layout->reduced_count, layout->count);
     job->plan.tables_suffice = job->plan.has_tables && wf_cuda_tables_suffice(empty);
@@ -254,7 +293,10 @@ static int find_sums_nbytes(wf_type type, unsigned parts) {
 static int find_resident(const struct job *job, const struct wf_gpu *gpu) {
     unsigned parts = job->parts;
     int64_t room = wf_cuda_group_warps(job->sums_nbytes + job->ring_nbytes, gpu) / gpu->multiprocessors;
-    int most = parts & (WF_PART_SQUARES | WF_PART_DOT) ? 12 : parts & (WF_PART_SUM | WF_PART_ABS) ? 16 : 24;
+    bool is_wide = wf_type_nbytes(job->grouped->a->type) == 8;
+    int most = parts & (WF_PART_SQUARES | WF_PART_DOT) ? 12 : has_sums(job) ? 16 : 24;
+    if (job->plan.in_chunks && most == 12 && !is_wide) most = 16;
+    if (job->plan.in_chunks && most == 24) most = 32;
     return room < most ? (int)room : most;
 }
 

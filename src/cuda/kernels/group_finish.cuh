@@ -129,15 +129,15 @@ static __device__ __forceinline__ bool sum_to_words(group_sum *sum)
 {
     wf_i128 carry = 0;
     for (int row = sum->first; row <= sum->last; row++) {
-        carry += value_of_bin(sum->column[32 * row]);
-        sum->column[32 * row].x = (u64)carry;
+        carry += value_of_bin(sum->column[BIN_LANES * row]);
+        sum->column[BIN_LANES * row].x = (u64)carry;
         carry >>= 64;
     }
     u64 sign = (u64)(carry >> 127), borrow = sign & 1;
     for (int row = sum->first; sign && row <= sum->last; row++) {
-        u64 word = ~sum->column[32 * row].x + borrow;
+        u64 word = ~sum->column[BIN_LANES * row].x + borrow;
         borrow = borrow && word == 0;
-        sum->column[32 * row].x = word;
+        sum->column[BIN_LANES * row].x = word;
     }
     sum->carried = ((u64)carry ^ sign) + borrow;
     return sign != 0;
@@ -146,7 +146,7 @@ static __device__ __forceinline__ bool sum_to_words(group_sum *sum)
 static __device__ __forceinline__ u64 word_of_sum(const group_sum *sum, int row)
 {
     if (row == sum->last + 1) return sum->carried;
-    return row < sum->first ? 0 : sum->column[32 * row].x;
+    return row < sum->first ? 0 : sum->column[BIN_LANES * row].x;
 }
 
 // A magnitude whose highest word is `high`, not 0 and a multiple of 2^exponent, followed by `next`, and below that something
@@ -173,7 +173,7 @@ static __device__ __forceinline__ bool round_words(const group_sum *sum, int low
     while (top >= sum->first && word_of_sum(sum, top) == 0) top--;
     *bits = 0;
     if (top < sum->first) return true;
-    for (int row = sum->first; row < top - 1; row++) below |= sum->column[32 * row].x;
+    for (int row = sum->first; row < top - 1; row++) below |= sum->column[BIN_LANES * row].x;
     return round_magnitude(word_of_sum(sum, top), word_of_sum(sum, top - 1), below, low + 64 * top, bits);
 }
 
@@ -181,18 +181,18 @@ static __device__ __forceinline__ bool round_words(const group_sum *sum, int low
 static __device__ __forceinline__ void words_to_sum(group_sum *sum, bool negative)
 {
     for (int row = sum->first; row <= sum->last; row++) {
-        wf_i128 value = (wf_i128)(wf_u128)sum->column[32 * row].x;
-        sum->column[32 * row] = bin_of_value(negative ? -value : value);
+        wf_i128 value = (wf_i128)(wf_u128)sum->column[BIN_LANES * row].x;
+        sum->column[BIN_LANES * row] = bin_of_value(negative ? -value : value);
     }
     if (sum->carried == 0) return;
     wf_i128 carried = (wf_i128)(wf_u128)sum->carried;
     sum->last++;
-    sum->column[32 * sum->last] = bin_of_value(negative ? -carried : carried);
+    sum->column[BIN_LANES * sum->last] = bin_of_value(negative ? -carried : carried);
 }
 
 static __device__ __forceinline__ void clear_sum(group_sum *sum)
 {
-    for (int row = sum->first; row <= sum->last; row++) sum->column[32 * row] = make_ulonglong2(0, 0);
+    for (int row = sum->first; row <= sum->last; row++) sum->column[BIN_LANES * row] = make_ulonglong2(0, 0);
     sum_set_empty(sum);
 }
 
@@ -235,7 +235,7 @@ static __device__ __forceinline__ bool look_at_sum(const group_sum *sum, int low
     if (sum->last - sum->first > 2) return false;
 #pragma unroll
     for (int i = 0; i < 3; i++) {
-        if (sum->first + i <= sum->last) carry += value_of_bin(sum->column[32 * (sum->first + i)]);
+        if (sum->first + i <= sum->last) carry += value_of_bin(sum->column[BIN_LANES * (sum->first + i)]);
         word[i] = (u64)carry;
         carry >>= 64;
     }

@@ -203,21 +203,23 @@ static __device__ __forceinline__ double_sum square_of(double x)
     return WIDTH == 64 ? two_product(x, x) : exact;
 }
 
+static __device__ __forceinline__ void add_square(sums_of_squares *sums, double x)
+{
+    double_sum square = square_of(x), value = two_sum(sums->values.high, x), both = two_sum(sums->squares.high, square.high);
+    sums->values.high = value.high;
+    sums->values.rest += value.rest;
+    sums->squares.high = both.high;
+    sums->squares.rest += WIDTH == 64 ? both.rest + square.rest : both.rest;
+    sums->left |= (u64)(__double_as_longlong(value.rest) | __double_as_longlong(both.rest));
+}
+
 // What is left is added up, too, by which each sum loses less than a 2^100th of the sum of magnitudes.
 static __device__ __forceinline__ sums_of_squares add_squares(const int rows, const unit *elements)
 {
     double first = widen(elements[0]);
     sums_of_squares sums = {{first, 0}, square_of(first), 0};
 #pragma unroll
-    for (int k = 1; k < rows; k++) {
-        double x = widen(elements[k]);
-        double_sum square = square_of(x), value = two_sum(sums.values.high, x), both = two_sum(sums.squares.high, square.high);
-        sums.values.high = value.high;
-        sums.values.rest += value.rest;
-        sums.squares.high = both.high;
-        sums.squares.rest += both.rest + square.rest;
-        sums.left |= (u64)(__double_as_longlong(value.rest) | __double_as_longlong(both.rest));
-    }
+    for (int k = 1; k < rows; k++) add_square(&sums, widen(elements[k]));
     return sums;
 }
 
@@ -263,7 +265,7 @@ static __device__ __forceinline__ bool finish_squares_of_f64(const sums_of_squar
         bound = minuend * 0x1p-90 / divisor + quotient * 0x1p-98;
     } else {
         minuend = found.high;
-        bound = found.high * 0x1p-98;
+        bound = found.high * (ARE_IN_CHUNKS ? 0x1p-92 : 0x1p-98);
     }
     if (!(minuend > 0x1p-800 && minuend < 0x1p1000 && found.high > 0)) return false;
     if (FINISH_OP != WF_VAR) found = root_of(found, &bound);

@@ -18,7 +18,16 @@
 // Rows of bins: those to which terms are added, and one for what they carry.
 #define GROUP_VALUE_ROWS (IS_FLOAT ? (2 * BIAS - 1) / 64 + 2 : 0)
 #define GROUP_PRODUCT_ROWS (IS_FLOAT ? (4 * BIAS - 2 + (WIDTH == 64 ? 53 : 0)) / 64 + 2 : 0)
-#define GROUP_SUMS_NBYTES (512 * ((HAS_VALUE_SUM ? GROUP_VALUE_ROWS : 0) + (HAS_PRODUCT_SUM ? GROUP_PRODUCT_ROWS : 0)))
+#define GROUP_SUMS_NBYTES (16 * BIN_LANES * ((HAS_VALUE_SUM ? GROUP_VALUE_ROWS : 0) + (HAS_PRODUCT_SUM ? GROUP_PRODUCT_ROWS : 0)))
+
+// Where each lane has a group of its own along axes, and most need no bins, lanes take turns at a few columns of large ones, so
+// that shared memory has room for more warps.
+#define ARE_IN_CHUNKS (IS_SHORT == 5)
+#if IS_SHORT == 1 || IS_SHORT == 5
+#define BIN_LANES (WIDTH < 64 ? 32 : HAS_PRODUCT_SUM ? WF_GROUP_LANES_OF_PRODUCTS : WF_GROUP_LANES_OF_VALUES)
+#else
+#define BIN_LANES 32
+#endif
 
 // Limbs of a sum as a natural number, and of n times that.
 #define GROUP_VALUE_LIMBS (LARGER(2 * GROUP_VALUE_ROWS, VALUE_DIGITS) + 4)
@@ -39,7 +48,7 @@ static __device__ __forceinline__ void publish_part(u64 *word, u64 part)
 typedef ulonglong2 group_bin; // x: the low half
 
 typedef struct {
-    group_bin *column; // the lane's: its rows are 32 bins apart
+    group_bin *column; // the lane's: its rows are BIN_LANES bins apart
     int rows;
     int first, last;  // those that may be other than 0
     u32 additions;    // since the bins were normalised
@@ -53,11 +62,16 @@ static __device__ __forceinline__ void sum_set_empty(group_sum *sum)
     sum->additions = 0;
 }
 
+static __device__ __forceinline__ u32 column_of_lane(u32 lane)
+{
+    return BIN_LANES == 32 ? lane : lane % BIN_LANES;
+}
+
 static __device__ __forceinline__ void sum_open(group_sum *sum, char *bins, int rows)
 {
-    sum->column = (group_bin *)bins + lane_number();
+    sum->column = (group_bin *)bins + column_of_lane(lane_number());
     sum->rows = rows;
-    for (int row = 0; row < rows; row++) sum->column[32 * row] = make_ulonglong2(0, 0);
+    for (int row = 0; row < rows; row++) sum->column[BIN_LANES * row] = make_ulonglong2(0, 0);
     sum_set_empty(sum);
 }
 
@@ -77,13 +91,13 @@ static __device__ __noinline__ group_sum normalised(group_sum sum)
     wf_i128 carry = 0;
     int row = sum.first;
     for (; row <= sum.last && row < sum.rows - 1; row++) {
-        carry += value_of_bin(sum.column[32 * row]);
-        sum.column[32 * row] = make_ulonglong2((u64)carry, 0);
+        carry += value_of_bin(sum.column[BIN_LANES * row]);
+        sum.column[BIN_LANES * row] = make_ulonglong2((u64)carry, 0);
         carry >>= 64;
     }
     sum.additions = 0;
     if (carry == 0) return sum;
-    sum.column[32 * row] = bin_of_value(value_of_bin(sum.column[32 * row]) + carry);
+    sum.column[BIN_LANES * row] = bin_of_value(value_of_bin(sum.column[BIN_LANES * row]) + carry);
     sum.last = max(sum.last, row);
     return sum;
 }
@@ -108,7 +122,7 @@ static __device__ __forceinline__ void sum_add_term(group_sum *sum, i64 integer,
 {
     int row = position >> 6;
     if (integer == 0) return;
-    add_to_bin(sum->column + 32 * row, integer, position);
+    add_to_bin(sum->column + BIN_LANES * row, integer, position);
     sum->first = min(sum->first, row);
     sum->last = max(sum->last, row);
 }
@@ -140,7 +154,7 @@ static __device__ __forceinline__ void sum_add_product(group_sum *sum, unit a, u
 // Adds the columns of a team to that of its first lane.
 static __device__ __forceinline__ void sum_merge(group_sum *sum, const team *lanes)
 {
-    group_bin *bins = sum->column - lane_number();
+    group_bin *bins = sum->column - column_of_lane(lane_number());
     *sum = normalised(*sum);
     for (int step = 0; step < lanes->log2; step++) {
         sum->first = min(sum->first, __shfl_xor_sync(ALL_LANES, sum->first, team_delta(lanes, step)));
@@ -150,11 +164,11 @@ static __device__ __forceinline__ void sum_merge(group_sum *sum, const team *lan
     for (int row = sum->first + (int)lanes->place; row <= sum->last; row += 1 << lanes->log2) {
         wf_i128 total = 0;
         for (u32 i = 0; i < 1u << lanes->log2; i++) {
-            group_bin *bin = &bins[32 * row + team_lane(lanes, i)];
+            group_bin *bin = &bins[BIN_LANES * row + column_of_lane(team_lane(lanes, i))];
             total += value_of_bin(*bin);
             *bin = make_ulonglong2(0, 0);
         }
-        bins[32 * row + team_lane(lanes, 0)] = bin_of_value(total);
+        bins[BIN_LANES * row + column_of_lane(team_lane(lanes, 0))] = bin_of_value(total);
     }
     __syncwarp();
     if (lanes->place) sum_set_empty(sum);
@@ -172,8 +186,8 @@ static __device__ __forceinline__ void sum_take(group_sum *sum, int base, int lo
     wf_i128 carry = 0;
     int count = 0;
     for (int row = base; row <= sum->last; row++) {
-        if (row >= sum->first) carry += value_of_bin(sum->column[32 * row]);
-        sum->column[32 * row] = make_ulonglong2(0, 0);
+        if (row >= sum->first) carry += value_of_bin(sum->column[BIN_LANES * row]);
+        sum->column[BIN_LANES * row] = make_ulonglong2(0, 0);
         big->limb[count++] = (u32)carry;
         big->limb[count++] = (u32)(carry >> 32);
         carry >>= 64;
@@ -187,8 +201,8 @@ static __device__ __forceinline__ void sum_publish(group_sum *sum, u64 *digits)
 {
     *sum = normalised(*sum);
     for (int row = sum->first; row <= sum->last; row++) {
-        wf_i128 value = value_of_bin(sum->column[32 * row]);
-        sum->column[32 * row] = make_ulonglong2(0, 0);
+        wf_i128 value = value_of_bin(sum->column[BIN_LANES * row]);
+        sum->column[BIN_LANES * row] = make_ulonglong2(0, 0);
         publish_part(&digits[2 * row], (u32)value);
         publish_part(&digits[2 * row + 1], (u32)(value >> 32));
         publish_part(&digits[2 * row + 2], (u64)(value >> 64));

@@ -1,7 +1,7 @@
 // Reductions by groups: along axes, over segments, and of what has been sorted by key.  Besides the options of reduce.cu
 // (-DIS_SMALL=0, -DBLOCK=32), -DWALK: how a group's elements are found (group_state.cuh), -DALIGNMENT: 16 if every element is
 // aligned, or 1, -DIS_SHORT: 1 if all groups are a batch each at most, of one lane, 2 if segments of a vector mostly are, 3 if
-// labelled groups of neighbours are.
+// labelled groups of neighbours are, 5 if each group is one lane's, several elements at a time.
 //
 // A block is a warp, and its lanes are teams of 1 to 32, each of which has one group at a time.  Lanes sum up exactly by
 // themselves (group_sums.cuh) and then merge, so any team gives the same bits.  Groups that are much longer than others are
@@ -13,6 +13,7 @@
 #include "kernels/chain.cuh"
 #include "kernels/group_finish.cuh"
 #ifdef FINISH_OP
+#include "kernels/group_chunks.cuh"
 #include "kernels/group_spans.cuh"
 #endif
 #include "kernels/group_state.cuh"
@@ -193,6 +194,35 @@ static __device__ __forceinline__ team_task find_task(const struct wf_group_argu
 
 // ---- short groups
 
+// As many lanes at a time as have bins.  By all lanes.
+static __device__ __forceinline__ void reduce_in_turns(const struct wf_group_arguments *r, const team_task *task, const team *lanes,
+                                                       group_state *group)
+{
+#pragma unroll 1
+    for (u32 turn = 0; turn < 32 / BIN_LANES; turn++) {
+        team_task mine = *task;
+        mine.exists = task->exists && lane_number() / BIN_LANES == turn;
+        if (BIN_LANES < 32 && !__any_sync(ALL_LANES, mine.exists)) continue;
+        reduce_task(r, &mine, lanes, group);
+        if (BIN_LANES < 32) __syncwarp();
+    }
+}
+
+#if ARE_IN_CHUNKS
+
+static __device__ __forceinline__ void reduce_short(const struct wf_group_arguments *r, const team *lanes, group_state *group)
+{
+    i64 length = last_length(r) < 128 ? r->count : last_length(r), spans = (length + 31) / 32, all = spans * (r->count / length);
+    for (i64 i = blockIdx.x; i < all; i += gridDim.x) {
+        i64 row = i, at = split_off(&row, spans) * 32 + lane_number();
+        team_task task = {row * length + at, 0, r->reduced_count, -1, at < length};
+        if (task.exists) task.exists = !reduce_in_chunks(r, task.result);
+        if (__any_sync(ALL_LANES, task.exists)) reduce_in_turns(r, &task, lanes, group);
+    }
+}
+
+#else
+
 // The results from `first` on that could not be found in registers: those in bits t of the tiles, of 32 each.
 static __device__ __forceinline__ void reduce_others(const struct wf_group_arguments *r, i64 first, u32 others,
                                                      const team *lanes, group_state *group)
@@ -205,7 +235,7 @@ static __device__ __forceinline__ void reduce_others(const struct wf_group_argum
         if (HAS_RARE_RESULT && task.exists) task.exists = !reduce_rare(r, task.result, task.begin, task.end);
         if (!__any_sync(ALL_LANES, task.exists)) continue;
         if (ARE_LABELLED) list_if_long(r, &task, lanes, (u32)__popc(__ballot_sync(ALL_LANES, task.exists)));
-        reduce_task(r, &task, lanes, group);
+        reduce_in_turns(r, &task, lanes, group);
     }
 }
 
@@ -247,6 +277,8 @@ static __device__ __forceinline__ void reduce_short(const struct wf_group_argume
         reduce_others(r, first, others, lanes, group);
     }
 }
+
+#endif
 
 #endif
 
@@ -334,7 +366,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) groups(const __gri
     }
 #endif
     if (HAS_VALUE_SUM) sum_open(&group.sum, group_memory, GROUP_VALUE_ROWS);
-    if (HAS_PRODUCT_SUM) sum_open(&group.product_sum, group_memory + (HAS_VALUE_SUM ? 512 * GROUP_VALUE_ROWS : 0), GROUP_PRODUCT_ROWS);
+    if (HAS_PRODUCT_SUM) sum_open(&group.product_sum, group_memory + (HAS_VALUE_SUM ? 16 * BIN_LANES * GROUP_VALUE_ROWS : 0),
+                                  GROUP_PRODUCT_ROWS);
     if (task.stage == WF_GROUPS_REDUCE) reduce_groups(&task, &lanes, &group);
 #if !IS_SHORT || ARE_LABELLED // of short groups along axes none is longer than others
     else reduce_listed(&task, &lanes, &group);

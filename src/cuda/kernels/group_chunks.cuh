@@ -1,0 +1,199 @@
+// Groups along one axis, of more elements than are loaded at once, one of each lane: several elements at a time are added to a
+// few numbers in registers, by the operations of group_short.cuh, which show whether the result is right.
+
+#ifndef GROUP_CHUNKS_CUH
+#define GROUP_CHUNKS_CUH
+
+#include "kernels/group_spans.cuh"
+
+#if ARE_IN_CHUNKS
+
+#define CHUNK 16 // elements that a lane has on their way
+#define STEP 4   // of these are added at a time
+
+// What a lane knows of its group so far; what the op does not need is in no register.
+typedef struct {
+    double_sum sum;
+    double magnitude; // of f64, the sum of magnitudes
+    bool is_exact;
+    sums_of_squares squares;
+    unit first, unlike, any; // bits in which elements differ from the first one, and in which one is 1
+    narrow_key least, largest;
+    int at; // the first element that is the extreme
+    i64 integers;
+} chunk_state;
+
+static __device__ __forceinline__ chunk_state begin_chunks(unit first)
+{
+    const double_sum nothing = {-0.0, 0}; // to which -0 is added without a trace
+    const sums_of_squares no_squares = {{0, 0}, {0, 0}, 0};
+    chunk_state state = {nothing, 0, true, no_squares, first, 0, 0, narrow_key_of(first), narrow_key_of(first), 0, 0};
+    return state;
+}
+
+// a + b, and whether it is not rounded: see add_exactly.
+static __device__ __forceinline__ double add_if_exact(double a, double b, bool *is_exact)
+{
+    double sum = __dadd_rn(a, b);
+    *is_exact = *is_exact && __dsub_rn(sum, a) == b && __dsub_rn(sum, b) == a;
+    return sum;
+}
+
+// An f64 holds sums of f16, which are multiples of 2^-24, of up to 2^13 elements; and mostly those of a few f32 or bf16, so that
+// fewer numbers are added to the two.
+static __device__ __forceinline__ void add_terms(chunk_state *state, const unit *elements)
+{
+    double term[STEP], sum;
+    bool is_one = WIDTH < 64;
+#pragma unroll
+    for (int k = 0; k < STEP; k++) term[k] = short_term(elements[k]);
+    if (WIDTH < 64) sum = add_if_exact(add_if_exact(term[0], term[1], &is_one), add_if_exact(term[2], term[3], &is_one), &is_one);
+    if (IS_F16) {
+        state->sum.high = __dadd_rn(state->sum.high, sum);
+    } else if (is_one) {
+        state->is_exact = add_exactly(&state->sum, sum) && state->is_exact;
+    } else {
+#pragma unroll
+        for (int k = 0; k < STEP; k++) {
+            state->is_exact = add_exactly(&state->sum, term[k]) && state->is_exact;
+            if (WIDTH == 64) state->magnitude += fabs(term[k]);
+        }
+    }
+}
+
+static __device__ __forceinline__ void add_square_of_chunk(chunk_state *state, unit element, bool is_padding)
+{
+    add_square(&state->squares, widen(element));
+    if (!is_padding) state->unlike |= element ^ state->first;
+    state->any |= element & MAGNITUDE;
+}
+
+static __device__ __forceinline__ void compare_with_chunk(chunk_state *state, unit element, int number)
+{
+    narrow_key key = narrow_key_of(element);
+    if (HAS_MIN ? key < state->least : key > state->largest) state->at = number;
+    state->least = min(state->least, key);
+    state->largest = max(state->largest, key);
+}
+
+// number: of the first one; left: of the group's elements, from that one on.
+static __device__ __forceinline__ void add_chunk(chunk_state *state, const unit *elements, int number, int left)
+{
+#pragma unroll
+    for (int k = 0; k < CHUNK; k++) {
+        if (!IS_SHORT_EXTREME && k % STEP == 0 && k >= left) break;
+        if (IS_SHORT_EXTREME)
+            compare_with_chunk(state, elements[k], number + k);
+        else if (IS_SHORT_OF_SQUARES)
+            add_square_of_chunk(state, elements[k], k >= left);
+        else if (!IS_FLOAT)
+            state->integers += narrow_term(elements[k]);
+        else if (k % STEP == 0)
+            add_terms(state, elements + k);
+    }
+    if (!IS_SHORT_OF_SQUARES) return;
+    state->squares.values = two_sum(state->squares.values.high, state->squares.values.rest);
+    state->squares.squares = two_sum(state->squares.squares.high, state->squares.squares.rest);
+}
+
+static __device__ __forceinline__ bool finish_extreme(const chunk_state *state, i64 first_index, u64 *bits)
+{
+    if (IS_FLOAT && (state->least < narrow_key_of(INFINITY_BITS | SIGN_BIT) || state->largest > narrow_key_of(INFINITY_BITS)))
+        return false;
+    *bits = IS_PLAIN_INDEX ? (u64)(first_index + state->at) : (u64)unit_of_narrow(HAS_MIN ? state->least : state->largest);
+    return true;
+}
+
+// Variances of equal numbers and norms of zeros are 0.
+static __device__ __forceinline__ bool finish_sums_of_squares(const chunk_state *state, int count, i64 ddof, u64 *bits)
+{
+    bool are_alike = IS_SHORT_SPREAD && state->unlike == 0 && (state->first & MAGNITUDE) < INFINITY_BITS;
+    if (IS_SHORT_SPREAD && ddof >= count) return false;
+    *bits = 0;
+    return are_alike || state->any == 0 || finish_squares(&state->squares, count, (double)(count * (count - ddof)), bits);
+}
+
+// Of f64 that two do not hold: of up to 1024, each addition to the rest, which is below 1024 * 2^-53 of the magnitude, loses a
+// 2^53th of it.
+static __device__ __forceinline__ bool finish_rounded_sum(const chunk_state *state, double_sum sum, double n, u64 *bits)
+{
+    double bound = state->magnitude * 0x1p-86;
+    if (WIDTH < 64 || !(state->magnitude > 0x1p-800 && state->magnitude < 0x1p1000)) return false;
+    if (FINISH_OP == WF_MEAN) {
+        double quotient = __ddiv_rn(sum.high, n);
+        sum = two_sum(quotient, (__fma_rn(-quotient, n, sum.high) + sum.rest) / n);
+    }
+    return round_within(sum, bound, bits);
+}
+
+static __device__ __forceinline__ bool finish_sum(const chunk_state *state, int count, u64 *bits)
+{
+    double_sum sum = state->sum;
+    if (sum.rest != 0) sum = two_sum(sum.high, sum.rest); // -0 stays
+    if (!state->is_exact) return finish_rounded_sum(state, sum, count, bits);
+    if (!(fabs(sum.high) <= 0x1.fffffffffffffp1023)) return false;
+    if (FINISH_OP == WF_MEAN && !divide_short(sum, count, &sum)) return false;
+    *bits = rounded_bits(sum);
+    return true;
+}
+
+static __device__ __forceinline__ bool finish_chunks(const struct wf_group_arguments *r, const chunk_state *state, int count, u64 *bits)
+{
+    if (IS_SHORT_EXTREME) return finish_extreme(state, r->first_index, bits);
+    if (IS_SHORT_OF_SQUARES) return finish_sums_of_squares(state, count, r->ddof, bits);
+    if (IS_FLOAT) return finish_sum(state, count, bits);
+    *bits = FINISH_OP == WF_MEAN ? (u64)__double_as_longlong(__ddiv_rn((double)state->integers, (double)count)) : (u64)state->integers;
+    return true;
+}
+
+// The last chunk has padding behind its elements; of extremes, the last element again.
+static __device__ __forceinline__ void load_chunk(u64 address, i64 step, int left, unit *elements)
+{
+#pragma unroll
+    for (int k = 0; k < CHUNK; k++) {
+        if (IS_SHORT_EXTREME)
+            elements[k] = load_unit(address + (u64)(min(k, left - 1) * step));
+        else
+            elements[k] = k < left ? load_unit(address + (u64)(k * step)) : SHORT_PADDING;
+    }
+}
+
+// Whether there may be a NaN or an infinity, as there is one among what was added up.
+static __device__ __forceinline__ bool may_have_specials(const chunk_state *state)
+{
+    double sum = IS_SHORT_OF_SQUARES ? state->squares.squares.high : state->sum.high;
+    return HAS_RARE_RESULT && !(fabs(sum) <= 0x1.fffffffffffffp1023);
+}
+
+static __device__ __forceinline__ bool are_decided_by_specials(const struct wf_group_arguments *r, const group_place *place, u64 *bits)
+{
+    const i64 step = r->dimension[r->ndim].stride[0];
+    short_specials found = {0, false, false};
+    for (int k = 0; k < (int)r->reduced_count; k++) note_special(load_unit(place->x + (u64)(k * step)), &found);
+    return settle_specials(r, &found, (int)r->reduced_count, bits) == SPECIALS_DECIDE;
+}
+
+// False if the result has to be found otherwise.
+static __device__ __forceinline__ bool reduce_in_chunks(const struct wf_group_arguments *r, i64 result)
+{
+    const group_place place = find_place(r, result);
+    const i64 step = r->dimension[r->ndim].stride[0];
+    const int count = (int)r->reduced_count;
+    chunk_state state = begin_chunks(load_unit(place.x));
+    u64 address = place.x, bits = 0;
+#pragma unroll 1
+    for (int done = 0; done < count; done += CHUNK) {
+        unit elements[CHUNK];
+        load_chunk(address, step, count - done, elements);
+        add_chunk(&state, elements, done, count - done);
+        address += (u64)(CHUNK * step);
+    }
+    if (!finish_chunks(r, &state, count, &bits) && !(may_have_specials(&state) && are_decided_by_specials(r, &place, &bits)))
+        return false;
+    store_unit(place.result, bits);
+    return true;
+}
+
+#endif
+
+#endif
