@@ -341,7 +341,8 @@ bool wf_columns_find_few(const struct wf_columns *columns, const struct wf_tier 
     int64_t stride_bytes = (int64_t)(tile->pitch * wf_type_nbytes(type));
     struct wf_panel rows = {tile->x, stride_bytes, tile->rows, tile->pitch, 0, tile->y, tile->y ? stride_bytes : 0};
     bool has_failed[WF_COLUMNS_MAX] = {false}, any = false;
-    if (asked->parts == WF_PART_DOT && tier->bound_columns[type])
+    const bool is_bounded = asked->parts == WF_PART_DOT || asked->parts == WF_PART_SQUARES;
+    if (is_bounded && tier->bound_columns[type])
         tier->bound_columns[type](&rows, tile->columns, asked, results, has_failed);
     else
         tier->find_few_rows[type](&rows, tile->columns, asked, results, has_failed);

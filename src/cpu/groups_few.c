@@ -125,6 +125,14 @@ static bool round_totals(const struct worker *worker, const struct job *job, con
     return true;
 }
 
+/* Makes truths, of a byte each, of how many elements of each group are nonzero. */
+static void find_truths(uint64_t *found, const struct few *few, bool of_all) {
+    unsigned char truth[WF_COLUMNS_MAX];
+    for (size_t c = 0; c < few->groups; c++)
+        truth[c] = of_all ? found[c] == (uint64_t)count_in(few, c) : found[c] != 0;
+    memcpy(found, truth, few->groups);
+}
+
 /* Writes results of ops that consist of one part. */
 static bool write_parts(const struct worker *worker, const struct job *job, const struct few *few, enum wf_part part,
                         bool of_index) {
@@ -134,6 +142,8 @@ static bool write_parts(const struct worker *worker, const struct job *job, cons
         return part & (WF_PART_SUM | WF_PART_ABS) && round_totals(worker, job, few, part);
     for (size_t c = 0; of_index && few->offset && c < few->groups; c++)
         found[c] += (uint64_t)(grouped->empty->first_index + few->offset[c]);
+    if (grouped->empty->op == WF_ANY || grouped->empty->op == WF_ALL)
+        find_truths(found, few, grouped->empty->op == WF_ALL);
     write_found(few, found, wf_type_nbytes(grouped->result_type));
     return !few->offset || write_fills(few, grouped, part);
 }
@@ -188,6 +198,15 @@ static void set_counts(struct wf_quotient *asked, struct counts *counts, const s
     asked->divisors = counts->divisor;
 }
 
+/* Sets the divisor of rows by label, whose numbers differ; false if there are too many, or too few. */
+static bool set_count(struct wf_quotient *asked, const struct job *job, const struct few *few) {
+    const bool is_variance = asked->parts & WF_PART_SUM && asked->parts & WF_PART_SQUARES;
+    if (few->count > WF_FEW_ROWS_MAX || (is_variance && few->count <= job->grouped->empty->ddof)) return false;
+    asked->count = (double)few->count;
+    if (asked->is_divided) asked->divisor = wf_job_divisor(job, asked->parts, few->count);
+    return true;
+}
+
 /* Whether the worker's tile has few elements of each group, and their results have been written. */
 static bool try_quotient(const struct worker *worker, const struct job *job, const struct few *few) {
     const struct wf_accumulator *empty = job->grouped->empty;
@@ -196,6 +215,7 @@ static bool try_quotient(const struct worker *worker, const struct job *job, con
     uint64_t found[WF_COLUMNS_MAX];
     if (!asked.parts || few->rows || few->panel) return false;
     if (few->offset && asked.is_divided) set_counts(&asked, &counts, few, empty);
+    if (!few->offset && job->counts_groups >= 0 && !set_count(&asked, job, few)) return false;
     if (!wf_columns_find_few(worker->columns, job->cpu->tier, empty->type, &asked, found)) return false;
     write_found(few, found, wf_type_nbytes(job->grouped->result_type));
     return !few->offset || write_fills(few, job->grouped, asked.is_divided ? (enum wf_part)0 : (enum wf_part)asked.parts);

@@ -64,16 +64,19 @@ void wf_job_lay_out(struct job *job) {
 
 int64_t wf_job_group_count(const struct job *job) {
     const struct wf_layout *layout = job->grouped->layout;
-    return job->counts_groups < 0 ? layout->reduced_count : layout->reduced_count / layout->shape[layout->axis];
+    if (job->counts_groups < 0) return layout->reduced_count;
+    const int64_t groups = layout->shape[layout->axis];
+    return layout->reduced_count / groups + (layout->reduced_count % groups != 0);
 }
 
-/* The ops whose results are a part's, or its index, as they are. */
+/* The ops whose results are a part's as it is, its index, or a truth about a count. */
 static enum wf_part part_of_op(wf_op op, bool *of_index) {
     unsigned parts = wf_op_parts(op);
     const unsigned sums = WF_PART_SUM | WF_PART_ABS | WF_PART_DOT, extrema = WF_PART_MIN | WF_PART_MAX;
-    bool is_plain = op == WF_SUM || op == WF_NORM1 || op == WF_DOT || op == WF_MIN || op == WF_MAX || op == WF_NONZERO;
+    bool is_plain = op == WF_SUM || op == WF_NORM1 || op == WF_DOT || op == WF_MIN || op == WF_MAX;
+    bool is_count = op == WF_NONZERO || op == WF_ANY || op == WF_ALL;
     *of_index = op == WF_ARGMIN || op == WF_ARGMAX;
-    return (is_plain || *of_index) && parts & (sums | extrema | WF_PART_NONZERO) ? (enum wf_part)parts : (enum wf_part)0;
+    return (is_plain || is_count || *of_index) && parts & (sums | extrema | WF_PART_NONZERO) ? (enum wf_part)parts : (enum wf_part)0;
 }
 
 unsigned wf_job_short_parts(const struct job *job, enum wf_part *part, bool *of_index) {
@@ -150,20 +153,25 @@ static bool are_worth_pairs(wf_type type, int64_t count, bool is_dot) {
     return type != WF_F64 || count <= F64_MAX;
 }
 
-/* Whether the job's groups are segments of a vector, of so few elements that registers serve most of them: by length, or,
- * of floats, since what is divided takes 128 bits elsewhere. */
+/* Whether the job's groups are segments of a vector, or rows by label, of so few elements that registers serve most of them:
+ * by length, or, of floats, since what is divided takes 128 bits elsewhere. */
 static bool are_few_segments(const struct job *job, enum wf_part part) {
     enum { USUAL = 16 };
-    bool is_vector = job->grouped->layout->ndim == 1 && job->view.ndim == 1 && !job->labels.positions.index;
-    return is_vector && part != WF_PART_DOT && wf_job_group_count(job) <= (part ? USUAL : WF_FEW_ROWS_MAX);
+    bool is_vector = job->view.ndim == 1 && !job->labels.positions.index, are_rows = job->grouped->layout->ndim > 1;
+    return (is_vector || are_rows) && part != WF_PART_DOT && wf_job_group_count(job) <= (part ? USUAL : WF_FEW_ROWS_MAX);
+}
+
+double wf_job_divisor(const struct job *job, unsigned parts, int64_t count) {
+    if (!(parts & WF_PART_SUM)) return 1;
+    return (double)(parts & WF_PART_SQUARES ? count * (count - job->grouped->empty->ddof) : count);
 }
 
 static struct wf_quotient quotient_of(const struct job *job, unsigned parts, bool is_divided) {
     const struct wf_accumulator *empty = job->grouped->empty;
-    int64_t count = wf_job_group_count(job), divisor = 1;
-    if (is_divided && parts & WF_PART_SUM) divisor = parts & WF_PART_SQUARES ? count * (count - empty->ddof) : count;
-    bool is_power = job->counts_groups < 0 && (divisor & (divisor - 1)) == 0;
-    return (struct wf_quotient){.parts = parts, .count = (double)count, .divisor = (double)divisor,
+    int64_t count = wf_job_group_count(job);
+    const double divisor = is_divided ? wf_job_divisor(job, parts, count) : 1;
+    bool is_power = job->counts_groups < 0 && ((int64_t)divisor & ((int64_t)divisor - 1)) == 0;
+    return (struct wf_quotient){.parts = parts, .count = (double)count, .divisor = divisor,
                                 .is_divided = is_divided, .is_power = is_power,
                                 .gives_nan = empty->nan == WF_NAN_PROPAGATE,
                                 .is_root = empty->op == WF_STD || empty->op == WF_NORM2};
@@ -208,7 +216,6 @@ static void choose_quotient(struct job *job) {
     if (is_float && is_dot) most = WF_ROW_DOTS_MAX;
     bool is_sum = is_dot || (parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES)) == 0;
     if (!is_quotient(job, parts) || !is_sum || count > most || (is_segment && !are_few_segments(job, part))) return;
-    if (is_float && parts == WF_PART_SQUARES) return; /* one more way through few_rows.h, and clang unrolls none of its loops */
     if (part && !are_worth_pairs(empty->type, count, is_dot)) return;
     job->quotient = quotient_of(job, parts, !part);
 }
