@@ -87,14 +87,23 @@ static bool find_row_minmax(const struct job *job, const struct few *few, bool l
     return true;
 }
 
+/* Finds the dot products of rows; of segments without elements it is +0. */
+static bool find_row_dots(const struct job *job, const struct few *few, uint64_t *found) {
+    const size_t nbytes = wf_type_nbytes(job->grouped->result_type);
+    unsigned char *bytes = (unsigned char *)found;
+    if (!job->cpu->tier->find_row_dots[job->grouped->empty->type](few->rows, few->y, few->y_stride_bytes, found)) return false;
+    for (size_t c = 0; few->offset && c < few->groups; c++)
+        if (!count_in(few, c)) memset(bytes + c * nbytes, 0, nbytes);
+    return true;
+}
+
 /* Finds the result of one part for each group, as wf_results_function does. */
 static bool find_results(const struct worker *worker, const struct job *job, const struct few *few, enum wf_part part,
                          bool of_index, uint64_t *found) {
     wf_type type = job->grouped->empty->type;
     bool is_minmax = part & (WF_PART_MIN | WF_PART_MAX);
     if (few->rows && is_minmax) return find_row_minmax(job, few, part == WF_PART_MAX, of_index, found);
-    if (few->rows && part == WF_PART_DOT)
-        return job->cpu->tier->find_row_dots[type](few->rows, few->y, few->y_stride_bytes, found);
+    if (few->rows && part == WF_PART_DOT) return find_row_dots(job, few, found);
     if (few->rows) return job->cpu->tier->find_row_results[type](few->rows, part, found);
     if (few->panel) return find_panel_results(job, few, part, found);
     return wf_columns_results(worker->columns, job->cpu->tier, type, part, of_index, found);

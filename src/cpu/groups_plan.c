@@ -154,11 +154,12 @@ static bool are_worth_pairs(wf_type type, int64_t count, bool is_dot) {
 }
 
 /* Whether the job's groups are segments of a vector, or rows by label, of so few elements that registers serve most of them:
- * by length, or, of floats, since what is divided takes 128 bits elsewhere. */
+ * by length, or, of floats, since what is divided takes 128 bits elsewhere, and products accumulators. */
 static bool are_few_segments(const struct job *job, enum wf_part part) {
     enum { USUAL = 16 };
     bool is_vector = job->view.ndim == 1 && !job->labels.positions.index, are_rows = job->grouped->layout->ndim > 1;
-    return (is_vector || are_rows) && part != WF_PART_DOT && wf_job_group_count(job) <= (part ? USUAL : WF_FEW_ROWS_MAX);
+    const int64_t most = part && part != WF_PART_DOT ? USUAL : WF_FEW_ROWS_MAX;
+    return (is_vector || are_rows) && wf_job_group_count(job) <= most;
 }
 
 double wf_job_divisor(const struct job *job, unsigned parts, int64_t count) {
@@ -274,14 +275,15 @@ static void choose_panels(struct job *job, int threads) {
 
 /* Whether lanes go along each group's pairs, whose elements lie side by side. */
 static bool are_rows_of_pairs(const struct job *job) {
-    enum { LEAST = 32, LEAST_F64 = 20, LEAST_INTEGERS = 8, MOST_FLOATS = WF_ROW_DOTS_MAX };
+    enum { LEAST = 32, LEAST_F64 = 20, LEAST_INTEGERS = 8, LEAST_SEGMENT = 12, MOST_FLOATS = WF_ROW_DOTS_MAX };
     const bool is_float = wf_type_is_float(job->grouped->empty->type);
     bool of_index;
     enum wf_part part;
     const struct wf_view *view = &job->view;
     const int64_t count = wf_job_group_count(job), nbytes = (int64_t)view->nbytes;
-    const int64_t least = !is_float ? LEAST_INTEGERS : nbytes == 8 ? LEAST_F64 : LEAST;
-    return wf_job_short_parts(job, &part, &of_index) == WF_PART_DOT && job->counts_groups < 0 && view->ndim == 1 &&
+    const int64_t least = !is_float ? LEAST_INTEGERS : job->counts_groups >= 0 ? LEAST_SEGMENT : nbytes == 8 ? LEAST_F64 : LEAST;
+    const bool is_vector = job->counts_groups < 0 || (job->grouped->layout->ndim == 1 && !job->labels.positions.index);
+    return wf_job_short_parts(job, &part, &of_index) == WF_PART_DOT && is_vector && view->ndim == 1 &&
            view->stride_bytes[0][0] == nbytes && view->stride_bytes[1][0] == nbytes &&
            count >= least && count <= (is_float ? MOST_FLOATS : WF_ROW_DOTS_MAX);
 }

@@ -64,7 +64,7 @@ static void find_rows(struct row_results *found, const struct job *job, const st
     found->few = (struct few){.groups = groups, .count = found->rows.count, .offset = offset, .result = place->result,
                               .result_stride_bytes = along->result_stride_bytes, .rows = &found->rows};
     if (job->view.operands > 1) {
-        found->few.y = place->data[1] + job->data_offset[1];
+        found->few.y = job->labels.elements[1] ? job->labels.elements[1] : place->data[1] + job->data_offset[1];
         found->few.y_stride_bytes = along->stride_bytes[1];
     }
 }
