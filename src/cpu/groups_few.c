@@ -109,11 +109,25 @@ static bool find_results(const struct worker *worker, const struct job *job, con
     return wf_columns_results(worker->columns, job->cpu->tier, type, part, of_index, found);
 }
 
+/* Finds the exact sums of rows of integers with those of their squares, which are dot products with themselves. */
+static bool find_row_squares(const struct job *job, const struct few *few, struct wf_column_totals *totals) {
+    const struct wf_tier *tier = job->cpu->tier;
+    const struct wf_rows *rows = few->rows;
+    const wf_type type = job->grouped->empty->type;
+    uint64_t squares[WF_COLUMNS_MAX];
+    if (!tier->find_row_totals[type](rows, WF_PART_SUM, totals)) return false;
+    if (!tier->find_row_dots[type](rows, rows->x, rows->stride_bytes, squares)) return false;
+    totals->squares_exponent = 0;
+    for (size_t c = 0; c < few->groups; c++) totals->squares[c] = squares[c];
+    return true;
+}
+
 /* Finds the exact sums.  part: that which rows and panels add up. */
 static bool find_totals(const struct worker *worker, const struct job *job, const struct few *few, enum wf_part part,
                         struct wf_column_totals *totals) {
     const struct wf_accumulator *empty = job->grouped->empty;
     const unsigned parts = empty->parts & WF_PART_SQUARES ? WF_PART_SUM | WF_PART_SQUARES : empty->parts;
+    if (few->rows && empty->parts & WF_PART_SQUARES) return find_row_squares(job, few, totals);
     if (few->rows) return job->cpu->tier->find_row_totals[empty->type](few->rows, part, totals);
     if (few->panel) return find_panel_totals(job, few, part, totals);
     return wf_columns_totals(worker->columns, job->cpu->tier, empty->type, parts, totals);
@@ -207,10 +221,10 @@ static void set_counts(struct wf_quotient *asked, struct counts *counts, const s
     asked->divisors = counts->divisor;
 }
 
-/* Sets the divisor of rows by label, whose numbers differ; false if there are too many, or too few. */
+/* Sets the divisor of rows by label, whose numbers differ; false if they are too few. */
 static bool set_count(struct wf_quotient *asked, const struct job *job, const struct few *few) {
     const bool is_variance = asked->parts & WF_PART_SUM && asked->parts & WF_PART_SQUARES;
-    if (few->count > WF_FEW_ROWS_MAX || (is_variance && few->count <= job->grouped->empty->ddof)) return false;
+    if (is_variance && few->count <= job->grouped->empty->ddof) return false;
     asked->count = (double)few->count;
     if (asked->is_divided) asked->divisor = wf_job_divisor(job, asked->parts, few->count);
     return true;
@@ -224,7 +238,8 @@ static bool try_quotient(const struct worker *worker, const struct job *job, con
     uint64_t found[WF_COLUMNS_MAX];
     if (!asked.parts || few->rows || few->panel) return false;
     if (few->offset && asked.is_divided) set_counts(&asked, &counts, few, empty);
-    if (!few->offset && job->counts_groups >= 0 && !set_count(&asked, job, few)) return false;
+    const bool by_label = !few->offset && job->counts_groups >= 0;
+    if (by_label && (few->count > WF_FEW_ROWS_MAX || !set_count(&asked, job, few))) return false;
     if (!wf_columns_find_few(worker->columns, job->cpu->tier, empty->type, &asked, found)) return false;
     write_found(few, found, wf_type_nbytes(job->grouped->result_type));
     return !few->offset || write_fills(few, job->grouped, asked.is_divided ? (enum wf_part)0 : (enum wf_part)asked.parts);
@@ -243,6 +258,10 @@ void wf_few_bound_rows(const struct job *job, const struct few *few, bool *has_f
     struct counts counts;
     uint64_t found[WF_COLUMNS_MAX];
     if (few->offset && asked.is_divided) set_counts(&asked, &counts, few, grouped->empty);
+    if (!few->offset && job->counts_groups >= 0 && !set_count(&asked, job, few)) {
+        memset(has_failed, true, few->groups);
+        return;
+    }
     job->cpu->tier->find_row_quotients[grouped->empty->type](few->rows, &asked, found, has_failed);
     write_found(few, found, wf_type_nbytes(grouped->result_type));
     if (few->offset) write_zeros(few, wf_type_nbytes(grouped->result_type));

@@ -196,8 +196,7 @@ static void choose_bounded(struct job *job) {
     enum wf_part part;
     unsigned parts = wf_job_short_parts(job, &part, &of_index);
     bool is_sum = (parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES)) == 0;
-    bool has_counts = job->counts_groups < 0 || job->grouped->layout->ndim == 1;
-    if (is_sum && has_counts && wf_type_is_float(job->grouped->empty->type) && is_quotient(job, parts))
+    if (is_sum && wf_type_is_float(job->grouped->empty->type) && is_quotient(job, parts))
         job->bounded = quotient_of(job, parts, !part);
 }
 
@@ -308,16 +307,25 @@ static bool divides_rows(const struct job *job) {
     return count >= LEAST;
 }
 
+/* Whether squares of integers are added up along each group: of more than registers take. */
+static bool squares_rows(const struct job *job) {
+    bool of_index;
+    enum wf_part part;
+    const unsigned parts = wf_job_short_parts(job, &part, &of_index);
+    return !wf_type_is_float(job->grouped->empty->type) && !part && parts & WF_PART_SQUARES &&
+           wf_job_group_count(job) > WF_FEW_ROWS_MAX;
+}
+
 /* Sets whether lanes go along each group's elements: where they lie side by side, and are more than vectors of neighbouring
  * groups serve better. */
 static void choose_rows(struct job *job) {
-    enum { LEAST_NBYTES = 96, LEAST_INTEGERS = 24, LEAST_NBYTES_OF_MINMAX = 192 };
+    enum { LEAST_NBYTES = 96, LEAST_INTEGERS = 24, LEAST_NBYTES_OF_MINMAX = 192, LEAST_SEGMENT_OF_MINMAX = 48 };
     const struct wf_view *view = &job->view;
     int64_t count = wf_job_group_count(job), nbytes = (int64_t)view->nbytes;
     bool of_index, is_minmax = wf_job_minmax_part(job, &of_index), is_segment = job->counts_groups >= 0;
     bool is_float = wf_type_is_float(job->grouped->empty->type);
     bool by_registers = is_float && job->quotient.is_divided && !is_segment; /* which takes less than 128 bits */
-    bool is_sum = wf_job_summed_part(job) && !by_registers;
+    bool is_sum = (wf_job_summed_part(job) && !by_registers) || squares_rows(job);
     job->uses_rows = are_rows_of_pairs(job);
     job->divides_rows = divides_rows(job);
     if (job->divides_rows) {
@@ -325,7 +333,9 @@ static void choose_rows(struct job *job) {
         job->quotient = job->bounded;
         return;
     }
-    int64_t least = is_minmax ? LEAST_NBYTES_OF_MINMAX : is_float ? LEAST_NBYTES : LEAST_INTEGERS * nbytes;
+    int64_t least_minmax = LEAST_NBYTES_OF_MINMAX; /* tiles have no room for the longer ones of many segments */
+    if (is_segment && least_minmax > LEAST_SEGMENT_OF_MINMAX * nbytes) least_minmax = LEAST_SEGMENT_OF_MINMAX * nbytes;
+    int64_t least = is_minmax ? least_minmax : is_float ? LEAST_NBYTES : LEAST_INTEGERS * nbytes;
     if (!count || !(is_sum || is_minmax) || view->ndim != 1 || view->stride_bytes[0][0] != nbytes) return;
     if (job->labels.positions.index || (is_segment && job->grouped->layout->ndim > 1)) return;
     job->uses_rows = count <= WF_ROW_COUNT_MAX && (count * nbytes >= least || (is_segment && is_sum));

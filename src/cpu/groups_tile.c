@@ -127,11 +127,18 @@ static void bound_rows(struct job *job, struct worker *worker, struct place plac
     reduce_failed(job, worker, place, has_failed, few->groups, along);
 }
 
-/* The same of columns that have been copied to a tile; false if there is no bound for what is asked for, or no tile. */
+/* The same of columns that have been copied to a tile, or are now, if there are more than windows of products have room for;
+ * false if there is no bound for what is asked for, or no tile. */
 static bool try_bounds(struct job *job, struct worker *worker, const struct place *place, int64_t results,
                        int64_t count) {
     const size_t nbytes = job->view.nbytes;
-    if (!job->bounded.parts || !count || !wf_columns_fit(count, results, nbytes, job->bounded.parts)) return false;
+    if (!job->bounded.parts || !count || !wf_columns_fit(count, results, nbytes, WF_PART_SUM)) return false;
+    if (!wf_columns_fit(count, results, nbytes, job->bounded.parts)) {
+        int64_t first;
+        const struct wf_view view = wf_place_view_tile(job, place, &first);
+        const int64_t *stride_bytes = job->dimension[job->ndim - 1].stride_bytes;
+        if (!wf_columns_fill(worker->columns, &view, stride_bytes, (size_t)results, first, WF_PART_SUM)) return false;
+    }
     const struct wf_rows rows = wf_columns_turn(worker->columns, (size_t)results, nbytes);
     const struct few few = {.groups = rows.rows, .count = rows.count, .result = place->result, .rows = &rows,
                             .result_stride_bytes = job->dimension[job->ndim - 1].result_stride_bytes};
