@@ -316,12 +316,33 @@ static bool squares_rows(const struct job *job) {
            wf_job_group_count(job) > WF_FEW_ROWS_MAX;
 }
 
+/* Whether nonzero elements are counted along each group.  Floats, which may be NaN, are faster in a tile, but tiles have no
+ * room for the longer ones of many segments. */
+static bool counts_rows(const struct job *job) {
+    enum { LEAST = 32, LEAST_SEGMENT = 16, LEAST_FLOATS = 48, MOST_FLOATS = 512 };
+    const bool is_segment = job->counts_groups >= 0;
+    const int64_t count = wf_job_group_count(job);
+    bool of_index;
+    enum wf_part part;
+    if (wf_job_short_parts(job, &part, &of_index) != WF_PART_NONZERO) return false;
+    if (wf_type_is_float(job->grouped->empty->type)) return is_segment && count >= LEAST_FLOATS && count <= MOST_FLOATS;
+    return count >= (is_segment ? LEAST_SEGMENT : LEAST);
+}
+
+/* From how many bytes a group on lanes go along its elements: tiles have no room for the longer ones of many segments. */
+static int64_t least_row_nbytes(const struct job *job, bool is_minmax, bool is_sum) {
+    enum { FLOATS = 96, INTEGERS = 24, MINMAX = 192, MINMAX_OF_SEGMENT = 48 };
+    const int64_t nbytes = (int64_t)job->view.nbytes, of_segment = MINMAX_OF_SEGMENT * nbytes;
+    const bool is_segment = job->counts_groups >= 0, is_float = wf_type_is_float(job->grouped->empty->type);
+    if (is_minmax) return is_segment && of_segment < MINMAX ? of_segment : MINMAX;
+    if (!is_sum || is_segment) return 0;
+    return is_float ? FLOATS : INTEGERS * nbytes;
+}
+
 /* Sets whether lanes go along each group's elements: where they lie side by side, and are more than vectors of neighbouring
  * groups serve better. */
 static void choose_rows(struct job *job) {
-    enum { LEAST_NBYTES = 96, LEAST_INTEGERS = 24, LEAST_NBYTES_OF_MINMAX = 192, LEAST_SEGMENT_OF_MINMAX = 48 };
-    const struct wf_view *view = &job->view;
-    int64_t count = wf_job_group_count(job), nbytes = (int64_t)view->nbytes;
+    const int64_t count = wf_job_group_count(job);
     bool of_index, is_minmax = wf_job_minmax_part(job, &of_index), is_segment = job->counts_groups >= 0;
     bool is_float = wf_type_is_float(job->grouped->empty->type);
     bool by_registers = is_float && job->quotient.is_divided && !is_segment; /* which takes less than 128 bits */
@@ -333,12 +354,9 @@ static void choose_rows(struct job *job) {
         job->quotient = job->bounded;
         return;
     }
-    int64_t least_minmax = LEAST_NBYTES_OF_MINMAX; /* tiles have no room for the longer ones of many segments */
-    if (is_segment && least_minmax > LEAST_SEGMENT_OF_MINMAX * nbytes) least_minmax = LEAST_SEGMENT_OF_MINMAX * nbytes;
-    int64_t least = is_minmax ? least_minmax : is_float ? LEAST_NBYTES : LEAST_INTEGERS * nbytes;
-    if (!count || !(is_sum || is_minmax) || view->ndim != 1 || view->stride_bytes[0][0] != nbytes) return;
-    if (job->labels.positions.index || (is_segment && job->grouped->layout->ndim > 1)) return;
-    job->uses_rows = count <= WF_ROW_COUNT_MAX && (count * nbytes >= least || (is_segment && is_sum));
+    if (!count || !(is_sum || is_minmax || counts_rows(job)) || !are_rows(job)) return;
+    const int64_t nbytes = count * (int64_t)job->view.nbytes;
+    job->uses_rows = count <= WF_ROW_COUNT_MAX && nbytes >= least_row_nbytes(job, is_minmax, is_sum);
 }
 
 /* Groups that exceed a thread's fair share, or that are worth all threads in any case. */

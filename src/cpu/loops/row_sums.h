@@ -164,6 +164,7 @@ bool WF_LOOPS_NAME(find_row_results, TYPE, TIER)(const struct wf_rows *rows, enu
     struct window window;
     double sum[WF_COLUMNS_MAX];
     rounded *found = results;
+    if (part == WF_PART_NONZERO) return count_rows(rows, INFINITY_BITS, results);
     if (!ADDER_ROUNDS || !sum_rows(&units, &window, rows, part == WF_PART_ABS) || !are_levels_f64(&window)) return false;
     bool has_zero = add_column_levels(sum, &units, &window, rows->rows, true);
     for (size_t r = 0; has_zero && part == WF_PART_SUM && r < rows->rows; r++)
