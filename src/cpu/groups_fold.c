@@ -64,7 +64,7 @@ static wf_error finish(const struct job *job, const struct wf_accumulator *acc, 
 void wf_job_find_nothing(struct job *job) {
     struct wf_accumulator acc;
     struct wf_tree tree;
-    if (job->grouped->into) return;
+    if (job->grouped->into || (job->counts_groups < 0 && wf_job_group_count(job))) return; /* no group is empty */
     wf_accumulator_init_like(&acc, job->grouped->empty, job->grouped->empty->first_index, &tree);
     job->has_nothing = !finish(job, &acc, NULL, &job->nothing);
 }
