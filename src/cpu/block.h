@@ -102,7 +102,7 @@ struct wf_rows {
     const int64_t *offset;       /* where each begins, and the last ends, in elements; else NULL */
 };
 
-/* The sums of values or magnitudes (part) of each row, as wf_results_function writes them. */
+/* The sums of values or magnitudes (part) of each row, or how many of its elements are nonzero, as wf_results_function writes them. */
 typedef bool wf_row_results_function(const struct wf_rows *rows, enum wf_part part, void *results);
 
 /* The exact sums of each column, in units of 2^exponent, where all of a group is in one tile. */

@@ -277,9 +277,10 @@ bool wf_columns_fill(struct wf_columns *columns, const struct wf_view *view, con
     return true;
 }
 
-/* What fills up a column: -0 where values of floats are added, for which 0 + -0 is 0, but -0 + -0 is -0. */
-static uint64_t filling(wf_type type, unsigned parts) {
-    bool is_signed = parts & WF_PART_SUM && wf_type_is_float(type);
+/* What fills up a column of an operand: -0 where values of floats are added, for which 0 + -0 is 0, but -0 + -0 is -0, or
+ * makes products -0. */
+static uint64_t filling(wf_type type, unsigned parts, int o) {
+    bool is_signed = (parts & WF_PART_SUM || (parts & WF_PART_DOT && o)) && wf_type_is_float(type);
     return is_signed ? UINT64_C(1) << (8 * wf_type_nbytes(type) - 1) : 0;
 }
 
@@ -305,9 +306,9 @@ bool wf_columns_fill_segments(struct wf_columns *columns, const struct wf_tier *
     for (size_t c = 0; c < count; c++)
         if (offset[c + 1] - offset[c] > longest) longest = offset[c + 1] - offset[c];
     if (longest > rows_max(parts)) return false;
-    const uint64_t filled = filling(type, parts), *bits = parts & (WF_PART_MIN | WF_PART_MAX) ? NULL : &filled;
     size_t rows = (size_t)longest, pitch = (count + WF_COLUMNS_STEP - 1) / WF_COLUMNS_STEP * WF_COLUMNS_STEP;
     for (int o = 0; o < view->operands; o++) {
+        const uint64_t filled = filling(type, parts, o), *bits = parts & (WF_PART_MIN | WF_PART_MAX) ? NULL : &filled;
         if (view->stride_bytes[o][0] == (int64_t)view->nbytes)
             tier->fill_segments[type](columns->tile[o], pitch, rows, view->data[o], offset, count, bits);
         else
@@ -341,7 +342,8 @@ bool wf_columns_find_few(const struct wf_columns *columns, const struct wf_tier 
     int64_t stride_bytes = (int64_t)(tile->pitch * wf_type_nbytes(type));
     struct wf_panel rows = {tile->x, stride_bytes, tile->rows, tile->pitch, 0, tile->y, tile->y ? stride_bytes : 0};
     bool has_failed[WF_COLUMNS_MAX] = {false}, any = false;
-    if (asked->parts == WF_PART_DOT && tier->bound_columns[type])
+    const bool is_bounded = asked->parts == WF_PART_DOT || asked->parts == WF_PART_SQUARES;
+    if (is_bounded && tier->bound_columns[type])
         tier->bound_columns[type](&rows, tile->columns, asked, results, has_failed);
     else
         tier->find_few_rows[type](&rows, tile->columns, asked, results, has_failed);

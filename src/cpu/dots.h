@@ -7,8 +7,8 @@
 #define WF_COLUMN_DOTS_MAX (1 << 30)
 #define WF_ROW_DOTS_MAX 4096 /* elements of a row: what they lose adds up to a bound that is within 2^-40 of itself */
 
-/* The products of each of at most WF_COLUMNS_MAX rows with one of y, added up, as wf_results_function writes them.  False,
- * and nothing of use written, if some element or result needs more. */
+/* The products of each of at most WF_COLUMNS_MAX rows with one of y, added up, as wf_results_function writes them; what empty
+ * ones add up to is 0, perhaps -0.  Of segments y is a vector, too.  False, and nothing of use written, if some element or result needs more. */
 typedef bool wf_row_dots_function(const struct wf_rows *rows, const unsigned char *y, int64_t y_stride_bytes,
                                   void *results);
 

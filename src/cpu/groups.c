@@ -200,6 +200,7 @@ wf_error wf_cpu_reduce_groups(wf_handle *handle, const struct wf_grouped *groupe
     if (!error && layout->count) {
         take_for_rows(job, &rows);
         wf_job_lay_out(job);
+        wf_job_find_nothing(job);
         error = reduce_results(handle, job);
     }
     wf_labels_release(&job->labels, cpu->labels_kept);

@@ -87,17 +87,39 @@ static bool find_row_minmax(const struct job *job, const struct few *few, bool l
     return true;
 }
 
+/* Finds the dot products of rows; of segments without elements it is +0. */
+static bool find_row_dots(const struct job *job, const struct few *few, uint64_t *found) {
+    const size_t nbytes = wf_type_nbytes(job->grouped->result_type);
+    unsigned char *bytes = (unsigned char *)found;
+    if (!job->cpu->tier->find_row_dots[job->grouped->empty->type](few->rows, few->y, few->y_stride_bytes, found)) return false;
+    for (size_t c = 0; few->offset && c < few->groups; c++)
+        if (!count_in(few, c)) memset(bytes + c * nbytes, 0, nbytes);
+    return true;
+}
+
 /* Finds the result of one part for each group, as wf_results_function does. */
 static bool find_results(const struct worker *worker, const struct job *job, const struct few *few, enum wf_part part,
                          bool of_index, uint64_t *found) {
     wf_type type = job->grouped->empty->type;
     bool is_minmax = part & (WF_PART_MIN | WF_PART_MAX);
     if (few->rows && is_minmax) return find_row_minmax(job, few, part == WF_PART_MAX, of_index, found);
-    if (few->rows && part == WF_PART_DOT)
-        return job->cpu->tier->find_row_dots[type](few->rows, few->y, few->y_stride_bytes, found);
+    if (few->rows && part == WF_PART_DOT) return find_row_dots(job, few, found);
     if (few->rows) return job->cpu->tier->find_row_results[type](few->rows, part, found);
     if (few->panel) return find_panel_results(job, few, part, found);
     return wf_columns_results(worker->columns, job->cpu->tier, type, part, of_index, found);
+}
+
+/* Finds the exact sums of rows of integers with those of their squares, which are dot products with themselves. */
+static bool find_row_squares(const struct job *job, const struct few *few, struct wf_column_totals *totals) {
+    const struct wf_tier *tier = job->cpu->tier;
+    const struct wf_rows *rows = few->rows;
+    const wf_type type = job->grouped->empty->type;
+    uint64_t squares[WF_COLUMNS_MAX];
+    if (!tier->find_row_totals[type](rows, WF_PART_SUM, totals)) return false;
+    if (!tier->find_row_dots[type](rows, rows->x, rows->stride_bytes, squares)) return false;
+    totals->squares_exponent = 0;
+    for (size_t c = 0; c < few->groups; c++) totals->squares[c] = squares[c];
+    return true;
 }
 
 /* Finds the exact sums.  part: that which rows and panels add up. */
@@ -105,6 +127,7 @@ static bool find_totals(const struct worker *worker, const struct job *job, cons
                         struct wf_column_totals *totals) {
     const struct wf_accumulator *empty = job->grouped->empty;
     const unsigned parts = empty->parts & WF_PART_SQUARES ? WF_PART_SUM | WF_PART_SQUARES : empty->parts;
+    if (few->rows && empty->parts & WF_PART_SQUARES) return find_row_squares(job, few, totals);
     if (few->rows) return job->cpu->tier->find_row_totals[empty->type](few->rows, part, totals);
     if (few->panel) return find_panel_totals(job, few, part, totals);
     return wf_columns_totals(worker->columns, job->cpu->tier, empty->type, parts, totals);
@@ -125,6 +148,14 @@ static bool round_totals(const struct worker *worker, const struct job *job, con
     return true;
 }
 
+/* Makes truths, of a byte each, of how many elements of each group are nonzero. */
+static void find_truths(uint64_t *found, const struct few *few, bool of_all) {
+    unsigned char truth[WF_COLUMNS_MAX];
+    for (size_t c = 0; c < few->groups; c++)
+        truth[c] = of_all ? found[c] == (uint64_t)count_in(few, c) : found[c] != 0;
+    memcpy(found, truth, few->groups);
+}
+
 /* Writes results of ops that consist of one part. */
 static bool write_parts(const struct worker *worker, const struct job *job, const struct few *few, enum wf_part part,
                         bool of_index) {
@@ -134,6 +165,8 @@ static bool write_parts(const struct worker *worker, const struct job *job, cons
         return part & (WF_PART_SUM | WF_PART_ABS) && round_totals(worker, job, few, part);
     for (size_t c = 0; of_index && few->offset && c < few->groups; c++)
         found[c] += (uint64_t)(grouped->empty->first_index + few->offset[c]);
+    if (grouped->empty->op == WF_ANY || grouped->empty->op == WF_ALL)
+        find_truths(found, few, grouped->empty->op == WF_ALL);
     write_found(few, found, wf_type_nbytes(grouped->result_type));
     return !few->offset || write_fills(few, grouped, part);
 }
@@ -188,6 +221,15 @@ static void set_counts(struct wf_quotient *asked, struct counts *counts, const s
     asked->divisors = counts->divisor;
 }
 
+/* Sets the divisor of rows by label, whose numbers differ; false if they are too few. */
+static bool set_count(struct wf_quotient *asked, const struct job *job, const struct few *few) {
+    const bool is_variance = asked->parts & WF_PART_SUM && asked->parts & WF_PART_SQUARES;
+    if (is_variance && few->count <= job->grouped->empty->ddof) return false;
+    asked->count = (double)few->count;
+    if (asked->is_divided) asked->divisor = wf_job_divisor(job, asked->parts, few->count);
+    return true;
+}
+
 /* Whether the worker's tile has few elements of each group, and their results have been written. */
 static bool try_quotient(const struct worker *worker, const struct job *job, const struct few *few) {
     const struct wf_accumulator *empty = job->grouped->empty;
@@ -196,6 +238,8 @@ static bool try_quotient(const struct worker *worker, const struct job *job, con
     uint64_t found[WF_COLUMNS_MAX];
     if (!asked.parts || few->rows || few->panel) return false;
     if (few->offset && asked.is_divided) set_counts(&asked, &counts, few, empty);
+    const bool by_label = !few->offset && job->counts_groups >= 0;
+    if (by_label && (few->count > WF_FEW_ROWS_MAX || !set_count(&asked, job, few))) return false;
     if (!wf_columns_find_few(worker->columns, job->cpu->tier, empty->type, &asked, found)) return false;
     write_found(few, found, wf_type_nbytes(job->grouped->result_type));
     return !few->offset || write_fills(few, job->grouped, asked.is_divided ? (enum wf_part)0 : (enum wf_part)asked.parts);
@@ -214,6 +258,10 @@ void wf_few_bound_rows(const struct job *job, const struct few *few, bool *has_f
     struct counts counts;
     uint64_t found[WF_COLUMNS_MAX];
     if (few->offset && asked.is_divided) set_counts(&asked, &counts, few, grouped->empty);
+    if (!few->offset && job->counts_groups >= 0 && !set_count(&asked, job, few)) {
+        memset(has_failed, true, few->groups);
+        return;
+    }
     job->cpu->tier->find_row_quotients[grouped->empty->type](few->rows, &asked, found, has_failed);
     write_found(few, found, wf_type_nbytes(grouped->result_type));
     if (few->offset) write_zeros(few, wf_type_nbytes(grouped->result_type));

@@ -54,16 +54,27 @@ void wf_job_fold_columns(struct worker *worker, const struct job *job, const str
     wf_columns_add(worker->columns, job->cpu->tier, &view, stride_bytes, results, begin, end);
 }
 
+static wf_error finish(const struct job *job, const struct wf_accumulator *acc, wf_handle *handle, wf_value *value) {
+    wf_error error = wf_accumulator_finish(handle, acc, acc->op, value);
+    if (error != WF_ERROR_EMPTY || !job->grouped->has_fill) return error;
+    *value = job->grouped->fill;
+    return WF_OK;
+}
+
+void wf_job_find_nothing(struct job *job) {
+    struct wf_accumulator acc;
+    struct wf_tree tree;
+    if (job->grouped->into || (job->counts_groups < 0 && wf_job_group_count(job))) return; /* no group is empty */
+    wf_accumulator_init_like(&acc, job->grouped->empty, job->grouped->empty->first_index, &tree);
+    job->has_nothing = !finish(job, &acc, NULL, &job->nothing);
+}
+
 wf_error wf_job_write(const struct job *job, const struct place *place, const struct wf_accumulator *acc,
                              wf_handle *handle) {
     const struct wf_grouped *grouped = job->grouped;
     wf_value value;
     if (grouped->into) return wf_shaped_join(grouped->into, place->number, acc) ? WF_OK : WF_ERROR_MERGE;
-    wf_error error = wf_accumulator_finish(handle, acc, acc->op, &value);
-    if (error == WF_ERROR_EMPTY && grouped->has_fill) {
-        value = grouped->fill;
-        error = WF_OK;
-    }
+    wf_error error = finish(job, acc, handle, &value);
     if (!error) wf_value_store(&value, place->result);
     return error;
 }

@@ -49,6 +49,8 @@ struct job {
     bool divides_rows;  /* by wf_row_quotients_function, as the quotient says */
     struct wf_quotient quotient; /* the result of few elements; its parts are 0 if they are not few, or for other ops */
     struct wf_quotient bounded; /* by wf_row_quotients_function, of groups that no window covers; likewise */
+    wf_value nothing;   /* the result of a group that has no elements, */
+    bool has_nothing;   /* if there is one */
     enum panel panel;   /* a tile's results are a panel's, or, where that fails, folded as follows: */
     int64_t columns;    /* that many results */
     bool uses_columns;  /* are folded side by side */
@@ -94,11 +96,17 @@ struct few {
 /* Sets the results' dimensions and the view of a group.  There is one result at least. */
 void wf_job_lay_out(struct job *job);
 
+/* Sets what groups give that have no elements. */
+void wf_job_find_nothing(struct job *job);
+
 /* Chooses the ways and the tiles. */
 void wf_job_divide(struct job *job, int threads);
 
-/* The elements of a group, on average. */
+/* The elements of a group, on average, rounded up. */
 int64_t wf_job_group_count(const struct job *job);
+
+/* What the sums of a group of that many elements are divided by: see struct wf_quotient. */
+double wf_job_divisor(const struct job *job, unsigned parts, int64_t count);
 
 /* The parts of an op whose results short groups give without accumulators, which would cost more than the elements; 0:
  * another one, or all are added to an accumulator.  *part: that which is the result, or whose index; 0: it must be

@@ -64,16 +64,19 @@ void wf_job_lay_out(struct job *job) {
 
 int64_t wf_job_group_count(const struct job *job) {
     const struct wf_layout *layout = job->grouped->layout;
-    return job->counts_groups < 0 ? layout->reduced_count : layout->reduced_count / layout->shape[layout->axis];
+    if (job->counts_groups < 0) return layout->reduced_count;
+    const int64_t groups = layout->shape[layout->axis];
+    return layout->reduced_count / groups + (layout->reduced_count % groups != 0);
 }
 
-/* The ops whose results are a part's, or its index, as they are. */
+/* The ops whose results are a part's as it is, its index, or a truth about a count. */
 static enum wf_part part_of_op(wf_op op, bool *of_index) {
     unsigned parts = wf_op_parts(op);
     const unsigned sums = WF_PART_SUM | WF_PART_ABS | WF_PART_DOT, extrema = WF_PART_MIN | WF_PART_MAX;
-    bool is_plain = op == WF_SUM || op == WF_NORM1 || op == WF_DOT || op == WF_MIN || op == WF_MAX || op == WF_NONZERO;
+    bool is_plain = op == WF_SUM || op == WF_NORM1 || op == WF_DOT || op == WF_MIN || op == WF_MAX;
+    bool is_count = op == WF_NONZERO || op == WF_ANY || op == WF_ALL;
     *of_index = op == WF_ARGMIN || op == WF_ARGMAX;
-    return (is_plain || *of_index) && parts & (sums | extrema | WF_PART_NONZERO) ? (enum wf_part)parts : (enum wf_part)0;
+    return (is_plain || is_count || *of_index) && parts & (sums | extrema | WF_PART_NONZERO) ? (enum wf_part)parts : (enum wf_part)0;
 }
 
 unsigned wf_job_short_parts(const struct job *job, enum wf_part *part, bool *of_index) {
@@ -150,20 +153,26 @@ static bool are_worth_pairs(wf_type type, int64_t count, bool is_dot) {
     return type != WF_F64 || count <= F64_MAX;
 }
 
-/* Whether the job's groups are segments of a vector, of so few elements that registers serve most of them: by length, or,
- * of floats, since what is divided takes 128 bits elsewhere. */
+/* Whether the job's groups are segments of a vector, or rows by label, of so few elements that registers serve most of them:
+ * by length, or, of floats, since what is divided takes 128 bits elsewhere, and products accumulators. */
 static bool are_few_segments(const struct job *job, enum wf_part part) {
     enum { USUAL = 16 };
-    bool is_vector = job->grouped->layout->ndim == 1 && job->view.ndim == 1 && !job->labels.positions.index;
-    return is_vector && part != WF_PART_DOT && wf_job_group_count(job) <= (part ? USUAL : WF_FEW_ROWS_MAX);
+    bool is_vector = job->view.ndim == 1 && !job->labels.positions.index, are_rows = job->grouped->layout->ndim > 1;
+    const int64_t most = part && part != WF_PART_DOT ? USUAL : WF_FEW_ROWS_MAX;
+    return (is_vector || are_rows) && wf_job_group_count(job) <= most;
+}
+
+double wf_job_divisor(const struct job *job, unsigned parts, int64_t count) {
+    if (!(parts & WF_PART_SUM)) return 1;
+    return (double)(parts & WF_PART_SQUARES ? count * (count - job->grouped->empty->ddof) : count);
 }
 
 static struct wf_quotient quotient_of(const struct job *job, unsigned parts, bool is_divided) {
     const struct wf_accumulator *empty = job->grouped->empty;
-    int64_t count = wf_job_group_count(job), divisor = 1;
-    if (is_divided && parts & WF_PART_SUM) divisor = parts & WF_PART_SQUARES ? count * (count - empty->ddof) : count;
-    bool is_power = job->counts_groups < 0 && (divisor & (divisor - 1)) == 0;
-    return (struct wf_quotient){.parts = parts, .count = (double)count, .divisor = (double)divisor,
+    int64_t count = wf_job_group_count(job);
+    const double divisor = is_divided ? wf_job_divisor(job, parts, count) : 1;
+    bool is_power = job->counts_groups < 0 && ((int64_t)divisor & ((int64_t)divisor - 1)) == 0;
+    return (struct wf_quotient){.parts = parts, .count = (double)count, .divisor = divisor,
                                 .is_divided = is_divided, .is_power = is_power,
                                 .gives_nan = empty->nan == WF_NAN_PROPAGATE,
                                 .is_root = empty->op == WF_STD || empty->op == WF_NORM2};
@@ -187,8 +196,7 @@ static void choose_bounded(struct job *job) {
     enum wf_part part;
     unsigned parts = wf_job_short_parts(job, &part, &of_index);
     bool is_sum = (parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES)) == 0;
-    bool has_counts = job->counts_groups < 0 || job->grouped->layout->ndim == 1;
-    if (is_sum && has_counts && wf_type_is_float(job->grouped->empty->type) && is_quotient(job, parts))
+    if (is_sum && wf_type_is_float(job->grouped->empty->type) && is_quotient(job, parts))
         job->bounded = quotient_of(job, parts, !part);
 }
 
@@ -208,7 +216,6 @@ static void choose_quotient(struct job *job) {
     if (is_float && is_dot) most = WF_ROW_DOTS_MAX;
     bool is_sum = is_dot || (parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES)) == 0;
     if (!is_quotient(job, parts) || !is_sum || count > most || (is_segment && !are_few_segments(job, part))) return;
-    if (is_float && parts == WF_PART_SQUARES) return; /* one more way through few_rows.h, and clang unrolls none of its loops */
     if (part && !are_worth_pairs(empty->type, count, is_dot)) return;
     job->quotient = quotient_of(job, parts, !part);
 }
@@ -267,14 +274,15 @@ static void choose_panels(struct job *job, int threads) {
 
 /* Whether lanes go along each group's pairs, whose elements lie side by side. */
 static bool are_rows_of_pairs(const struct job *job) {
-    enum { LEAST = 32, LEAST_F64 = 20, LEAST_INTEGERS = 8, MOST_FLOATS = WF_ROW_DOTS_MAX };
+    enum { LEAST = 32, LEAST_F64 = 20, LEAST_INTEGERS = 8, LEAST_SEGMENT = 12, MOST_FLOATS = WF_ROW_DOTS_MAX };
     const bool is_float = wf_type_is_float(job->grouped->empty->type);
     bool of_index;
     enum wf_part part;
     const struct wf_view *view = &job->view;
     const int64_t count = wf_job_group_count(job), nbytes = (int64_t)view->nbytes;
-    const int64_t least = !is_float ? LEAST_INTEGERS : nbytes == 8 ? LEAST_F64 : LEAST;
-    return wf_job_short_parts(job, &part, &of_index) == WF_PART_DOT && job->counts_groups < 0 && view->ndim == 1 &&
+    const int64_t least = !is_float ? LEAST_INTEGERS : job->counts_groups >= 0 ? LEAST_SEGMENT : nbytes == 8 ? LEAST_F64 : LEAST;
+    const bool is_vector = job->counts_groups < 0 || (job->grouped->layout->ndim == 1 && !job->labels.positions.index);
+    return wf_job_short_parts(job, &part, &of_index) == WF_PART_DOT && is_vector && view->ndim == 1 &&
            view->stride_bytes[0][0] == nbytes && view->stride_bytes[1][0] == nbytes &&
            count >= least && count <= (is_float ? MOST_FLOATS : WF_ROW_DOTS_MAX);
 }
@@ -299,16 +307,46 @@ static bool divides_rows(const struct job *job) {
     return count >= LEAST;
 }
 
+/* Whether squares of integers are added up along each group: of more than registers take. */
+static bool squares_rows(const struct job *job) {
+    bool of_index;
+    enum wf_part part;
+    const unsigned parts = wf_job_short_parts(job, &part, &of_index);
+    return !wf_type_is_float(job->grouped->empty->type) && !part && parts & WF_PART_SQUARES &&
+           wf_job_group_count(job) > WF_FEW_ROWS_MAX;
+}
+
+/* Whether nonzero elements are counted along each group.  Floats, which may be NaN, are faster in a tile, but tiles have no
+ * room for the longer ones of many segments. */
+static bool counts_rows(const struct job *job) {
+    enum { LEAST = 32, LEAST_SEGMENT = 16, LEAST_FLOATS = 48, MOST_FLOATS = 512 };
+    const bool is_segment = job->counts_groups >= 0;
+    const int64_t count = wf_job_group_count(job);
+    bool of_index;
+    enum wf_part part;
+    if (wf_job_short_parts(job, &part, &of_index) != WF_PART_NONZERO) return false;
+    if (wf_type_is_float(job->grouped->empty->type)) return is_segment && count >= LEAST_FLOATS && count <= MOST_FLOATS;
+    return count >= (is_segment ? LEAST_SEGMENT : LEAST);
+}
+
+/* From how many bytes a group on lanes go along its elements: tiles have no room for the longer ones of many segments. */
+static int64_t least_row_nbytes(const struct job *job, bool is_minmax, bool is_sum) {
+    enum { FLOATS = 96, INTEGERS = 24, MINMAX = 192, MINMAX_OF_SEGMENT = 48 };
+    const int64_t nbytes = (int64_t)job->view.nbytes, of_segment = MINMAX_OF_SEGMENT * nbytes;
+    const bool is_segment = job->counts_groups >= 0, is_float = wf_type_is_float(job->grouped->empty->type);
+    if (is_minmax) return is_segment && of_segment < MINMAX ? of_segment : MINMAX;
+    if (!is_sum || is_segment) return 0;
+    return is_float ? FLOATS : INTEGERS * nbytes;
+}
+
 /* Sets whether lanes go along each group's elements: where they lie side by side, and are more than vectors of neighbouring
  * groups serve better. */
 static void choose_rows(struct job *job) {
-    enum { LEAST_NBYTES = 96, LEAST_INTEGERS = 24, LEAST_NBYTES_OF_MINMAX = 192 };
-    const struct wf_view *view = &job->view;
-    int64_t count = wf_job_group_count(job), nbytes = (int64_t)view->nbytes;
+    const int64_t count = wf_job_group_count(job);
     bool of_index, is_minmax = wf_job_minmax_part(job, &of_index), is_segment = job->counts_groups >= 0;
     bool is_float = wf_type_is_float(job->grouped->empty->type);
     bool by_registers = is_float && job->quotient.is_divided && !is_segment; /* which takes less than 128 bits */
-    bool is_sum = wf_job_summed_part(job) && !by_registers;
+    bool is_sum = (wf_job_summed_part(job) && !by_registers) || squares_rows(job);
     job->uses_rows = are_rows_of_pairs(job);
     job->divides_rows = divides_rows(job);
     if (job->divides_rows) {
@@ -316,10 +354,9 @@ static void choose_rows(struct job *job) {
         job->quotient = job->bounded;
         return;
     }
-    int64_t least = is_minmax ? LEAST_NBYTES_OF_MINMAX : is_float ? LEAST_NBYTES : LEAST_INTEGERS * nbytes;
-    if (!count || !(is_sum || is_minmax) || view->ndim != 1 || view->stride_bytes[0][0] != nbytes) return;
-    if (job->labels.positions.index || (is_segment && job->grouped->layout->ndim > 1)) return;
-    job->uses_rows = count <= WF_ROW_COUNT_MAX && (count * nbytes >= least || (is_segment && is_sum));
+    if (!count || !(is_sum || is_minmax || counts_rows(job)) || !are_rows(job)) return;
+    const int64_t nbytes = count * (int64_t)job->view.nbytes;
+    job->uses_rows = count <= WF_ROW_COUNT_MAX && nbytes >= least_row_nbytes(job, is_minmax, is_sum);
 }
 
 /* Groups that exceed a thread's fair share, or that are worth all threads in any case. */

@@ -64,7 +64,7 @@ static void find_rows(struct row_results *found, const struct job *job, const st
     found->few = (struct few){.groups = groups, .count = found->rows.count, .offset = offset, .result = place->result,
                               .result_stride_bytes = along->result_stride_bytes, .rows = &found->rows};
     if (job->view.operands > 1) {
-        found->few.y = place->data[1] + job->data_offset[1];
+        found->few.y = job->labels.elements[1] ? job->labels.elements[1] : place->data[1] + job->data_offset[1];
         found->few.y_stride_bytes = along->stride_bytes[1];
     }
 }
@@ -95,8 +95,20 @@ bool wf_job_has_columns(struct worker *worker) {
     return worker->columns;
 }
 
+/* Writes what nothing gives to groups that have no elements; false if they have some, or are added to something. */
+static bool try_nothing(struct job *job, struct place place, int64_t groups) {
+    if (wf_place_count(job, &place) || job->grouped->into) return false;
+    for (int64_t i = 0; i < groups; i++, wf_place_move(&place, job, job->ndim - 1, 1)) {
+        if (job->has_nothing)
+            wf_value_store(&job->nothing, place.result);
+        else
+            wf_job_note_failure(job, place.number);
+    }
+    return true;
+}
+
 static void reduce_group(struct job *job, struct worker *worker, const struct place *place) {
-    if (wf_place_is_shared(job, place) || wf_job_try_small_sum(job, place)) return;
+    if (try_nothing(job, *place, 1) || wf_place_is_shared(job, place) || wf_job_try_small_sum(job, place)) return;
     wf_job_fold(&worker->partial, &worker->tree, job, place, NULL, worker);
     if (wf_job_write(job, place, &worker->partial, NULL)) wf_job_note_failure(job, place->number);
 }
@@ -115,11 +127,18 @@ static void bound_rows(struct job *job, struct worker *worker, struct place plac
     reduce_failed(job, worker, place, has_failed, few->groups, along);
 }
 
-/* The same of columns that have been copied to a tile; false if there is no bound for what is asked for, or no tile. */
+/* The same of columns that have been copied to a tile, or are now, if there are more than windows of products have room for;
+ * false if there is no bound for what is asked for, or no tile. */
 static bool try_bounds(struct job *job, struct worker *worker, const struct place *place, int64_t results,
                        int64_t count) {
     const size_t nbytes = job->view.nbytes;
-    if (!job->bounded.parts || !count || !wf_columns_fit(count, results, nbytes, job->bounded.parts)) return false;
+    if (!job->bounded.parts || !count || !wf_columns_fit(count, results, nbytes, WF_PART_SUM)) return false;
+    if (!wf_columns_fit(count, results, nbytes, job->bounded.parts)) {
+        int64_t first;
+        const struct wf_view view = wf_place_view_tile(job, place, &first);
+        const int64_t *stride_bytes = job->dimension[job->ndim - 1].stride_bytes;
+        if (!wf_columns_fill(worker->columns, &view, stride_bytes, (size_t)results, first, WF_PART_SUM)) return false;
+    }
     const struct wf_rows rows = wf_columns_turn(worker->columns, (size_t)results, nbytes);
     const struct few few = {.groups = rows.rows, .count = rows.count, .result = place->result, .rows = &rows,
                             .result_stride_bytes = job->dimension[job->ndim - 1].result_stride_bytes};
@@ -130,6 +149,7 @@ static bool try_bounds(struct job *job, struct worker *worker, const struct plac
 /* Reduces a tile's groups side by side; false if they are better reduced one by one. */
 static bool reduce_columns(struct job *job, struct worker *worker, struct place *place, int64_t results) {
     int64_t count = wf_place_count(job, place);
+    if (try_nothing(job, *place, results)) return true;
     if (try_short_columns(worker, job, place, (size_t)results, count)) return true;
     if (try_bounds(job, worker, place, results, count)) return true;
     if (job->must_be_whole) return false;

@@ -71,6 +71,8 @@ struct keyed {
     bool adder_rounds; /* sums that are small: see round_by_adding */
     bool divides;      /* means, of such sums */
     unsigned char *marks; /* of each group, enum wf_mark; NULL: no zero has a sign */
+    wf_value nothing;     /* the result of a group that has no elements, */
+    bool has_nothing;     /* if there is one */
     atomic_llong next;
     atomic_bool declined;
 };

@@ -4,6 +4,7 @@
 #include "cpu/workers.h"
 #include "cpu/keyed_job.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* ---- one group ---- */
@@ -107,6 +108,8 @@ static int64_t key_of(const struct keyed *job, int64_t word) {
 static bool find_element(wf_value *value, wf_type type, uint64_t bits) {
     const uint32_t low_bits = (uint32_t)bits;
     if (value->type != type) return false;
+    if (!wf_type_is_float(type)) value->v.u = bits; /* what is stored are its lower bits */
+    if (!wf_type_is_float(type)) return true;
     if (type == WF_F64) memcpy(&value->v.f64, &bits, sizeof bits);
     if (type == WF_F32) memcpy(&value->v.f32, &low_bits, sizeof low_bits);
     return type == WF_F64 || type == WF_F32;
@@ -127,10 +130,30 @@ static bool find_extremum(wf_value *value, const struct keyed *job, const int64_
     return wf_number_round(&number, value->type, value);
 }
 
+/* The root of a sum by the processor's: what it lacks is known to less than the bound, and it is rounded if all that lies
+ * within is rounded alike.  False: the general path must find it. */
+static bool find_root(wf_value *value, const struct total *squares) {
+    enum { BITS_MAX = 1800, BITS_MAX_OF_F32 = 200 }; /* so that no root is subnormal or infinite */
+    const bool to_f64 = value->type == WF_F64;
+    const int is_long = squares->value >> 124 != 0; /* by two bits, which matter less than the bound */
+    const int odd = squares->exponent & 1, half = (squares->exponent - odd) / 2 + is_long, most = to_f64 ? BITS_MAX : BITS_MAX_OF_F32;
+    const wf_i128 number = (squares->value >> (2 * is_long)) * (1 << odd);
+    if (number <= 0 || (!to_f64 && value->type != WF_F32) || 2 * half < -most || 2 * half + 128 > most) return false;
+    const double high = (double)number, low = (double)(number - (wf_i128)high), unit = ldexp(1, half);
+    const double root = sqrt(high), lacks = (fma(-root, root, high) + low) / (2 * root), bound = root * 0x1p-98;
+    if (to_f64) {
+        value->v.f64 = (root + (lacks - bound)) * unit;
+        return root + (lacks - bound) == root + (lacks + bound);
+    }
+    value->v.f32 = (float)(wf_add_rounding_to_odd(root, lacks - bound) * unit);
+    return value->v.f32 == (float)(wf_add_rounding_to_odd(root, lacks + bound) * unit);
+}
+
 /* The group's variance, its root or its 2-norm; false if the general path must find it. */
 static bool find_of_squares(wf_value *value, const struct keyed *job, const int64_t *word) {
     const struct wf_accumulator *empty = job->grouped->empty;
     const struct total squares = total_of(word + job->grid[0].levels, &job->grid[1]);
+    if (empty->op == WF_NORM2 && find_root(value, &squares)) return true;
     struct wf_small_sums sums = {.squares = squares.value, .squares_exponent = squares.exponent, .count = 1};
     struct wf_number number;
     if (job->counts) { /* as the 2-norm does not need */
@@ -229,12 +252,22 @@ static int64_t group_of_lost(const struct keyed *job, size_t lost, int64_t end) 
     return lost < job->lost_count && job->lost[lost].key < end ? job->lost[lost].key : end;
 }
 
+/* Whether a group has no elements, as far as the words tell. */
+static bool is_empty(const struct keyed *job, const int64_t *word) {
+    if (job->parts & (WF_PART_MIN | WF_PART_MAX)) return word[0] == INT64_MAX;
+    return job->counts && !word[job->words - 1];
+}
+
 /* The result of one group; *lost: the first of the lost elements of this group or of one after it, then of the next. */
 static bool find_result(wf_value *value, const struct keyed *job, int64_t group, const int64_t *word, size_t *lost,
                         struct wf_accumulator *acc) {
     size_t first = *lost;
     while (*lost < job->lost_count && job->lost[*lost].key == group) (*lost)++;
     if (*lost == first && find_directly(value, job, group, word)) return true;
+    if (*lost == first && job->has_nothing && is_empty(job, word)) {
+        *value = job->nothing;
+        return true;
+    }
     return find_by_accumulator(value, job, group, word, job->lost ? job->lost + first : NULL, *lost - first, acc);
 }
 
@@ -341,7 +374,17 @@ static bool sort_lost(struct keyed *job) {
     return job->lost;
 }
 
+/* Sets what a group gives that has no elements. */
+static void find_nothing(struct keyed *job) {
+    struct wf_accumulator acc;
+    wf_accumulator_init_like(&acc, job->grouped->empty, job->grouped->empty->first_index, NULL);
+    wf_error error = wf_accumulator_finish(NULL, &acc, acc.op, &job->nothing);
+    if (error == WF_ERROR_EMPTY && job->grouped->has_fill) job->nothing = job->grouped->fill;
+    job->has_nothing = !error || (error == WF_ERROR_EMPTY && job->grouped->has_fill);
+}
+
 bool wf_keyed_prepare(struct keyed *job) {
+    find_nothing(job);
     if (!sort_lost(job) || !mark_groups(job)) return false;
     wf_type type = job->grouped->result_type;
     bool is_sum = job->parts == WF_PART_SUM || job->parts == WF_PART_ABS || job->parts == WF_PART_DOT;

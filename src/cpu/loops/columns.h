@@ -84,6 +84,24 @@ static void find_count_results(const struct wf_tile *tile, uint64_t *results) {
     for (size_t c = 0; c < tile->columns; c++) results[c] = nonzero[c];
 }
 
+/* The same of rows; false if there is a NaN, whose bits without the sign are above largest. */
+INLINE bool count_rows(const struct wf_rows *rows, uword largest, uint64_t *results) {
+    bool has_nan = false;
+    for (size_t r = 0; r < rows->rows; r++) {
+        const int64_t *offset = rows->offset ? rows->offset + r : NULL;
+        const unsigned char *x = rows->x + (offset ? offset[0] * (int64_t)sizeof(uword) : (int64_t)r * rows->stride_bytes);
+        const uint32_t count = (uint32_t)(offset ? offset[1] - offset[0] : rows->count);
+        uint32_t nonzero = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            const uword bits = bits_at(x, i) & NONZERO_MASK;
+            nonzero += bits != 0;
+            has_nan |= bits > largest;
+        }
+        results[r] = nonzero;
+    }
+    return !has_nan;
+}
+
 static void add_column_counts(struct wf_open_partial *into, const struct wf_tile *tile) {
     uword nonzero[WF_COLUMNS_MAX];
     count_columns(nonzero, tile);

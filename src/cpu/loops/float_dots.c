@@ -62,14 +62,19 @@ INLINE vf64 lanes_of_rows(double rows[LANES][LANES], int k) {
     return lanes;
 }
 
+/* Two rows of the same length, and what may be read of the arrays that they are of. */
+struct pair_of_rows {
+    const unsigned char *x, *y, *x_end, *y_end;
+    size_t count;
+};
+
 /* The results of at most LANES rows; not all bits 0 in the lanes of those that have failed. */
-APART vi64 find_some_rows(storage *results, const unsigned char *x, int64_t x_stride_bytes, const unsigned char *y,
-                          int64_t y_stride_bytes, int rows, size_t count) {
+APART vi64 find_some_rows(storage *results, const struct pair_of_rows *pairs, int rows) {
     double high[LANES][LANES] = {{0}}, low[LANES][LANES] = {{0}}, bound[LANES][LANES] = {{0}};
     int64_t failed[LANES] = {0};
     vi64 lost;
-    for (int r = 0; r < rows; r++, x += x_stride_bytes, y += y_stride_bytes) {
-        struct few_sums sums = add_row(x, y, count);
+    for (int r = 0; r < rows; r++) {
+        struct few_sums sums = add_row(pairs[r].x, pairs[r].y, pairs[r].count);
         memcpy(high[r], &sums.value.high, sizeof high[r]);
         memcpy(low[r], &sums.value.low, sizeof low[r]);
         memcpy(bound[r], &sums.bound, sizeof bound[r]);
@@ -90,12 +95,6 @@ APART vi64 find_some_rows(storage *results, const unsigned char *x, int64_t x_st
 }
 
 /* ---- with a bound that is known beforehand ---- */
-
-/* Two rows of the same length, and what may be read of the arrays that they are of. */
-struct pair_of_rows {
-    const unsigned char *x, *y, *x_end, *y_end;
-    size_t count;
-};
 
 INLINE struct quick_sums start_quick(vf64 x, vf64 y) {
     const vf64 product = x * y;
@@ -157,15 +156,19 @@ INLINE struct quick_sums join_rows(struct quick_sums rows[LANES]) {
     return rows[0];
 }
 
-/* As find_some_rows; pair: the first. */
-APART vi64 find_quick_rows(storage *results, struct pair_of_rows pair, int64_t x_stride_bytes, int64_t y_stride_bytes, int rows) {
+/* As find_some_rows. */
+APART vi64 find_quick_rows(storage *results, const struct pair_of_rows *pairs, int rows) {
     const vf64 none = {0};
     struct quick_sums sums[LANES];
+    size_t longest = 0;
     vi64 lost;
-    for (int r = 0; r < rows; r++, pair.x += x_stride_bytes, pair.y += y_stride_bytes) sums[r] = add_quick_row(pair);
+    for (int r = 0; r < rows; r++) {
+        sums[r] = add_quick_row(pairs[r]);
+        if (pairs[r].count > longest) longest = pairs[r].count;
+    }
     for (int r = rows; r < LANES; r++) sums[r] = (struct quick_sums){none, none, none};
     struct quick_sums all = join_rows(sums);
-    store_elements(results, rounded_quick(&lost, &all, pair.count));
+    store_elements(results, rounded_quick(&lost, &all, longest));
     for (int r = rows; r < LANES; r++) lost[r] = 0;
     return lost;
 }
@@ -176,10 +179,25 @@ INLINE bool any_lane(vi64 lost) {
     return any;
 }
 
-/* What may be read of the rows. */
+/* All rows, and y's. */
+struct rows_of_pairs {
+    const struct wf_rows *rows;
+    const unsigned char *y, *x_end, *y_end;
+    int64_t y_stride_bytes;
+};
+
+/* What may be read of equally long rows. */
 INLINE const unsigned char *end_of_rows(const unsigned char *x, int64_t stride_bytes, const struct wf_rows *rows) {
     int64_t last = (int64_t)(rows->rows - 1) * stride_bytes;
     return x + (last > 0 ? last : 0) + rows->count * (int64_t)sizeof(uword);
+}
+
+INLINE struct pair_of_rows pair_at(const struct rows_of_pairs *of, size_t r) {
+    const struct wf_rows *rows = of->rows;
+    const int64_t *offset = rows->offset ? rows->offset + r : NULL;
+    const int64_t begin = offset ? offset[0] * (int64_t)sizeof(uword) : 0, row = offset ? 0 : (int64_t)r;
+    return (struct pair_of_rows){rows->x + row * rows->stride_bytes + begin, of->y + row * of->y_stride_bytes + begin,
+                                 of->x_end, of->y_end, (size_t)(offset ? offset[1] - offset[0] : rows->count)};
 }
 
 wf_row_dots_function WF_LOOPS_NAME(find_row_dots, TYPE, TIER);
@@ -188,14 +206,18 @@ bool WF_LOOPS_NAME(find_row_dots, TYPE, TIER)(const struct wf_rows *rows, const 
                                               void *results) {
     bool any = false;
     storage found[LANES];
-    const unsigned char *x_end = end_of_rows(rows->x, rows->stride_bytes, rows), *y_end = end_of_rows(y, y_stride_bytes, rows);
+    struct rows_of_pairs of = {rows, y, end_of_rows(rows->x, rows->stride_bytes, rows), end_of_rows(y, y_stride_bytes, rows),
+                               y_stride_bytes};
+    if (rows->offset) {
+        const int64_t end = rows->offset[rows->rows] * (int64_t)sizeof(uword);
+        of.x_end = rows->x + end;
+        of.y_end = y + end;
+    }
     for (size_t r = 0; r < rows->rows && !any; r += LANES) {
-        const unsigned char *at[2] = {rows->x + (int64_t)r * rows->stride_bytes, y + (int64_t)r * y_stride_bytes};
-        const size_t count = (size_t)rows->count;
-        int taken = rows->rows - r < LANES ? (int)(rows->rows - r) : LANES;
-        struct pair_of_rows pair = {at[0], at[1], x_end, y_end, count};
-        if (any_lane(find_quick_rows(found, pair, rows->stride_bytes, y_stride_bytes, taken)))
-            any = any_lane(find_some_rows(found, at[0], rows->stride_bytes, at[1], y_stride_bytes, taken, count));
+        struct pair_of_rows pairs[LANES];
+        const int taken = rows->rows - r < LANES ? (int)(rows->rows - r) : LANES;
+        for (int i = 0; i < taken; i++) pairs[i] = pair_at(&of, r + (size_t)i);
+        if (any_lane(find_quick_rows(found, pairs, taken))) any = any_lane(find_some_rows(found, pairs, taken));
         memcpy((storage *)results + r, found, (size_t)taken * sizeof *found);
     }
     forget_rounding();

@@ -60,9 +60,13 @@ wf_row_dots_function WF_LOOPS_NAME(find_row_dots, TYPE, TIER);
 bool WF_LOOPS_NAME(find_row_dots, TYPE, TIER)(const struct wf_rows *rows, const unsigned char *y, int64_t y_stride_bytes,
                                               void *results) {
     bool are_whole = true;
-    for (size_t r = 0; r < rows->rows; r++)
-        are_whole &= write_total((uint64_t *)results + r, add_row(rows->x + (int64_t)r * rows->stride_bytes,
-                                                                  y + (int64_t)r * y_stride_bytes, (size_t)rows->count));
+    for (size_t r = 0; r < rows->rows; r++) {
+        const int64_t *offset = rows->offset ? rows->offset + r : NULL;
+        const int64_t row = offset ? 0 : (int64_t)r, begin = offset ? offset[0] * (int64_t)sizeof(uword) : 0;
+        const size_t count = (size_t)(offset ? offset[1] - offset[0] : rows->count);
+        are_whole &= write_total((uint64_t *)results + r, add_row(rows->x + row * rows->stride_bytes + begin,
+                                                                  y + row * y_stride_bytes + begin, count));
+    }
     return are_whole;
 }
 

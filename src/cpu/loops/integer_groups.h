@@ -188,6 +188,7 @@ bool WF_LOOPS_NAME(find_row_results, TYPE, TIER)(const struct wf_rows *rows, enu
     const bool is_signed = IS_SIGNED && part != WF_PART_ABS;
     struct total totals[WF_COLUMNS_MAX];
     uint64_t *sums = results, lost = 0;
+    if (part == WF_PART_NONZERO) return count_rows(rows, (uword)-1, results);
     sum_integer_rows(totals, rows, part);
     for (size_t r = 0; r < rows->rows; r++) {
         int64_t high = totals[r].high + (IS_64 ? totals[r].low >> 32 : 0);

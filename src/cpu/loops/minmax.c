@@ -92,17 +92,22 @@ INLINE void improve_all(unsigned char *best, const struct wf_panel *panel, bool 
     }
 }
 
-/* Makes elements of a strip's orders; returns whether there is a NaN. */
+/* Makes elements of a vector's orders, or of its first bytes; returns the lanes of NaNs. */
+INLINE vsword finish_vector(unsigned char *best, size_t nbytes, bool largest) {
+    vsword orders = {0};
+    memcpy(&orders, best, nbytes);
+    const vsword nans = nan_lanes(orders, largest);
+    orders = elements_of(orders, largest);
+    memcpy(best, &orders, nbytes);
+    return nans;
+}
+
+/* Those of a strip; returns whether there is a NaN.  Whole vectors are copied by one instruction. */
 INLINE bool finish_strip(unsigned char *best, size_t columns, bool largest) {
+    const size_t whole = columns / STEP * STEP;
     vsword nans = {0};
-    for (size_t c = 0; c < columns; c += STEP) {
-        vsword orders = {0};
-        size_t nbytes = (columns - c < STEP ? columns - c : STEP) * sizeof(uword);
-        memcpy(&orders, best + c * sizeof(uword), nbytes);
-        nans |= nan_lanes(orders, largest);
-        orders = elements_of(orders, largest);
-        memcpy(best + c * sizeof(uword), &orders, nbytes);
-    }
+    for (size_t c = 0; c < whole; c += STEP) nans |= finish_vector(best + c * sizeof(uword), VECTOR_NBYTES, largest);
+    if (whole < columns) nans |= finish_vector(best + whole * sizeof(uword), (columns - whole) * sizeof(uword), largest);
     return any_lane_of(nans);
 }
 

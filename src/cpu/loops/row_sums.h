@@ -22,17 +22,28 @@ INLINE struct row row_at(const struct wf_rows *rows, size_t r) {
                         (size_t)(rows->offset[r + 1] - rows->offset[r])};
 }
 
+/* The last vector of a row may begin in the one before. */
+INLINE void scan_row(struct scan scan[2], struct row row) {
+    const unsigned char *last = row.x + (row.count < STEP ? 0 : row.count - STEP) * sizeof(uword);
+    unsigned char copy[VECTOR_NBYTES] = {0};
+    size_t i = 0;
+    for (; i + 2 * STEP <= row.count; i += 2 * STEP) {
+        scan_bounds(&scan[0], row.x + i * sizeof(uword));
+        scan_bounds(&scan[1], row.x + (i + STEP) * sizeof(uword));
+    }
+    if (i + STEP < row.count) scan_bounds(&scan[0], row.x + i * sizeof(uword));
+    if (row.count < STEP) last = memcpy(copy, row.x, row.count * sizeof(uword));
+    if (i < row.count) scan_bounds(&scan[1], last);
+}
+
 /* The magnitudes of all rows; in one pass if each begins where the one before ends. */
 static struct magnitudes magnitudes_of_rows(const struct wf_rows *rows) {
     struct row first = row_at(rows, 0), last = row_at(rows, rows->rows - 1);
     if (rows->offset || rows->stride_bytes == rows->count * (int64_t)sizeof(uword))
         return find_bounds(first.x, (size_t)(last.x - first.x) / sizeof(uword) + last.count);
-    struct magnitudes found = find_bounds(first.x, first.count);
-    for (size_t r = 1; r < rows->rows; r++) {
-        struct row row = row_at(rows, r);
-        found = larger_range(found, find_bounds(row.x, row.count));
-    }
-    return found;
+    struct scan scan[2] = {RANGE_SCAN_START, RANGE_SCAN_START};
+    for (size_t r = 0; r < rows->rows; r++) scan_row(scan, row_at(rows, r));
+    return larger_range(scanned_magnitudes(&scan[0]), scanned_magnitudes(&scan[1]));
 }
 
 /* The last elements of a row, fewer than LANES, at the end of a vector; zeros before them. */
@@ -153,6 +164,7 @@ bool WF_LOOPS_NAME(find_row_results, TYPE, TIER)(const struct wf_rows *rows, enu
     struct window window;
     double sum[WF_COLUMNS_MAX];
     rounded *found = results;
+    if (part == WF_PART_NONZERO) return count_rows(rows, INFINITY_BITS, results);
     if (!ADDER_ROUNDS || !sum_rows(&units, &window, rows, part == WF_PART_ABS) || !are_levels_f64(&window)) return false;
     bool has_zero = add_column_levels(sum, &units, &window, rows->rows, true);
     for (size_t r = 0; has_zero && part == WF_PART_SUM && r < rows->rows; r++)
