@@ -21,7 +21,7 @@ static int wrong;
         if (!(condition)) printf("%d: not %s\n", __LINE__, #condition), wrong++;                                   \
     } while (0)
 
-__device__ int variable;
+__device__ int variable, initial[2] = {7, 8}, *pointer = initial + 1;
 
 __global__ void unbounded(int *out) { out[threadIdx.x] = 1; }
 __global__ void __launch_bounds__(128, 2) bounded(int *out) { out[threadIdx.x] = 2; }
@@ -273,6 +273,24 @@ static void processes() {
     CHECK(cudaFree(memory));
 }
 
+__global__ void through_pointer(int value) { *pointer = value; }
+
+/* Its modules are loaded again. */
+static void reset() {
+    int nine = 9, got[2], *nowhere = nullptr;
+    through_pointer<<<1, 1>>>(nine);
+    CHECK(cudaMemcpyFromSymbol(got, initial, sizeof got));
+    HOLDS(got[0] == 7 && got[1] == 9);
+    CHECK(cudaMemcpyToSymbol(initial, &nine, sizeof nine));
+    CHECK(cudaMemcpyToSymbol(pointer, &nowhere, sizeof nowhere));
+    CHECK(cudaDeviceReset());
+    CHECK(cudaMemcpyFromSymbol(got, initial, sizeof got));
+    HOLDS(got[0] == 7 && got[1] == 8);
+    through_pointer<<<1, 1>>>(3);
+    CHECK(cudaMemcpyFromSymbol(got, initial, sizeof got));
+    HOLDS(got[0] == 7 && got[1] == 3);
+}
+
 int main() {
     clusters();
     batch();
@@ -284,5 +302,6 @@ int main() {
     flags();
     managed_ranges();
     registered();
+    reset();
     return wrong != 0;
 }
