@@ -135,6 +135,13 @@ struct cudaGraphInstantiateParams {
     int result_out;
 };
 
+struct cudaIpcHandle { /* of memory, or of an event: 64 bytes that nobody else reads */
+    char mark[16];
+    uint64_t address;
+    int64_t process;
+    char reserved[32];
+};
+
 enum { cudaMemLocationTypeDevice = 1, LOCATION_HOST, LOCATION_LAST = 4 }; /* the last two: of a node of the host */
 
 struct cudaMemLocation {
