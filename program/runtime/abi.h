@@ -28,6 +28,7 @@
     X(cudaErrorPeerAccessUnsupported, 217, "peer access is not supported between these two devices")               \
     X(cudaErrorInvalidPtx, 218, "a PTX JIT compilation failed")                                                    \
     X(cudaErrorFileNotFound, 301, "file not found")                                                                \
+    X(cudaErrorOperatingSystem, 304, "OS call failed or operation not supported on this OS")                       \
     X(cudaErrorInvalidResourceHandle, 400, "invalid resource handle")                                              \
     X(cudaErrorIllegalState, 401, "the operation cannot be performed in the present state")                        \
     X(cudaErrorSymbolNotFound, 500, "named symbol not found")                                                      \

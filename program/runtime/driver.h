@@ -130,6 +130,7 @@ API cudaUserObjectRetain(cudaUserObject_t object, unsigned count);
 API cudaUserObjectRelease(cudaUserObject_t object, unsigned count);
 API cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned count, unsigned flags);
 API cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned count);
+API cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned flags);
 API cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 API cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream);
 API cudaGraphExecDestroy(cudaGraphExec_t exec);

@@ -34,6 +34,10 @@ DRIVER cuGraphInstantiateWithParams(cudaGraphExec_t *result, cudaGraph_t graph, 
 }
 ALSO(cuGraphInstantiateWithParams, _ptsz)
 
+DRIVER cuGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned flags) {
+    return DRIVE(cudaGraphDebugDotPrint(graph, path, flags));
+}
+
 DRIVER cuGraphExecGetFlags(cudaGraphExec_t exec, unsigned long long *flags) { return DRIVE(cudaGraphExecGetFlags(exec, flags)); }
 
 DRIVER cuUserObjectCreate(cudaUserObject_t *object, void *data, void (*destroy)(void *), unsigned count, unsigned flags) {

@@ -273,6 +273,29 @@ static void processes() {
     CHECK(cudaFree(memory));
 }
 
+static void graph_as_text() {
+    cudaGraph_t graph;
+    cudaGraphNode_t fill, launch;
+    int *out;
+    char path[] = "/tmp/warpfold-graph-XXXXXX", text[500] = "";
+    const int file = mkstemp(path);
+    CHECK(cudaMalloc(&out, 128));
+    cudaMemsetParams filling = {out, 0, 0, 4, 32, 1};
+    void *arguments[] = {&out};
+    cudaKernelNodeParams launching = {(void *)unbounded, dim3(1), dim3(32), 0, arguments, nullptr};
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphAddMemsetNode(&fill, graph, nullptr, 0, &filling));
+    CHECK(cudaGraphAddKernelNode(&launch, graph, &fill, 1, &launching));
+    CHECK(cudaGraphDebugDotPrint(graph, path, 0));
+    HOLDS(file >= 0 && read(file, text, sizeof text - 1) > 0);
+    HOLDS(!strncmp(text, "digraph", 7) && strstr(text, "label=\"kernel _Z9unboundedPi\"") && strstr(text, "\"0\" -> \"1\""));
+    GIVES(cudaErrorOperatingSystem, cudaGraphDebugDotPrint(graph, "/no/such/folder/graph", 0));
+    GIVES(cudaErrorInvalidValue, cudaGraphDebugDotPrint(nullptr, path, 0));
+    close(file), unlink(path);
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaFree(out));
+}
+
 __global__ void through_pointer(int value) { *pointer = value; }
 
 /* Its modules are loaded again. */
@@ -302,6 +325,7 @@ int main() {
     flags();
     managed_ranges();
     registered();
+    graph_as_text();
     reset();
     return wrong != 0;
 }

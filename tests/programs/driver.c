@@ -60,7 +60,7 @@ int cuMemMap(address, size_t, size_t, unsigned long long, unsigned long long), c
 int cuMemSetAccess(address, size_t, const access *, size_t), cuMemGetAccess(unsigned long long *, const location *, address);
 int cuMemGetAllocationGranularity(size_t *, const properties *, int), cuMemRetainAllocationHandle(unsigned long long *, void *);
 int cuMemGetAllocationPropertiesFromHandle(properties *, unsigned long long);
-int cuTexRefCreate(void), cuGraphDebugDotPrint(void), cuOccupancyMaxPotentialBlockSize(int *, int *, handle, size_t (*)(int), size_t, int);
+int cuTexRefCreate(void), cuGreenCtxStreamCreate(void), cuOccupancyMaxPotentialBlockSize(int *, int *, handle, size_t (*)(int), size_t, int);
 
 enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, NO_BINARY = 209, INVALID_PTX = 218, INVALID_HANDLE = 400,
        NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, NOT_SUPPORTED = 801, INVALID_CLUSTER_SIZE = 912 };
@@ -284,7 +284,7 @@ static int names(void) {
     CHECK(cuGetProcAddress_v2("cuMemAlloc", &found, 13000, 0, NULL) == 0);
     CHECK(found == (void *)(uintptr_t)cuMemAlloc_v2);
     CHECK(cuGetProcAddress_v2("cuNothing", &found, 13000, 0, &status) == NOT_FOUND && !found && status == 1);
-    CHECK(cuGraphDebugDotPrint() == NOT_SUPPORTED && cuTexRefCreate() == NOT_SUPPORTED);
+    CHECK(cuGreenCtxStreamCreate() == NOT_SUPPORTED && cuTexRefCreate() == NOT_SUPPORTED);
     CHECK(cuCtxGetCurrent(&context) == 0 && context && cuCtxPopCurrent_v2(NULL) == 0);
     CHECK(cuCtxGetCurrent(&found) == 0 && !found && cuCtxSetCurrent(context) == 0);
     return 0;
