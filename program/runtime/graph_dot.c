@@ -25,7 +25,8 @@ static size_t number_of(const struct CUgraphNode_st *node) {
 static void put_nodes(FILE *file, const struct CUgraph_st *graph) {
     for (const struct CUgraphNode_st *node = graph->first; node; node = node->next) {
         const char *name = kernel_name(node->operation);
-        fprintf(file, "    \"%zu\" [label=\"%s%s%s\"];\n", number_of(node), kinds[node->operation->kind], *name ? " " : "", name);
+        const char *kind = kinds[node->operation->kind];
+        fprintf(file, "    \"%zu\" [label=\"%s%s%s\"];\n", number_of(node), kind, *name ? " " : "", name);
         for (size_t d = 0; d < node->dependency_count; d++)
             fprintf(file, "    \"%zu\" -> \"%zu\";\n", number_of(node->dependencies[d]), number_of(node));
     }
