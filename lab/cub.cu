@@ -1,5 +1,6 @@
 /* CUB's device algorithms beside the standard library's, one for each program: -DALGORITHM=a_name. */
 #include <algorithm>
+#include <climits>
 #include <cstdio>
 #include <cub/cub.cuh>
 #include <numeric>
@@ -26,6 +27,10 @@ template <class Call> void with_memory(Call call) {
 
 struct is_odd {
     __host__ __device__ bool operator()(int value) const { return value & 1; }
+};
+struct is_below {
+    int limit;
+    __host__ __device__ bool operator()(int value) const { return value < limit; }
 };
 struct square {
     __host__ __device__ int operator()(int value) const { return value * value; }
@@ -119,6 +124,122 @@ template <class> static void transform() {
 template <class> static void for_each() {
     CALL(DeviceFor::Bulk(t, n, N, negate_out{in, out}));
     std::transform(data.begin(), data.end(), std::back_inserter(result), std::negate<int>());
+}
+
+template <class> static void arg_min() {
+    CALL(DeviceReduce::ArgMin(t, n, in, out, out + 1, N));
+    const auto least = std::min_element(data.begin(), data.end());
+    result = {*least, int(least - data.begin())};
+}
+template <class> static void transform_reduce() {
+    CALL(DeviceReduce::TransformReduce(t, n, in, out, N, cuda::std::plus<int>{}, square(), 3));
+    result = {std::transform_reduce(data.begin(), data.end(), 3, std::plus<int>(), square())};
+}
+template <class> static void partition_in_three() {
+    CALL(DevicePartition::If(t, n, in, out, other, keys, count, N, is_below{200}, is_below{500}));
+    std::copy_if(data.begin(), data.end(), std::back_inserter(result), is_below{200});
+}
+template <class> static void flagged() {
+    for (int i = 0; i < N; i++) keys[i] = i % 3 == 0;
+    CALL(DeviceSelect::Flagged(t, n, in, keys, out, count, N));
+    for (int i = 0; i < N; i += 3) result.push_back(data[i]);
+}
+template <class> static void unique_by_key() {
+    CALL(DeviceSelect::UniqueByKey(t, n, keys, in, other, out, count, N));
+    each_segment([](auto first, auto) { result.push_back(*first); });
+}
+template <class> static void non_trivial_runs() {
+    CALL(DeviceRunLengthEncode::NonTrivialRuns(t, n, keys, out, other, count, N));
+    result.assign(offsets, offsets + SEGMENTS);
+}
+template <class> static void histogram_range() {
+    for (int i = 0; i < 5; i++) other[i] = i * i * 50; // 0, 50, 200, 450, 800
+    CALL(DeviceHistogram::HistogramRange(t, n, in, out, 5, other, N));
+    result.resize(4);
+    for (int value : data)
+        for (int i = 0; i < 4; i++) result[i] += value >= i * i * 50 && value < (i + 1) * (i + 1) * 50;
+}
+template <class> static void sort_some_bits() {
+    CALL(DeviceRadixSort::SortKeys(t, n, in, out, N, 2, 7));
+    result = data;
+    std::stable_sort(result.begin(), result.end(), [](int a, int b) { return (a >> 2 & 31) < (b >> 2 & 31); });
+}
+template <class> static void stable_merge_sort_pairs() {
+    for (int i = 0; i < N; i++) keys[i] = data[i] / 50, out[i] = data[i];
+    CALL(DeviceMergeSort::StableSortPairs(t, n, keys, out, N, cuda::std::greater<int>{}));
+    result = data;
+    std::stable_sort(result.begin(), result.end(), [](int a, int b) { return a / 50 > b / 50; });
+}
+template <class> static void merge() {
+    std::sort(in, in + 2000), std::sort(in + 2000, in + N);
+    CALL(DeviceMerge::MergeKeys(t, n, in, 2000, in + 2000, N - 2000, out, cuda::std::less<int>{}));
+    sort_result([](int a, int b) { return a < b; });
+}
+template <class> static void subtract_right() {
+    CALL(DeviceAdjacentDifference::SubtractRight(t, n, in, N, cuda::std::minus<int>{}));
+    for (int i = 0; i < N; i++) result.push_back(i + 1 < N ? data[i] - data[i + 1] : data[i]);
+    cudaMemcpy(out, in, N * sizeof *in, cudaMemcpyDefault);
+}
+template <class> static void scan_of_maxima() {
+    CALL(DeviceScan::InclusiveScan(t, n, in, out, cuda::maximum<int>{}, N));
+    std::inclusive_scan(data.begin(), data.end(), std::back_inserter(result),
+                        [](int a, int b) { return std::max(a, b); });
+}
+template <class> static void copy_batches() {
+    int **from = (int **)other, **to = (int **)keys, *sizes = count;
+    for (int i = 0; i < SEGMENTS; i++) {
+        from[i] = in + offsets[i], to[i] = out + N - offsets[i + 1];
+        sizes[i] = offsets[i + 1] - offsets[i];
+    }
+    CALL(DeviceCopy::Batched(t, n, from, to, sizes, SEGMENTS));
+    for (int i = SEGMENTS; i-- > 0;)
+        result.insert(result.end(), data.begin() + offsets[i], data.begin() + offsets[i + 1]);
+}
+template <class Unit> static void in_blocks(Unit unit) {
+    unit<<<(N + 511) / 512, 128>>>(in, out);
+    for (int i = 0; i < N; i += 512) {
+        result.insert(result.end(), data.begin() + i, data.begin() + std::min(i + 512, N));
+        std::sort(result.begin() + i, result.end());
+    }
+}
+template <class> __global__ void sort_block(const int *in, int *out) {
+    using load = cub::BlockLoad<int, 128, 4, cub::BLOCK_LOAD_WARP_TRANSPOSE>;
+    using store = cub::BlockStore<int, 128, 4, cub::BLOCK_STORE_TRANSPOSE>;
+    using sort = cub::BlockRadixSort<int, 128, 4>;
+    __shared__ union {
+        typename load::TempStorage load;
+        typename store::TempStorage store;
+        typename sort::TempStorage sort;
+    } memory;
+    int items[4], begin = blockIdx.x * 512, valid = min(512, N - begin);
+    load(memory.load).Load(in + begin, items, valid, INT_MAX);
+    __syncthreads();
+    sort(memory.sort).Sort(items);
+    __syncthreads();
+    store(memory.store).Store(out + begin, items, valid);
+}
+template <class> static void block_radix_sort() { in_blocks(sort_block<void>); }
+template <class> __global__ void sort_block_by_merging(const int *in, int *out) {
+    using sort = cub::BlockMergeSort<int, 128, 4>;
+    __shared__ typename sort::TempStorage memory;
+    int items[4], begin = blockIdx.x * 512, valid = min(512, N - begin);
+    cub::LoadDirectBlocked(threadIdx.x, in + begin, items, valid, INT_MAX);
+    sort(memory).Sort(items, cuda::std::less<int>{}, valid, INT_MAX);
+    cub::StoreDirectBlocked(threadIdx.x, out + begin, items, valid);
+}
+template <class> static void block_merge_sort() { in_blocks(sort_block_by_merging<void>); }
+template <class> __global__ void sort_warps(const int *in, int *out) {
+    using sort = cub::WarpMergeSort<int, 4, 32>;
+    __shared__ typename sort::TempStorage memory[4];
+    int items[4], warp = threadIdx.x / 32, begin = blockIdx.x * 512 + warp * 128, valid = max(0, min(128, N - begin));
+    cub::LoadDirectBlocked(threadIdx.x % 32, in + begin, items, valid, INT_MAX);
+    sort(memory[warp]).Sort(items, cuda::std::less<int>{}, valid, INT_MAX);
+    cub::StoreDirectBlocked(threadIdx.x % 32, out + begin, items, valid);
+}
+template <class> static void warp_merge_sort() {
+    sort_warps<void><<<(N + 511) / 512, 128>>>(in, out);
+    result = data;
+    for (int i = 0; i < N; i += 128) std::sort(result.begin() + i, result.begin() + std::min(i + 128, N));
 }
 
 int main() {

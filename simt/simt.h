@@ -151,6 +151,9 @@ simt_error simt_machine_reset(simt_machine *machine);
 #define SIMT_DEVICES 16
 simt_error simt_machine_set_device(simt_machine *machine, uint32_t device, uint32_t peers);
 
+/* Gives the variables of the selected device their initial values again, except managed ones, which all devices share. */
+simt_error simt_machine_reset_variables(simt_machine *machine);
+
 /* Global memory, at device addresses aligned to 256 bytes, with a gap after each allocation that no kernel may
  * access.  It counts as uninitialised until it is written. */
 simt_error simt_machine_allocate(simt_machine *machine, size_t nbytes, uint64_t *address);

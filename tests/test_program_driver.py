@@ -38,7 +38,7 @@ def test_driver(driver_program, tmp_path):
     done, report = report_of(tmp_path, driver_program, status=0)
     assert [(kernel["kernel"], kernel["launches"]) for kernel in report["kernels"]] == [("add", 13), ("rank", 1)]
     assert (report["findings"], report["leaks"]) == ([], 0)
-    for said in ("it is machine code (a cubin): load the PTX", "found 'nonsense'", "cuGraphDebugDotPrint is not supported",
+    for said in ("it is machine code (a cubin): load the PTX", "found 'nonsense'", "cuGreenCtxStreamCreate is not supported",
                  "cuTexRefCreate is not supported by the simulator: textures and surfaces are objects (cuTexObjectCreate)",
                  "linking of more than one text of PTX is not supported",
                  "cuMemCreate of memory for other processes is not supported"):

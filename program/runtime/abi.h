@@ -28,6 +28,7 @@
     X(cudaErrorPeerAccessUnsupported, 217, "peer access is not supported between these two devices")               \
     X(cudaErrorInvalidPtx, 218, "a PTX JIT compilation failed")                                                    \
     X(cudaErrorFileNotFound, 301, "file not found")                                                                \
+    X(cudaErrorOperatingSystem, 304, "OS call failed or operation not supported on this OS")                       \
     X(cudaErrorInvalidResourceHandle, 400, "invalid resource handle")                                              \
     X(cudaErrorIllegalState, 401, "the operation cannot be performed in the present state")                        \
     X(cudaErrorSymbolNotFound, 500, "named symbol not found")                                                      \
@@ -133,6 +134,13 @@ struct cudaGraphInstantiateParams {
     cudaStream_t uploadStream;
     cudaGraphNode_t errNode_out;
     int result_out;
+};
+
+struct cudaIpcHandle { /* of memory, or of an event: 64 bytes that nobody else reads */
+    char mark[16];
+    uint64_t address;
+    int64_t process;
+    char reserved[32];
 };
 
 enum { cudaMemLocationTypeDevice = 1, LOCATION_HOST, LOCATION_LAST = 4 }; /* the last two: of a node of the host */

@@ -49,9 +49,9 @@ API cudaChooseDevice(int *device, const struct cudaDeviceProp *properties) {
 /* Also ends what an error of a launch has begun. */
 API cudaDeviceReset(void) {
     if (!runtime_begin() && !runtime.machine) return runtime_end(__func__, device_current()->sticky);
-    memory_clear();
+    const cudaError_t error = memory_clear();
     device_current()->sticky = cudaSuccess;
-    return runtime_end(__func__, cudaSuccess);
+    return runtime_end(__func__, error);
 }
 
 /* ---- on the bus ---------------------------------------------------------------------------------- */

@@ -75,6 +75,8 @@ API cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const voi
 API cudaMemGetInfo(size_t *available, size_t *total);
 API cudaMemPrefetchAsync(const void *pointer, size_t nbytes, struct cudaMemLocation location, unsigned flags,
                          cudaStream_t stream);
+API cudaMemPrefetchBatchAsync(void **pointers, size_t *sizes, size_t count, struct cudaMemLocation *locations, size_t *firsts,
+                              size_t location_count, unsigned long long flags, cudaStream_t stream);
 API cudaMemRangeGetAttribute(void *value, size_t size, int attribute, const void *pointer, size_t nbytes);
 API cudaMemRangeGetAttributes(void **values, size_t *sizes, int *attributes, size_t count, const void *pointer, size_t nbytes);
 API cudaMemAdvise(const void *pointer, size_t nbytes, int advice, struct cudaMemLocation location);
@@ -87,6 +89,14 @@ API cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *acc
 API cudaMemPoolGetAccess(int *flags, cudaMemPool_t pool, struct cudaMemLocation *location);
 API cudaMemcpy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind);
 API cudaMemcpyAsync(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind, cudaStream_t stream);
+API cudaMemcpyBatchAsync(void *const *to, const void *const *from, const size_t *sizes, size_t count, const void *attributes,
+                         const size_t *firsts, size_t attribute_count, cudaStream_t stream);
+API cudaIpcGetMemHandle(struct cudaIpcHandle *handle, void *pointer);
+API cudaIpcOpenMemHandle(void **pointer, struct cudaIpcHandle handle, unsigned flags);
+API cudaIpcCloseMemHandle(void *pointer);
+API cudaIpcGetEventHandle(struct cudaIpcHandle *handle, cudaEvent_t event);
+API cudaIpcOpenEventHandle(cudaEvent_t *event, struct cudaIpcHandle handle);
+API cudaFuncGetParamInfo(const void *function, size_t parameter, size_t *offset, size_t *nbytes);
 API cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
                       enum cudaMemcpyKind kind, cudaStream_t stream);
 API cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority);
@@ -113,6 +123,14 @@ API cudaEventSynchronize(cudaEvent_t event);
 API cudaEventQuery(cudaEvent_t event);
 API cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to);
 API cudaGraphInstantiate(cudaGraphExec_t *result, cudaGraph_t graph, unsigned long long flags);
+API cudaGraphInstantiateWithParams(cudaGraphExec_t *result, cudaGraph_t graph, struct cudaGraphInstantiateParams *params);
+API cudaGraphExecGetFlags(cudaGraphExec_t exec, unsigned long long *flags);
+API cudaUserObjectCreate(cudaUserObject_t *object, void *data, void (*destroy)(void *), unsigned count, unsigned flags);
+API cudaUserObjectRetain(cudaUserObject_t object, unsigned count);
+API cudaUserObjectRelease(cudaUserObject_t object, unsigned count);
+API cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned count, unsigned flags);
+API cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned count);
+API cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned flags);
 API cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 API cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream);
 API cudaGraphExecDestroy(cudaGraphExec_t exec);

@@ -29,6 +29,32 @@ ALSO(cuGraphUpload, _ptsz)
 DRIVER cuGraphExecDestroy(cudaGraphExec_t exec) { return DRIVE(cudaGraphExecDestroy(exec)); }
 DRIVER cuGraphDestroy(cudaGraph_t graph) { return DRIVE(cudaGraphDestroy(graph)); }
 
+DRIVER cuGraphInstantiateWithParams(cudaGraphExec_t *result, cudaGraph_t graph, struct cudaGraphInstantiateParams *params) {
+    return DRIVE(cudaGraphInstantiateWithParams(result, graph, params));
+}
+ALSO(cuGraphInstantiateWithParams, _ptsz)
+
+DRIVER cuGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned flags) {
+    return DRIVE(cudaGraphDebugDotPrint(graph, path, flags));
+}
+
+DRIVER cuGraphExecGetFlags(cudaGraphExec_t exec, unsigned long long *flags) { return DRIVE(cudaGraphExecGetFlags(exec, flags)); }
+
+DRIVER cuUserObjectCreate(cudaUserObject_t *object, void *data, void (*destroy)(void *), unsigned count, unsigned flags) {
+    return DRIVE(cudaUserObjectCreate(object, data, destroy, count, flags));
+}
+
+DRIVER cuUserObjectRetain(cudaUserObject_t object, unsigned count) { return DRIVE(cudaUserObjectRetain(object, count)); }
+DRIVER cuUserObjectRelease(cudaUserObject_t object, unsigned count) { return DRIVE(cudaUserObjectRelease(object, count)); }
+
+DRIVER cuGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned count, unsigned flags) {
+    return DRIVE(cudaGraphRetainUserObject(graph, object, count, flags));
+}
+
+DRIVER cuGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned count) {
+    return DRIVE(cudaGraphReleaseUserObject(graph, object, count));
+}
+
 DRIVER cuGraphExecUpdate_v2(cudaGraphExec_t exec, cudaGraph_t graph, struct cudaGraphExecUpdateResultInfo *info) {
     return DRIVE(cudaGraphExecUpdate(exec, graph, info));
 }

@@ -504,3 +504,33 @@ static cudaError_t fill(CUdeviceptr to, size_t pitch, uint32_t value, uint32_t w
 FILL(8, unsigned char)
 FILL(16, unsigned short)
 FILL(32, unsigned)
+
+/* An address is a pointer's bits. */
+DRIVER cuMemcpyBatchAsync_v2(void *const *to, const void *const *from, const size_t *sizes, size_t count, const void *attributes,
+                             const size_t *firsts, size_t attribute_count, cudaStream_t stream) {
+    return DRIVE(cudaMemcpyBatchAsync(to, from, sizes, count, attributes, firsts, attribute_count, stream));
+}
+ALSO(cuMemcpyBatchAsync_v2, _ptsz)
+
+DRIVER cuMemPrefetchBatchAsync(void **pointers, size_t *sizes, size_t count, struct cudaMemLocation *locations, size_t *firsts,
+                               size_t location_count, unsigned long long flags, cudaStream_t stream) {
+    return DRIVE(cudaMemPrefetchBatchAsync(pointers, sizes, count, locations, firsts, location_count, flags, stream));
+}
+ALSO(cuMemPrefetchBatchAsync, _ptsz)
+
+/* ---- for other processes ------------------------------------------------------------------------- */
+
+DRIVER cuIpcGetMemHandle(struct cudaIpcHandle *handle, CUdeviceptr address) {
+    return DRIVE(cudaIpcGetMemHandle(handle, pointer_to(address)));
+}
+
+DRIVER cuIpcOpenMemHandle_v2(void **pointer, struct cudaIpcHandle handle, unsigned flags) {
+    return DRIVE(cudaIpcOpenMemHandle(pointer, handle, flags));
+}
+ALSO_UNVERSIONED(cuIpcOpenMemHandle)
+
+DRIVER cuIpcCloseMemHandle(CUdeviceptr address) { return DRIVE(cudaIpcCloseMemHandle(pointer_to(address))); }
+
+DRIVER cuIpcGetEventHandle(struct cudaIpcHandle *handle, cudaEvent_t event) { return DRIVE(cudaIpcGetEventHandle(handle, event)); }
+
+DRIVER cuIpcOpenEventHandle(cudaEvent_t *event, struct cudaIpcHandle handle) { return DRIVE(cudaIpcOpenEventHandle(event, handle)); }

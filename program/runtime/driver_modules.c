@@ -259,6 +259,14 @@ static cudaError_t get_name(const char **name, CUfunction function) {
 DRIVER cuFuncGetName(const char **name, CUfunction function) { return DRIVE(get_name(name, function)); }
 DRIVER cuKernelGetName(const char **name, CUfunction kernel) { return DRIVE_BARE(get_name(name, kernel)); }
 
+DRIVER cuFuncGetParamInfo(CUfunction function, size_t parameter, size_t *offset, size_t *nbytes) {
+    return DRIVE(cudaFuncGetParamInfo(function, parameter, offset, nbytes));
+}
+
+DRIVER cuKernelGetParamInfo(CUfunction kernel, size_t parameter, size_t *offset, size_t *nbytes) {
+    return DRIVE_BARE(cudaFuncGetParamInfo(kernel, parameter, offset, nbytes));
+}
+
 /* ---- attributes ---------------------------------------------------------------------------------- */
 
 static cudaError_t get_attribute(int *value, int attribute, CUfunction function) {

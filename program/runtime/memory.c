@@ -159,8 +159,8 @@ API cudaFree(void *pointer) { return CALL_WAIT(free_buffer(pointer, false)); }
 
 API cudaFreeHost(void *pointer) { return CALL_WAIT(free_buffer(pointer, true)); }
 
-/* What is the current device's; variables stay. */
-void memory_clear(void) {
+/* What is the current device's.  Variables stay where they are, and have their initial values again. */
+cudaError_t memory_clear(void) {
     host_wait_all();
     const struct buffer *buffer;
     for (size_t at = 0; (buffer = buffer_next(&at));) {
@@ -169,6 +169,7 @@ void memory_clear(void) {
         release(buffer);
         at--; /* where the next one is now */
     }
+    return simt_machine_reset_variables(runtime.machine) ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 
 void memory_count_leaks(void) {

@@ -170,7 +170,7 @@ cudaError_t memory_reserve(void **pointer, size_t nbytes); /* an address for mem
 cudaError_t memory_allocate_at(uint64_t address, size_t nbytes); /* there */
 cudaError_t memory_reserve_pages(uint64_t *address, size_t nbytes); /* for memory that is mapped: a buffer */
 cudaError_t memory_unreserve(uint64_t address, size_t nbytes);
-void memory_clear(void);       /* cudaDeviceReset */
+cudaError_t memory_clear(void); /* cudaDeviceReset */
 void memory_count_leaks(void); /* into the record */
 
 /* copies.c */

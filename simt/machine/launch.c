@@ -78,7 +78,15 @@ simt_error simt_machine_reset(simt_machine *machine) {
     simt_memory_truncate(&machine->memory, machine->kept_slots);
     machine->memory.heap_nbytes = 0;
     for (const struct image *image = machine->images; image; image = image->next)
-        if (!simt_variables_reset(image, &machine->memory)) return SIMT_ERROR_MEMORY;
+        if (!simt_variables_reset(image, NULL, &machine->memory)) return SIMT_ERROR_MEMORY;
+    return SIMT_OK;
+}
+
+simt_error simt_machine_reset_variables(simt_machine *machine) {
+    const struct image of_others = {.device = SIMT_DEVICES}; /* which have the managed variables, too */
+    for (const struct image *image = machine->images; image; image = image->next)
+        if (image->device == machine->memory.device && !simt_variables_reset(image, &of_others, &machine->memory))
+            return SIMT_ERROR_MEMORY;
     return SIMT_OK;
 }
 

@@ -199,9 +199,10 @@ static void relocate_all(const struct image *image, const struct image *sibling,
                 relocate(image, sibling, memory, module->functions[f]->variables[v]);
 }
 
-static bool renew(const struct image *image, struct memory *memory, struct variable *const *variables, uint32_t count) {
+static bool renew(const struct image *image, const struct image *sibling, struct memory *memory,
+                  struct variable *const *variables, uint32_t count) {
     for (uint32_t v = 0; v < count; v++) {
-        if (!is_global(variables[v])) continue;
+        if (!is_global(variables[v]) || is_shared_by(image, sibling, variables[v])) continue;
         struct allocation *allocation = simt_memory_find(memory, simt_variable_address(image, variables[v]));
         if (!simt_memory_renew(allocation)) return false;
         initialise(allocation, variables[v]);
@@ -209,12 +210,12 @@ static bool renew(const struct image *image, struct memory *memory, struct varia
     return true;
 }
 
-bool simt_variables_reset(const struct image *image, struct memory *memory) {
+bool simt_variables_reset(const struct image *image, const struct image *sibling, struct memory *memory) {
     const struct simt_module *module = image->module;
-    bool is_renewed = renew(image, memory, module->variables, module->variable_count);
+    bool is_renewed = renew(image, sibling, memory, module->variables, module->variable_count);
     for (uint32_t f = 0; f < module->function_count && is_renewed; f++)
-        is_renewed = renew(image, memory, module->functions[f]->variables, module->functions[f]->variable_count);
-    if (is_renewed) relocate_all(image, NULL, memory);
+        is_renewed = renew(image, sibling, memory, module->functions[f]->variables, module->functions[f]->variable_count);
+    if (is_renewed) relocate_all(image, sibling, memory);
     return is_renewed;
 }
 

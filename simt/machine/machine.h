@@ -568,8 +568,8 @@ void simt_image_destroy(struct image *image);
  * device if it can be, whose global variables it shares.  false: no memory. */
 bool simt_lay_out(struct image *image, const struct image *sibling, struct memory *memory);
 uint64_t simt_variable_address(const struct image *image, const struct variable *variable);
-/* Gives the image's global variables their initial values.  false: no memory. */
-bool simt_variables_reset(const struct image *image, struct memory *memory);
+/* Gives the image's global variables their initial values, but for those that it shares with a sibling.  false: no memory. */
+bool simt_variables_reset(const struct image *image, const struct image *sibling, struct memory *memory);
 /* How many arrays of dynamic shared memory there are, whose size is the launch's to give; if any, *found is one. */
 uint32_t simt_dynamic_arrays(const struct image *image, struct placed *found);
 /* The variable of shared memory that has the address: `array`, unless that is NULL.  false: there is none. */

@@ -136,14 +136,19 @@ static uint64_t array_nbytes(struct parser *parser, const struct token *token, u
     return nbytes;
 }
 
+/* nvcc declares an array of another file in bytes, though the file that has it fills it with addresses: in words of 8. */
+static bool is_declared_as(const struct variable *variable, enum simt_space space, enum type type) {
+    return variable->space == space && !variable->is_parameter &&
+           (variable->type == type || variable->type == TYPE_B8 || type == TYPE_B8);
+}
+
 /* The variable of this name in this scope.  One that was declared extern may be declared again. */
 static struct variable *declare(struct parser *parser, struct name *name, const struct token *token,
                                 enum simt_space space, enum type type, bool is_extern) {
     struct symbol *symbol = name->symbol;
     bool is_here = symbol && symbol->kind == SYMBOL_VARIABLE && symbol->depth == parser->depth;
     if (is_here && (is_extern || symbol->variable->is_extern)) {
-        if (symbol->variable->space != space || symbol->variable->type != type ||
-            symbol->variable->is_parameter)
+        if (!is_declared_as(symbol->variable, space, type))
             simt_parse_fail(parser, token, "declared differently before: %s", simt_parse_quote(token).text);
         return symbol->variable;
     }

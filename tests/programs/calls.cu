@@ -21,7 +21,7 @@ static int wrong;
         if (!(condition)) printf("%d: not %s\n", __LINE__, #condition), wrong++;                                   \
     } while (0)
 
-__device__ int variable;
+__device__ int variable, initial[2] = {7, 8}, *pointer = initial + 1;
 
 __global__ void unbounded(int *out) { out[threadIdx.x] = 1; }
 __global__ void __launch_bounds__(128, 2) bounded(int *out) { out[threadIdx.x] = 2; }
@@ -273,6 +273,47 @@ static void processes() {
     CHECK(cudaFree(memory));
 }
 
+static void graph_as_text() {
+    cudaGraph_t graph;
+    cudaGraphNode_t fill, launch;
+    int *out;
+    char path[] = "/tmp/warpfold-graph-XXXXXX", text[500] = "";
+    const int file = mkstemp(path);
+    CHECK(cudaMalloc(&out, 128));
+    cudaMemsetParams filling = {out, 0, 0, 4, 32, 1};
+    void *arguments[] = {&out};
+    cudaKernelNodeParams launching = {(void *)unbounded, dim3(1), dim3(32), 0, arguments, nullptr};
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphAddMemsetNode(&fill, graph, nullptr, 0, &filling));
+    CHECK(cudaGraphAddKernelNode(&launch, graph, &fill, 1, &launching));
+    CHECK(cudaGraphDebugDotPrint(graph, path, 0));
+    HOLDS(file >= 0 && read(file, text, sizeof text - 1) > 0);
+    HOLDS(!strncmp(text, "digraph", 7) && strstr(text, "label=\"kernel _Z9unboundedPi\"") && strstr(text, "\"0\" -> \"1\""));
+    GIVES(cudaErrorOperatingSystem, cudaGraphDebugDotPrint(graph, "/no/such/folder/graph", 0));
+    GIVES(cudaErrorInvalidValue, cudaGraphDebugDotPrint(nullptr, path, 0));
+    close(file), unlink(path);
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaFree(out));
+}
+
+__global__ void through_pointer(int value) { *pointer = value; }
+
+/* Its modules are loaded again. */
+static void reset() {
+    int nine = 9, got[2], *nowhere = nullptr;
+    through_pointer<<<1, 1>>>(nine);
+    CHECK(cudaMemcpyFromSymbol(got, initial, sizeof got));
+    HOLDS(got[0] == 7 && got[1] == 9);
+    CHECK(cudaMemcpyToSymbol(initial, &nine, sizeof nine));
+    CHECK(cudaMemcpyToSymbol(pointer, &nowhere, sizeof nowhere));
+    CHECK(cudaDeviceReset());
+    CHECK(cudaMemcpyFromSymbol(got, initial, sizeof got));
+    HOLDS(got[0] == 7 && got[1] == 8);
+    through_pointer<<<1, 1>>>(3);
+    CHECK(cudaMemcpyFromSymbol(got, initial, sizeof got));
+    HOLDS(got[0] == 7 && got[1] == 3);
+}
+
 int main() {
     clusters();
     batch();
@@ -284,5 +325,7 @@ int main() {
     flags();
     managed_ranges();
     registered();
+    graph_as_text();
+    reset();
     return wrong != 0;
 }

@@ -12,6 +12,9 @@ typedef struct {
     void *attributes;
     unsigned attribute_count;
 } launch_config;
+typedef struct {
+    char bytes[64];
+} ipc_handle;
 
 int cuInit(unsigned), cuDeviceGetCount(int *), cuDeviceGet(int *, int), cuDeviceGetName(char *, int, int);
 int cuDeviceGetAttribute(int *, int, int), cuDevicePrimaryCtxRetain(handle *, int), cuCtxSetCurrent(handle);
@@ -35,6 +38,10 @@ int cuEventCreate(handle *, unsigned), cuEventRecord(handle, handle), cuEventEla
 int cuEventDestroy_v2(handle), cuGetErrorName(int, const char **), cuGetErrorString(int, const char **);
 int cuGetProcAddress_v2(const char *, void **, int, uint64_t, int *), cuLinkCreate_v2(unsigned, int *, void **, handle *);
 int cuLinkAddData_v2(handle, int, void *, size_t, const char *, unsigned, int *, void **);
+int cuFuncGetParamInfo(handle, size_t, size_t *, size_t *), cuIpcGetMemHandle(ipc_handle *, address);
+int cuIpcOpenMemHandle_v2(address *, ipc_handle, unsigned), cuIpcCloseMemHandle(address);
+int cuMemcpyBatchAsync_v2(address *, address *, size_t *, size_t, const void *, size_t *, size_t, handle);
+int cuUserObjectCreate(handle *, void *, void (*)(void *), unsigned, unsigned), cuGraphRetainUserObject(handle, handle, unsigned, unsigned);
 int cuLinkComplete(handle, void **, size_t *), cuLinkDestroy(handle);
 int cuCtxCreate_v2(handle *, unsigned, int), cuCtxDestroy_v2(handle), cuCtxGetDevice(int *), cuMemGetInfo_v2(size_t *, size_t *);
 int cuCtxEnablePeerAccess(handle, unsigned), cuDeviceCanAccessPeer(int *, int, int), cuStreamGetCtx(handle, handle *);
@@ -53,7 +60,7 @@ int cuMemMap(address, size_t, size_t, unsigned long long, unsigned long long), c
 int cuMemSetAccess(address, size_t, const access *, size_t), cuMemGetAccess(unsigned long long *, const location *, address);
 int cuMemGetAllocationGranularity(size_t *, const properties *, int), cuMemRetainAllocationHandle(unsigned long long *, void *);
 int cuMemGetAllocationPropertiesFromHandle(properties *, unsigned long long);
-int cuTexRefCreate(void), cuGraphDebugDotPrint(void), cuOccupancyMaxPotentialBlockSize(int *, int *, handle, size_t (*)(int), size_t, int);
+int cuTexRefCreate(void), cuGreenCtxStreamCreate(void), cuOccupancyMaxPotentialBlockSize(int *, int *, handle, size_t (*)(int), size_t, int);
 
 enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, NO_BINARY = 209, INVALID_PTX = 218, INVALID_HANDLE = 400,
        NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, NOT_SUPPORTED = 801, INVALID_CLUSTER_SIZE = 912 };
@@ -238,6 +245,31 @@ static int modules(void) {
     return 0;
 }
 
+static void count(void *calls) { ++*(int *)calls; }
+
+/* What they do is the runtime library's. */
+static int also_of_the_runtime(handle function) {
+    size_t offset, nbytes, first = 0, sizes[] = {8, NBYTES - 8};
+    address data, opened;
+    ipc_handle for_others;
+    unsigned host[COUNT], back[COUNT];
+    int calls = 0, attributes[16] = {1}; /* in the stream's order */
+    handle stream, graph, object;
+    CHECK(cuFuncGetParamInfo(function, 0, &offset, &nbytes) == 0 && offset == 0 && nbytes == 8);
+    CHECK(cuFuncGetParamInfo(function, 1, &offset, &nbytes) == 0 && offset == 8 && nbytes == 4);
+    CHECK(cuFuncGetParamInfo(function, 2, &offset, &nbytes) == INVALID_VALUE);
+    CHECK(cuMemAlloc_v2(&data, NBYTES) == 0 && cuIpcGetMemHandle(&for_others, data) == 0 && cuStreamCreate(&stream, 0) == 0);
+    CHECK(cuIpcOpenMemHandle_v2(&opened, for_others, 1) == INVALID_CONTEXT && cuIpcCloseMemHandle(data) == INVALID_VALUE);
+    for (unsigned i = 0; i < COUNT; i++) host[i] = 3 * i;
+    address from[] = {(address)(uintptr_t)host, (address)(uintptr_t)(host + 2)}, to[] = {data, data + 8};
+    CHECK(cuMemcpyBatchAsync_v2(to, from, sizes, 2, attributes, &first, 1, stream) == 0 && cuStreamSynchronize(stream) == 0);
+    CHECK(cuMemcpyDtoH_v2(back, data, NBYTES) == 0 && !memcmp(back, host, NBYTES) && cuMemFree_v2(data) == 0);
+    CHECK(cuUserObjectCreate(&object, &calls, count, 1, 1) == 0 && cuGraphCreate(&graph, 0) == 0);
+    CHECK(cuGraphRetainUserObject(graph, object, 1, 1) == 0 && calls == 0); /* the graph's alone from now on */
+    CHECK(cuGraphDestroy(graph) == 0 && calls == 1 && cuStreamDestroy_v2(stream) == 0);
+    return 0;
+}
+
 static int names(void) {
     const char *text;
     int (*count_devices)(int *), count = 0, status = 7;
@@ -252,7 +284,7 @@ static int names(void) {
     CHECK(cuGetProcAddress_v2("cuMemAlloc", &found, 13000, 0, NULL) == 0);
     CHECK(found == (void *)(uintptr_t)cuMemAlloc_v2);
     CHECK(cuGetProcAddress_v2("cuNothing", &found, 13000, 0, &status) == NOT_FOUND && !found && status == 1);
-    CHECK(cuGraphDebugDotPrint() == NOT_SUPPORTED && cuTexRefCreate() == NOT_SUPPORTED);
+    CHECK(cuGreenCtxStreamCreate() == NOT_SUPPORTED && cuTexRefCreate() == NOT_SUPPORTED);
     CHECK(cuCtxGetCurrent(&context) == 0 && context && cuCtxPopCurrent_v2(NULL) == 0);
     CHECK(cuCtxGetCurrent(&found) == 0 && !found && cuCtxSetCurrent(context) == 0);
     return 0;
@@ -460,6 +492,7 @@ int main(int count, char **words) {
     if (!status) status = streams(function);
     if (!status) status = nodes(function);
     if (!status) status = modules();
+    if (!status) status = also_of_the_runtime(function);
     if (!status) status = names();
     if (!status) status = clusters();
     if (!status) status = old_names();
