@@ -374,8 +374,8 @@ ROUNDS = "; nor one between line {two} and the next round's line {one}$"
 
 @pytest.mark.parametrize("source, grid, said", [
     (BULK, 1, "the copy is not done before the phase of its mbarrier is over, for which nothing waits in between$"),
-    (PIPELINE, 1, "no barrier, and no mbarrier .* comes before the copy; and line {two} may read before the copy of line {one} is done, for which it must "
-     "wait, too$"),
+    (PIPELINE, 1, "no barrier, and no mbarrier .* comes before the copy; line {two} must also have waited for the copy of line {one} where it "
+     "reads what was copied$"),
     (PLAIN, 1, r"no __syncthreads\(\) between line {one} and line {two}" + ROUNDS),
     (FLAG, 2, "line {two} waits for it in a loop, and a plain store sets it: .* that orders line {one} and line 5, too, which race as well"),
 ], ids=["bulk copy", "pipeline", "one buffer", "flag"])

@@ -226,7 +226,7 @@ def test_wrong(wrong, tmp_path):
         values["other"] = f"{found['other']['file']}:{found['other']['line']}"
         values |= {"line": found["line"], "other_line": found["other"]["line"]}
     element = r"( \((?:index \d+ of `\w+`|`\w+(?:\[\d+\])+`), \w+(?:\[\d+\])+\))?"  # of an argument
-    said = re.sub("; (the same holds at the other accesses of lines|and line [0-9]+ may read before the copy) .*", "", found["message"])
+    said = re.sub("; (the same holds at the other accesses of lines|line [0-9]+ must also have waited for the copy) .*", "", found["message"])
     assert re.sub(element + "$", "", said) == wrong.message.format(**values)
 
 

@@ -469,7 +469,7 @@ static void end_message(struct found *found, bool is_of_few) {
     length = strlen(finding->message);
     if (found->races_again && found->copies)
         snprintf(finding->message + length, sizeof finding->message - length,
-                 "; and line %u may read before the copy of line %u is done, for which it must wait, too", finding->other_line, finding->line);
+                 "; line %u must also have waited for the copy of line %u where it reads what was copied", finding->other_line, finding->line);
     else if (found->races_again || may_be_of_next_round(found))
         snprintf(finding->message + length, sizeof finding->message - length,
                  "; nor one between line %u and the next round's line %u", second_line(found), first_line(found));
