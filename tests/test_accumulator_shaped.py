@@ -12,16 +12,12 @@ from ctypes import byref
 import pytest
 
 import warpfold_ctypes as wf
-from group_helpers import (Laid, as_returned, each_tier, expected_results, indices_along_axes, indices_of_positions,
-                           integer_vector, operands, ops_for, random_offsets, random_shape)
-from oracle import FLOATS, INTEGERS, STATS, TYPECODES, TYPES, Oracle
+from group_helpers import (  # noqa: F401: handle is a fixture
+    Laid, as_returned, expected_results, handle, indices_along_axes, indices_of_positions, integer_vector, operands,
+    ops_for, random_offsets, random_shape)
+from oracle import FLOATS, STATS, TYPECODES, TYPES, Oracle
 from samples import nbytes_of, pack, sample
 from warpfold_ctypes import library
-
-
-@pytest.fixture(params=each_tier())
-def handle(request):
-    return wf.tier_handle(request.param)
 
 
 # ---- arrays whose grouped axis is cut --------------------------------------------------------------------

@@ -10,18 +10,14 @@ from ctypes import byref
 import pytest
 
 import warpfold_ctypes as wf
-from group_helpers import (Laid, as_returned, each_tier, expected_results, indices_along_axes, indices_of_positions,
-                           integer_vector, operands, ops_for, random_offsets, random_shape, returned)
+from group_helpers import (  # noqa: F401: handle is a fixture
+    Laid, as_returned, expected_results, handle, indices_along_axes, indices_of_positions, integer_vector, operands,
+    ops_for, random_offsets, random_shape, returned)
 from oracle import FLOATS, INTEGERS, TYPECODES
 from samples import sample
 
 TYPES = [*INTEGERS, *FLOATS]
 library = wf.library
-
-
-@pytest.fixture(params=each_tier())
-def handle(request):
-    return wf.tier_handle(request.param)
 
 
 # ---- axes -------------------------------------------------------------------------------------------

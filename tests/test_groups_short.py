@@ -12,18 +12,14 @@ from fractions import Fraction
 import pytest
 
 import warpfold_ctypes as wf
-from group_helpers import (Laid, as_returned, each_tier, expected_results, indices_along_axes, indices_of_positions,
-                           integer_vector, operands, ops_for, returned)
+from group_helpers import (  # noqa: F401: handle is a fixture
+    Laid, as_returned, expected_results, handle, indices_along_axes, indices_of_positions, integer_vector, operands,
+    ops_for, returned, transposed)
 from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, default_type, ops_of
 from samples import nearest, pack, sample
 
 TYPES = [*INTEGERS, *FLOATS]
 library = wf.library
-
-
-@pytest.fixture(params=each_tier())
-def handle(request):
-    return wf.tier_handle(request.param)
 
 
 # ---- short segments, which fill a tile together ---------------------------------------------------------
@@ -156,11 +152,6 @@ def test_divided_rows(handle, type_name, length):
         chosen = {"ddof": ddof} if op in ("var", "std") else {}
         expected = [Oracle(type_name, row).reduce(op, **chosen) for row in rows]
         assert handle.reduce_groups(op, library.wf_groups_axes(2), array, **chosen) == expected, (op, chosen)
-
-
-def transposed(data, rows, columns, nbytes):
-    cells = [data[i:i + nbytes] for i in range(0, len(data), nbytes)]
-    return b"".join(cells[r * columns + c] for c in range(columns) for r in range(rows))
 
 
 # ---- neighbouring groups, which are folded side by side ---------------------------------------------------

@@ -11,19 +11,14 @@ from fractions import Fraction
 import pytest
 
 import warpfold_ctypes as wf
-from group_helpers import (Laid, as_returned, each_tier, expected_results, indices_along_axes, indices_of_positions,
-                           integer_vector, operands, ops_for, returned)
+from group_helpers import (  # noqa: F401: handle is a fixture
+    Laid, as_returned, expected_results, handle, indices_along_axes, indices_of_positions, integer_vector, operands,
+    ops_for, returned, transposed)
 from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, PairOracle, ops_of
 from samples import nearest, pack, pack_values, sample, specials, split
-from test_groups_short import transposed
 
 TYPES = [*INTEGERS, *FLOATS]
 library = wf.library
-
-
-@pytest.fixture(params=each_tier())
-def handle(request):
-    return wf.tier_handle(request.param)
 
 
 # ---- sums of many rows, or columns, that share a window ----------------------------------------------------

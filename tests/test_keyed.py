@@ -12,7 +12,7 @@ from fractions import Fraction
 import pytest
 
 import warpfold_ctypes as wf
-from group_helpers import each_tier
+from group_helpers import handle  # noqa: F401: a fixture
 from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, PairOracle, default_type
 from samples import nearest, nearest_to_double, pack, sample, split
 
@@ -20,11 +20,6 @@ TYPES = [*INTEGERS, *FLOATS]
 OPS = ["sum", "mean", "norm1", "min", "max", "argmin", "argmax", "var", "std", "norm2"]
 COUNTS = ["any", "all", "nonzero"]
 BLOCK, CHUNK = 512, 1 << 14 # src/cpu/block.h: WF_UNITS_MAX; src/cpu/keyed_job.h
-
-
-@pytest.fixture(params=each_tier())
-def handle(request):
-    return wf.tier_handle(request.param)
 
 
 def elements_of(kind, type_name, count, seed):

@@ -113,3 +113,14 @@ def each_tier():
     """Parameters for a fixture: the tiers of this machine; `make check` takes the best alone, which handles choose."""
     *others, best = [tier for tier in wf.TIERS if wf.tier_handle(tier)]
     return [*(pytest.param(tier, marks=pytest.mark.slow) for tier in others), best]
+
+
+@pytest.fixture(params=each_tier())
+def handle(request):
+    """One for each of them."""
+    return wf.tier_handle(request.param)
+
+
+def transposed(data, rows, columns, nbytes):
+    cells = [data[i:i + nbytes] for i in range(0, len(data), nbytes)]
+    return b"".join(cells[r * columns + c] for c in range(columns) for r in range(rows))
