@@ -7,7 +7,7 @@
 
 static bool is_one_of(const char *base, const char *const *names) {
     for (; *names; names++)
-        if (strcmp(base, *names) == 0) return true;
+        if (simt_is_word(base, *names)) return true;
     return false;
 }
 
@@ -47,7 +47,7 @@ static bool has_decider(const struct deciders *deciders, const struct operand *o
 
 static bool reads_clock(const struct instruction *instruction) {
     const struct operand *source = &instruction->operands[1];
-    return strcmp(instruction->base, "mov") == 0 && source->kind == OPERAND_SPECIAL &&
+    return simt_is_base(instruction, "mov") && source->kind == OPERAND_SPECIAL &&
            (strstr(source->special, "clock") || strstr(source->special, "timer"));
 }
 
@@ -59,15 +59,15 @@ static void note_origin(struct deciders *deciders, const struct instruction *ins
     enum simt_space space = SIMT_GLOBAL;
     const char *base = instruction->base;
     if (is_one_of(base, plain)) return;
-    if (strcmp(base, "mov") == 0) deciders->is_unknown |= reads_clock(instruction);
+    if (simt_is_word(base, "mov")) deciders->is_unknown |= reads_clock(instruction);
     else if (is_one_of(base, of_warp)) deciders->depends_on_warp = true;
-    else if (strcmp(base, "ld") == 0 || strcmp(base, "ldu") == 0 || strcmp(base, "atom") == 0) {
-        bool is_named = strcmp(base, "atom") != 0 && simt_named_space(instruction, &space);
+    else if (simt_is_word(base, "ld") || simt_is_word(base, "ldu") || simt_is_word(base, "atom")) {
+        bool is_named = !simt_is_word(base, "atom") && simt_named_space(instruction, &space);
         const struct variable *variable = instruction->operands[1].variable;
         bool is_own = deciders->function->is_kernel && variable && variable->is_parameter;
         bool is_passed = is_named && space == SIMT_PARAMETER && !is_own;
         bool is_constant = (is_named && !is_passed && (space == SIMT_CONSTANT || space == SIMT_PARAMETER)) ||
-                           (strcmp(base, "atom") != 0 && simt_has(instruction, "nc"));
+                           (!simt_is_word(base, "atom") && simt_has(instruction, "nc"));
         deciders->depends_on_memory |= !is_constant;
         deciders->is_unknown |= is_passed && deciders->prints; /* what printf returns */
     } else if (is_one_of(base, of_block)) deciders->depends_on_memory = true; /* of all that the others read (execute_barrier.c) */
@@ -164,13 +164,13 @@ static void trace(struct deciders *deciders, const struct code *code, const stru
     }
     if (has_none) add_guard(deciders, instruction);
     note_meeting(deciders, instruction);
-    if (strcmp(instruction->base, "brx") == 0) add_registers(deciders, &instruction->operands[0]);
-    if (strcmp(instruction->base, "st") == 0 && simt_named_space(instruction, &space) && space == SIMT_PARAMETER)
+    if (simt_is_base(instruction, "brx")) add_registers(deciders, &instruction->operands[0]);
+    if (simt_is_base(instruction, "st") && simt_named_space(instruction, &space) && space == SIMT_PARAMETER)
         trace_stored(deciders, instruction); /* it passes an argument */
-    const bool is_call = strcmp(instruction->base, "call") == 0;
+    const bool is_call = simt_is_base(instruction, "call");
     if (is_call) trace_call(deciders, code, codes);
     if (has_none || is_call || deciders->is_unknown) return;
-    if (code->is_lane_operation && strcmp(instruction->base, "mov") != 0) trace_lanes(deciders, code);
+    if (code->is_lane_operation && !simt_is_base(instruction, "mov")) trace_lanes(deciders, code);
     else trace_other(deciders, instruction);
 }
 
@@ -207,7 +207,7 @@ bool simt_deciders_read_memory(struct deciders *deciders, const struct code *cod
     for (uint32_t pc = function->begin; pc < function->end; pc++) {
         const struct instruction *instruction = codes[pc].instruction;
         bool reads = deciders->marks[pc - function->begin] & MARK_DECIDES &&
-                     (strcmp(instruction->base, "ld") == 0 || strcmp(instruction->base, "atom") == 0);
+                     (simt_is_base(instruction, "ld") || simt_is_base(instruction, "atom"));
         bool is_fixed = simt_named_space(instruction, &space) && (space == SIMT_CONSTANT || space == SIMT_PARAMETER);
         is_read |= reads && !is_fixed;
     }

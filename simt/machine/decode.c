@@ -18,7 +18,7 @@ static enum outcome execute_unsupported(struct warp *warp, struct path *path, co
 static bool decode_kind(const struct instruction_kind *kinds, struct decoder *decoder, struct code *code,
                         bool *is_known) {
     for (; kinds->base; kinds++)
-        if (strcmp(kinds->base, decoder->instruction->base) == 0) {
+        if (simt_is_word(kinds->base, decoder->instruction->base)) {
             *is_known = true;
             return kinds->decode(decoder, code);
         }

@@ -137,7 +137,7 @@ static void note_change(struct warp *warp, const struct request *request, bool i
 
 /* Only of loads, stores and atomics are all operands known. */
 static void note_store(struct warp *warp, const struct path *path, const struct request *request) {
-    const bool is_plain = request->values && strcmp(request->code->instruction->base, "st") == 0;
+    const bool is_plain = request->values && simt_is_base(request->code->instruction, "st");
     struct recording *recording = warp->recording;
     unsigned char *marks = marks_of(recording, path);
     const bool is_own = request->space != SIMT_GLOBAL || warp->block->launch->is_alone; /* no other host thread's, too */

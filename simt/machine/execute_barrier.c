@@ -222,7 +222,7 @@ static bool decode_barrier(struct decoder *decoder, struct code *code) {
     if (simt_has(instruction, "cluster")) return simt_decode_cluster_barrier(decoder, code);
     code->execute = execute_barrier;
     code->is_synchronising = true;
-    code->barrier.is_aligned = strcmp(instruction->base, "bar") == 0 || simt_has(instruction, "aligned");
+    code->barrier.is_aligned = simt_is_base(instruction, "bar") || simt_has(instruction, "aligned");
     if (simt_has(instruction, "red")) return decode_reduction(decoder, code);
     if (simt_has(instruction, "arrive")) code->barrier.is_arrival = true;
     else if (!simt_has(instruction, "sync")) return false;

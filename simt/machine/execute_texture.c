@@ -576,7 +576,7 @@ static bool decode_query(struct decoder *decoder, struct code *code) {
     if (number == sizeof queries / sizeof *queries || instruction->modifier_count != 2u + code->query.has_level) return false;
     code->execute = execute_query;
     code->query.number = (uint8_t)number;
-    code->query.is_surface = !strcmp(instruction->base, "suq");
+    code->query.is_surface = simt_is_base(instruction, "suq");
     if (code->query.has_level && (number > 2 || !simt_operand(decoder, &instruction->operands[2], TYPE_B32, &code->query.level)))
         return false;
     return simt_operand(decoder, &instruction->operands[0], TYPE_B32, &code->query.result) &&

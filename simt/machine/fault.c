@@ -75,7 +75,7 @@ static bool record(const simt_event *event, const simt_finding *finding, const s
 static bool is_plain_access(const struct code *code) {
     static const char *const bases[] = {"ld", "st", "atom", "red"};
     for (size_t b = 0; code->instruction && b < sizeof bases / sizeof *bases; b++)
-        if (!strcmp(code->instruction->base, bases[b])) return !simt_has(code->instruction, "async");
+        if (simt_is_base(code->instruction, bases[b])) return !simt_has(code->instruction, "async");
     return false;
 }
 

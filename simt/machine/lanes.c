@@ -63,7 +63,7 @@ static bool has_widths(const struct lane_operation *operation, const struct lane
 
 static bool is_row(const struct lane_row *row, const struct lane_key *key) {
     return row->modifiers == key->modifiers && row->count == key->count &&
-           memcmp(row->types, key->types, sizeof key->types) == 0 && strcmp(row->base, key->base) == 0;
+           memcmp(row->types, key->types, sizeof key->types) == 0 && simt_is_word(row->base, key->base);
 }
 
 static void fill(struct lane_operation *operation, const struct lane_row *row) {

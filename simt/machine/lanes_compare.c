@@ -460,8 +460,8 @@ static void find_single(const struct lane_key *key, const struct comparison_name
 }
 
 bool simt_compare_find(const struct lane_key *key, struct lane_operation *operation) {
-    bool is_set = strcmp(key->base, "set") == 0;
-    if (!is_set && strcmp(key->base, "setp") != 0) return false;
+    bool is_set = simt_is_word(key->base, "set");
+    if (!is_set && !simt_is_word(key->base, "setp")) return false;
     modifier_set joins = key->modifiers & (WITH(AND) | WITH(OR) | WITH(XOR));
     enum boolean boolean = BOOLEAN_NONE;
     while (boolean_modifiers[boolean] != joins)

@@ -326,7 +326,7 @@ static bool is_conversion(enum type to, enum type from, int mode, unsigned *fini
 }
 
 bool simt_convert_find(const struct lane_key *key, struct lane_operation *operation) {
-    if (strcmp(key->base, "cvt") != 0 || key->count != 2 || key->types[2] != TYPE_NONE) return false;
+    if (!simt_is_word(key->base, "cvt") || key->count != 2 || key->types[2] != TYPE_NONE) return false;
     enum type to = (enum type)key->types[0], from = (enum type)key->types[1];
     uint32_t destination = find_endpoint(key, 0), source = find_endpoint(key, 1);
     int mode = find_mode(key->modifiers);

@@ -162,7 +162,7 @@ static void relocate(const struct image *image, const struct image *sibling, str
 static bool takes_address_of_input(const struct simt_module *module, const struct function *function) {
     for (uint32_t i = function->begin; i < function->end && !function->is_kernel; i++) {
         const struct instruction *instruction = &module->instructions[i];
-        bool takes = !strcmp(instruction->base, "mov") || !strcmp(instruction->base, "cvta");
+        bool takes = simt_is_base(instruction, "mov") || simt_is_base(instruction, "cvta");
         for (uint32_t o = 0; takes && o < instruction->operand_count; o++) {
             const struct operand *operand = &instruction->operands[o];
             if (operand->kind == OPERAND_ADDRESS && operand->variable && operand->variable->is_parameter) return true;

@@ -7,7 +7,7 @@
 bool simt_matrix_is_one(const struct instruction *instruction) {
     static const char *const bases[] = {"mma", "wmma", "wgmma", "ldmatrix", "stmatrix", "movmatrix"};
     for (size_t b = 0; b < sizeof bases / sizeof *bases; b++)
-        if (strcmp(instruction->base, bases[b]) == 0) return true;
+        if (simt_is_base(instruction, bases[b])) return true;
     return false;
 }
 

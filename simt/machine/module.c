@@ -41,7 +41,7 @@ static bool verify_sizes(const struct verifier *verifier) {
 /* ---- the whole */
 
 static bool verify_instruction(const struct verifier *verifier) {
-    if (strcmp(verifier->instruction->base, "call") == 0) return simt_verify_call(verifier);
+    if (simt_is_base(verifier->instruction, "call")) return simt_verify_call(verifier);
     return (simt_matrix_is_one(verifier->instruction) ? simt_verify_matrix : simt_verify_operands)(verifier);
 }
 

@@ -13,7 +13,7 @@ static bool is_barrier(const char *opcode, bool within_warp) {
 static bool ends_path(const struct code *code) {
     static const char *const bases[] = {"ret", "exit", "trap", "brx"};
     for (size_t b = 0; b < sizeof bases / sizeof *bases; b++)
-        if (!strcmp(code->instruction->base, bases[b])) return !code->has_guard;
+        if (simt_is_base(code->instruction, bases[b])) return !code->has_guard;
     return false;
 }
 

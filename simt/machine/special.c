@@ -91,7 +91,7 @@ bool simt_special_find(const char *name, enum width *width, uint64_t *number) {
 /* Registers of PTX 1 had 16 bits: mov and cvt may read the lower ones of theirs, in any version. */
 bool simt_special_has_low_bits(const struct instruction *instruction, const char *name) {
     static const char *const names[] = {"tid.", "ntid.", "ctaid.", "nctaid."};
-    if (strcmp(instruction->base, "mov") && strcmp(instruction->base, "cvt")) return false;
+    if (!simt_is_base(instruction, "mov") && !simt_is_base(instruction, "cvt")) return false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strncmp(name, names[i], strlen(names[i]))) return true;
     return false;

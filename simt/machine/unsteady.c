@@ -22,8 +22,6 @@ struct following {
     bool has_grown, follows;
 };
 
-static bool is(const struct instruction *instruction, const char *base) { return strcmp(instruction->base, base) == 0; }
-
 static bool is_read(const struct operand *operand, const char *special) {
     if (operand->kind == OPERAND_SPECIAL && strncmp(operand->special, special, strlen(special)) == 0) return true;
     for (uint32_t e = 0; e < operand->element_count; e++)
@@ -51,7 +49,7 @@ static bool is_arithmetic(const struct instruction *instruction) {
     uint32_t count = instruction->operand_count;
     for (uint32_t o = 0; o < instruction->operand_count; o++)
         if (instruction->operands[o].kind == OPERAND_PAIR) count += instruction->operands[o].element_count - 1;
-    return is(instruction, "mov") || (simt_lanes_shape(instruction, count, &operation) && !operation.reads_carry &&
+    return simt_is_base(instruction, "mov") || (simt_lanes_shape(instruction, count, &operation) && !operation.reads_carry &&
                                       !operation.writes_carry);
 }
 
@@ -91,7 +89,7 @@ static void part(struct following *following, uint32_t pc) {
         const struct instruction *instruction = &instructions[at];
         if (following->reached[at - function->begin] != following->part_count) continue;
         if (at != pc) set(following, &following->is_between[at - function->begin]);
-        const bool is_branch = is(instruction, "bra");
+        const bool is_branch = simt_is_base(instruction, "bra");
         const uint32_t target = is_branch ? instruction->operands[0].index : meeting;
         following->follows |= target != meeting && target <= at;
         if (target != meeting) reach(following, target, &last);
@@ -104,7 +102,7 @@ static void follow(struct following *following, uint32_t pc) {
     const bool is_between = following->is_between[pc - following->function->begin];
     if (!is_between && !is_touched(following, instruction)) return;
     if (is_arithmetic(instruction)) spoil(following, &instruction->operands[0]);
-    else if (!is(instruction, "bra")) following->follows |= !is(instruction, "nanosleep");
+    else if (!simt_is_base(instruction, "bra")) following->follows |= !simt_is_base(instruction, "nanosleep");
     else if (is_touched(following, instruction)) part(following, pc);
 }
 

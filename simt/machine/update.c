@@ -38,8 +38,6 @@ static const struct instruction *instruction_at(const struct body *body, uint32_
     return body->codes[pc].instruction;
 }
 
-static bool is_base(const struct instruction *instruction, const char *base) { return !strcmp(instruction->base, base); }
-
 static bool is_element(const struct operand *address) {
     return address->kind == OPERAND_ADDRESS && (address->has_base_register || address->variable);
 }
@@ -63,7 +61,7 @@ static uint32_t next_definition(const struct body *body, uint32_t index, uint32_
         const struct instruction *instruction = instruction_at(body, pc);
         if (!instruction || !instruction->operand_count || !has_register(&instruction->operands[0], index)) continue;
         bool is_result = true;
-        for (size_t w = 0; w < sizeof without / sizeof *without; w++) is_result &= !is_base(instruction, without[w]);
+        for (size_t w = 0; w < sizeof without / sizeof *without; w++) is_result &= !simt_is_base(instruction, without[w]);
         if (is_result) return pc;
     }
     return pc;
@@ -78,7 +76,7 @@ static bool is_new(struct trace *trace, uint32_t index) {
 }
 
 static bool is_move(const struct instruction *instruction) {
-    return is_base(instruction, "mov") || is_base(instruction, "cvt") || is_base(instruction, "cvta");
+    return simt_is_base(instruction, "mov") || simt_is_base(instruction, "cvt") || simt_is_base(instruction, "cvta");
 }
 
 static void trace_register(struct trace *trace, uint32_t index, const struct instruction *joint);
@@ -96,7 +94,7 @@ static const struct variable *pointer_of(const struct body *body, const struct o
     const uint32_t pc = next_definition(body, operand->index, body->function->begin);
     const struct instruction *instruction = pc < body->function->end ? instruction_at(body, pc) : NULL;
     const struct variable *found = NULL;
-    if (instruction && is_base(instruction, "ld")) {
+    if (instruction && simt_is_base(instruction, "ld")) {
         const struct variable *variable = instruction->operands[1].variable;
         return variable && variable->is_parameter && variable->nbytes == sizeof(uint64_t) ? variable : NULL;
     }
@@ -124,9 +122,9 @@ static void trace_register(struct trace *trace, uint32_t index, const struct ins
     if (!is_new(trace, index)) return;
     for (uint32_t pc = body->function->begin; (pc = next_definition(body, index, pc)) < body->function->end; pc++) {
         const struct instruction *instruction = instruction_at(body, pc);
-        if (is_base(instruction, "ld")) trace_load(trace, pc, joint);
+        if (simt_is_base(instruction, "ld")) trace_load(trace, pc, joint);
         else
-            for (uint32_t o = 1; o < instruction->operand_count && !is_base(instruction, "atom"); o++)
+            for (uint32_t o = 1; o < instruction->operand_count && !simt_is_base(instruction, "atom"); o++)
                 trace_operand(trace, &instruction->operands[o], joint || is_move(instruction) ? joint : instruction);
     }
 }
@@ -175,7 +173,7 @@ static uint32_t origin_of(const struct body *body, uint32_t index) {
     for (uint32_t moves = 0; moves < MOVES_MAX; moves++) {
         const uint32_t pc = next_definition(body, index, body->function->begin);
         const struct instruction *move = pc < body->function->end ? instruction_at(body, pc) : NULL;
-        const bool is_copy = move && is_base(move, "mov") && move->operands[1].kind == OPERAND_REGISTER;
+        const bool is_copy = move && simt_is_base(move, "mov") && move->operands[1].kind == OPERAND_REGISTER;
         if (!is_copy || next_definition(body, index, pc + 1) < body->function->end) break;
         index = move->operands[1].index;
     }
@@ -193,7 +191,7 @@ static bool has_copy(const struct body *body, const struct operand *operand, uin
 /* The comparison at pc, if its result decides about the store; else NULL. */
 static const struct instruction *compare_for(const struct body *body, uint32_t pc, uint32_t store, bool *is_negated) {
     const struct instruction *compare = instruction_at(body, pc);
-    const bool is_compare = compare && is_base(compare, "setp") && compare->operands[0].kind == OPERAND_REGISTER;
+    const bool is_compare = compare && simt_is_base(compare, "setp") && compare->operands[0].kind == OPERAND_REGISTER;
     return is_compare && is_guarded_by(body, store, compare->operands[0].index, is_negated) ? compare : NULL;
 }
 
@@ -244,9 +242,9 @@ static const char *atomic_of_joint(const struct instruction *joint) {
                    {"or", SUCH_AS "atomicOr()", A_LOOP},
                    {"xor", SUCH_AS "atomicXor()", A_LOOP}};
     for (size_t a = 0; a < sizeof atomics / sizeof *atomics; a++)
-        if (is_base(joint, atomics[a].base)) return is_float(joint) ? atomics[a].of_floats : atomics[a].of_integers;
-    const bool is_max = is_base(joint, "max");
-    return is_max || is_base(joint, "min") ? greatest(!is_max, is_float(joint), false) : A_LOOP;
+        if (simt_is_base(joint, atomics[a].base)) return is_float(joint) ? atomics[a].of_floats : atomics[a].of_integers;
+    const bool is_max = simt_is_base(joint, "max");
+    return is_max || simt_is_base(joint, "min") ? greatest(!is_max, is_float(joint), false) : A_LOOP;
 }
 
 /* Whether under the same condition another element is stored, too, as an index beside a value. */
@@ -256,7 +254,7 @@ static bool is_beside_other(const struct body *body, uint32_t store, const struc
     for (uint32_t pc = store > 8 ? store - 8 : 0; pc < store + 8 && pc < body->function->end; pc++) {
         const struct instruction *instruction = instruction_at(body, pc);
         bool is_negated;
-        if (pc == store || !instruction || !is_base(instruction, "st") || is_same_element(&instruction->operands[0], address)) continue;
+        if (pc == store || !instruction || !simt_is_base(instruction, "st") || is_same_element(&instruction->operands[0], address)) continue;
         if (is_guarded_by(body, pc, predicate, &is_negated)) return true;
     }
     return false;
@@ -274,8 +272,8 @@ static const char *atomic_of_condition(const struct body *body, uint32_t store, 
 /* The address of that load or store; NULL: it is none. */
 static const struct operand *address_of(const struct body *body, uint32_t pc, const char *base) {
     const struct instruction *instruction = instruction_at(body, pc);
-    if (!instruction || !is_base(instruction, base)) return NULL;
-    const struct operand *address = &instruction->operands[is_base(instruction, "ld")];
+    if (!instruction || !simt_is_base(instruction, base)) return NULL;
+    const struct operand *address = &instruction->operands[simt_is_base(instruction, "ld")];
     return is_element(address) ? address : NULL;
 }
 
@@ -317,7 +315,7 @@ static uint32_t uses_of(const struct body *body, uint32_t index) {
     for (uint32_t pc = body->function->begin; pc < body->function->end; pc++) {
         const struct instruction *instruction = instruction_at(body, pc);
         bool is_used = instruction && instruction->guard == (int32_t)index;
-        const bool has_result = instruction && !is_base(instruction, "st") && !is_base(instruction, "red");
+        const bool has_result = instruction && !simt_is_base(instruction, "st") && !simt_is_base(instruction, "red");
         for (uint32_t o = has_result; instruction && o < instruction->operand_count; o++)
             is_used |= has_register(&instruction->operands[o], index);
         uses += is_used;
@@ -329,7 +327,7 @@ static bool is_number(const struct body *body, const struct operand *operand) {
     while (operand->kind == OPERAND_VECTOR && operand->element_count == 1) operand = &operand->elements[0];
     if (operand->kind != OPERAND_REGISTER) return operand->kind == OPERAND_IMMEDIATE;
     const uint32_t pc = next_definition(body, operand->index, body->function->begin);
-    return pc < body->function->end && is_base(instruction_at(body, pc), "mov") &&
+    return pc < body->function->end && simt_is_base(instruction_at(body, pc), "mov") &&
            instruction_at(body, pc)->operands[1].kind == OPERAND_IMMEDIATE &&
            next_definition(body, operand->index, pc + 1) == body->function->end;
 }
@@ -347,7 +345,7 @@ static bool is_alone(const struct body *body, uint32_t load, uint32_t store, con
     const uint32_t end = body->codes[pc].target;
     for (uint32_t at = pc + 1; at < end && at < body->function->end; at++) {
         const struct instruction *other = instruction_at(body, at);
-        if (at != store && other && !is_base(other, "mov") && !is_base(other, "bra")) return false;
+        if (at != store && other && !simt_is_base(other, "mov") && !simt_is_base(other, "bra")) return false;
     }
     return true;
 }
@@ -381,8 +379,8 @@ simt_update simt_update_of(const simt_event *event, uint32_t store) {
 /* Whether the instruction is an atomic on that element. */
 static bool is_atomic_on(const struct body *body, uint32_t pc, const struct operand *element) {
     const struct instruction *instruction = instruction_at(body, pc);
-    if (!instruction || !(is_base(instruction, "atom") || is_base(instruction, "red"))) return false;
-    return is_same_element(&instruction->operands[is_base(instruction, "atom")], element);
+    if (!instruction || !(simt_is_base(instruction, "atom") || simt_is_base(instruction, "red"))) return false;
+    return is_same_element(&instruction->operands[simt_is_base(instruction, "atom")], element);
 }
 
 /* The store, or the atomic behind it, by which what is read there is updated; NO_PC: there is none. */
@@ -407,7 +405,7 @@ static uint32_t cause_of(struct trace *trace, uint32_t index) {
         pc = next_definition(body, index, pc);
         if (pc >= body->function->end) break;
         const struct instruction *instruction = instruction_at(body, pc);
-        const bool is_read = is_base(instruction, "ld");
+        const bool is_read = simt_is_base(instruction, "ld");
         if (is_read) cause = updating_store(body, pc);
         for (uint32_t o = 1; o < instruction->operand_count && cause == NO_PC && !is_read; o++)
             if (instruction->operands[o].kind == OPERAND_REGISTER) cause = cause_of(trace, instruction->operands[o].index);
@@ -424,7 +422,7 @@ uint32_t simt_update_before(const simt_event *event, uint32_t store) {
     for (uint32_t pc = body.function->begin; pc < store && cause == NO_PC; pc++) {
         const struct instruction *compare = instruction_at(&body, pc);
         bool is_negated;
-        if (compare && is_base(compare, "setp") && compare->operands[0].kind == OPERAND_REGISTER &&
+        if (compare && simt_is_base(compare, "setp") && compare->operands[0].kind == OPERAND_REGISTER &&
             is_guarded_by(&body, store, compare->operands[0].index, &is_negated))
             cause = cause_of(&trace, compare->operands[0].index);
     }
@@ -437,7 +435,7 @@ uint32_t simt_update_before(const simt_event *event, uint32_t store) {
 static bool keeps_addresses(const struct body *body, uint32_t begin, uint32_t end) {
     for (uint32_t pc = begin; pc < end; pc++) {
         const struct instruction *instruction = instruction_at(body, pc);
-        if (!instruction || !is_base(instruction, "ld") || instruction->operand_count < 2) continue;
+        if (!instruction || !simt_is_base(instruction, "ld") || instruction->operand_count < 2) continue;
         const struct operand *address = &instruction->operands[1];
         if (address->has_base_register && next_definition(body, address->index, begin) < end) return false;
     }
@@ -454,7 +452,7 @@ static bool goes_round(const struct body *body, uint32_t begin, uint32_t load, u
         if (pc < first) first = pc;
         if (pc == load || pc == branch || (step && pc == begin)) return keeps_addresses(body, first, branch);
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-            if (!code->instruction || is_base(code->instruction, others[i])) return false;
+            if (!code->instruction || simt_is_base(code->instruction, others[i])) return false;
         pc = code->is_branch && (!code->has_guard || code->target <= pc) ? code->target : pc + 1;
     }
     return false;

@@ -168,7 +168,7 @@ static bool verify_reduction(const struct verifier *verifier) {
     bool is_half = type == TYPE_F16 || type == TYPE_BF16, is_known = false;
     for (uint32_t m = 0; m < instruction->modifier_count; m++)
         is_known |= simt_scalar_find(instruction->modifiers[m], type) != NULL;
-    const bool is_wide_other = !strcmp(instruction->base, "red") && simt_type_nbytes(type) == 8 &&
+    const bool is_wide_other = simt_is_base(instruction, "red") && simt_type_nbytes(type) == 8 &&
                                !simt_has(instruction, "add");
     if (!is_known || is_wide_other || (type == TYPE_S64 && simt_has(instruction, "add")))
         return simt_verify_refuse(verifier, "its operation is not one of its type");
@@ -201,22 +201,22 @@ static bool verify_send(const struct verifier *verifier) {
 
 static bool verify_values(const struct verifier *verifier) {
     const struct instruction *instruction = verifier->instruction;
-    const bool is_copy = !strcmp(instruction->base, "cp"), is_bulk = simt_has(instruction, "bulk");
+    const bool is_copy = simt_is_base(instruction, "cp"), is_bulk = simt_has(instruction, "bulk");
     const bool is_plain = is_copy && !is_bulk && (simt_has(instruction, "ca") || simt_has(instruction, "cg"));
     const bool is_arrival = simt_has(instruction, "arrive") || simt_has(instruction, "arrive_drop");
-    if (!strcmp(instruction->base, "mapa") || !strcmp(instruction->base, "getctarank")) return verify_mapped(verifier);
+    if (simt_is_base(instruction, "mapa") || simt_is_base(instruction, "getctarank")) return verify_mapped(verifier);
     if (simt_has(instruction, "tensor")) return true;
     if (is_plain) return verify_copy(verifier);
-    if (!strcmp(instruction->base, "red")) return verify_reduction(verifier);
-    if (!strcmp(instruction->base, "st")) return verify_send(verifier);
+    if (simt_is_base(instruction, "red")) return verify_reduction(verifier);
+    if (simt_is_base(instruction, "st")) return verify_send(verifier);
     if (is_copy && is_bulk && instruction->operand_count > 1 && !verify_bulk(verifier)) return false;
     if (is_copy && simt_has(instruction, "reduce")) return verify_reduction(verifier);
-    return strcmp(instruction->base, "mbarrier") != 0 || !is_arrival || verify_arrival(verifier);
+    return !simt_is_base(instruction, "mbarrier") || !is_arrival || verify_arrival(verifier);
 }
 
 bool simt_verify_form(const struct verifier *verifier) {
     for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
-        if (strcmp(forms[f].base, verifier->instruction->base)) continue;
+        if (!simt_is_base(verifier->instruction, forms[f].base)) continue;
         if (!simt_has_all(verifier->instruction, forms[f].modifiers)) continue;
         return !forms[f].words || (verify_form(verifier, &forms[f]) && verify_values(verifier));
     }

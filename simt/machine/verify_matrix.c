@@ -144,7 +144,7 @@ static bool verify_wgmma_any(const struct verifier *verifier) {
 
 bool simt_verify_matrix(const struct verifier *verifier) {
     struct matrix_shape shape;
-    if (strcmp(verifier->instruction->base, "wgmma") == 0) return verify_wgmma_any(verifier);
+    if (simt_is_base(verifier->instruction, "wgmma")) return verify_wgmma_any(verifier);
     if (!simt_matrix_shape(verifier->instruction, &shape)) return true;
     verifier->instruction->is_known = true;
     if (shape.kind == MATRIX_MOVE)

@@ -472,7 +472,7 @@ static bool verify_by_words(const struct verifier *verifier, const char *words, 
 }
 
 static bool is_like(const struct signature *signature, const struct signature *other) {
-    return !strcmp(signature->base, other->base) && !strcmp(signature->modifiers, other->modifiers);
+    return simt_is_word(signature->base, other->base) && !strcmp(signature->modifiers, other->modifiers);
 }
 
 /* A policy of caches may follow. */
@@ -498,7 +498,7 @@ static bool verify_by_signature(const struct verifier *verifier, const struct si
 
 static const struct signature *find_signature(const struct instruction *instruction, bool *is_base) {
     for (size_t s = 0; s < sizeof signatures / sizeof *signatures; s++) {
-        if (strcmp(signatures[s].base, instruction->base)) continue;
+        if (!simt_is_base(instruction, signatures[s].base)) continue;
         *is_base = true;
         if (simt_has_all(instruction, signatures[s].modifiers)) return &signatures[s];
     }
@@ -511,7 +511,7 @@ static const struct signature *find_signature(const struct instruction *instruct
 static bool verify_by_lanes(const struct verifier *verifier, const struct lane_operation *operation) {
     const struct instruction *instruction = verifier->instruction;
     const struct operand *first = &instruction->operands[0];
-    bool is_conversion = strcmp(instruction->base, "cvt") == 0, is_pair = operation->destinations == 2;
+    bool is_conversion = simt_is_base(instruction, "cvt"), is_pair = operation->destinations == 2;
     verifier->instruction->is_known = true;
     if ((first->kind == OPERAND_PAIR) != is_pair)
         return simt_verify_refuse(verifier, is_pair ? "its results are written d|p" : "it has one result");
@@ -602,7 +602,7 @@ static bool verify_move(const struct verifier *verifier) {
 
 bool simt_verify_operands(const struct verifier *verifier) {
     bool is_base = false;
-    if (strcmp(verifier->instruction->base, "mov") == 0) return verify_move(verifier);
+    if (simt_is_base(verifier->instruction, "mov")) return verify_move(verifier);
     const struct signature *signature = find_signature(verifier->instruction, &is_base);
     if (signature)
         return verify_by_signature(verifier, signature) && (!signature->operands || simt_verify_form(verifier));

@@ -108,12 +108,12 @@ static void touch_all(struct warp *warp, const struct path *path, uint32_t mask,
 static bool has_result(const struct instruction *instruction) {
     static const char *const without[] = {"st", "sust", "sured", "red", "bra", "brx", "call", "cp", "stmatrix", "prefetch"};
     for (size_t n = 0; n < sizeof without / sizeof *without; n++)
-        if (strcmp(instruction->base, without[n]) == 0) return false;
-    return !(strcmp(instruction->base, "wmma") == 0 && simt_has(instruction, "store"));
+        if (simt_is_base(instruction, without[n])) return false;
+    return !(simt_is_base(instruction, "wmma") && simt_has(instruction, "store"));
 }
 
 static bool is_move(const struct instruction *instruction) {
-    return strcmp(instruction->base, "mov") == 0 && instruction->operand_count == 2 &&
+    return simt_is_base(instruction, "mov") && instruction->operand_count == 2 &&
            instruction->operands[0].kind == OPERAND_REGISTER && instruction->operands[1].kind != OPERAND_VECTOR;
 }
 
@@ -148,7 +148,7 @@ static void mark(struct marks *marks, uint32_t index) {
 }
 
 static bool is_product(const struct instruction *instruction) {
-    return strcmp(instruction->base, "wgmma") == 0 && instruction->is_known && simt_has(instruction, "mma_async");
+    return simt_is_base(instruction, "wgmma") && instruction->is_known && simt_has(instruction, "mma_async");
 }
 
 /* The registers of wgmma, and what moves join them with. */
@@ -173,7 +173,7 @@ static void watch_code(const struct marks *marks, struct code *code) {
     bool is_marked = false;
     for (uint32_t o = 0; o < code->instruction->operand_count; o++)
         is_marked |= names_marked(marks, &code->instruction->operands[o]);
-    if (!is_marked || strcmp(code->instruction->base, "wgmma") == 0) return;
+    if (!is_marked || simt_is_base(code->instruction, "wgmma")) return;
     code->watched_lanes = code->lanes;
     code->watched_execute = code->lanes ? NULL : code->execute;
     code->lanes = NULL;

@@ -40,7 +40,7 @@ static bool is_moved(const struct instruction *instruction, uint32_t place) {
         uint32_t first, last;
     } moves[] = {{"mov", 1, 1}, {"cvta", 1, 1}, {"cvt", 1, 1}, {"add", 1, 2}, {"sub", 1, 1}, {"mad", 3, 3}};
     for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
-        if (!strcmp(instruction->base, moves[i].base)) return place >= moves[i].first && place <= moves[i].last;
+        if (simt_is_base(instruction, moves[i].base)) return place >= moves[i].first && place <= moves[i].last;
     return false;
 }
 

@@ -31,24 +31,20 @@ static uint32_t *allocate(struct graph *graph, size_t count) {
 
 /* ---- blocks */
 
-static bool is(const struct instruction *instruction, const char *base) {
-    return !strcmp(instruction->base, base);
-}
-
 static const struct table *table_of(const struct instruction *instruction) {
-    if (!is(instruction, "brx")) return NULL;
+    if (!simt_is_base(instruction, "brx")) return NULL;
     for (uint32_t i = 0; i < instruction->operand_count; i++)
         if (instruction->operands[i].kind == OPERAND_TABLE) return instruction->operands[i].table;
     return NULL;
 }
 
 static bool is_branch(const struct instruction *instruction) {
-    return is(instruction, "bra") && instruction->operand_count &&
+    return simt_is_base(instruction, "bra") && instruction->operand_count &&
            instruction->operands[0].kind == OPERAND_LABEL;
 }
 
 static bool is_end(const struct instruction *instruction) {
-    return is(instruction, "ret") || is(instruction, "exit") || is(instruction, "trap");
+    return simt_is_base(instruction, "ret") || simt_is_base(instruction, "exit") || simt_is_base(instruction, "trap");
 }
 
 static int compare_tables(const void *left, const void *right) {

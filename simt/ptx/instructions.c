@@ -228,7 +228,7 @@ int32_t simt_parse_guard(struct parser *parser) {
  * others are left out. */
 static void parse_operands(struct parser *parser, struct instruction *instruction) {
     struct operand surplus;
-    bool is_call = !strcmp(instruction->base, "call");
+    bool is_call = simt_is_base(instruction, "call");
     if (simt_parse_at(parser, ";") || simt_parse_at(parser, "}")) return;
     do {
         bool is_kept = instruction->operand_count < OPERANDS_MAX;

@@ -32,7 +32,7 @@ void simt_legacy_opcode(uint32_t target, struct opcode *opcode) {
     if (!target || target >= FIRST_IEEE_TARGET) return;
     if (!has(opcode, f32) || !is_one_of(opcode->base, flushing)) return;
     const bool is_open = !has(opcode, ways);
-    if (is_open && !strcmp(opcode->base, "mad")) add(opcode, "rn");
+    if (is_open && simt_is_word(opcode->base, "mad")) add(opcode, "rn");
     if (is_open && is_one_of(opcode->base, approximate)) add(opcode, "approx");
     if (!has(opcode, ftz)) add(opcode, "ftz");
 }

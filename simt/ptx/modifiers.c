@@ -16,7 +16,7 @@ static const struct {
 
 enum type simt_type_find(const char *text) {
     for (size_t i = TYPE_NONE + 1; i < sizeof types / sizeof types[0]; i++)
-        if (!strcmp(types[i].name, text)) return (enum type)i;
+        if (simt_is_word(types[i].name, text)) return (enum type)i;
     return TYPE_NONE;
 }
 
@@ -28,7 +28,7 @@ uint32_t simt_type_nbytes(enum type type) {
 
 bool simt_has(const struct instruction *instruction, const char *modifier) {
     for (uint32_t m = 0; m < instruction->modifier_count; m++)
-        if (strcmp(instruction->modifiers[m], modifier) == 0) return true;
+        if (simt_is_word(instruction->modifiers[m], modifier)) return true;
     return false;
 }
 

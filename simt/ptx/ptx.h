@@ -3,6 +3,8 @@
 #ifndef SIMT_SYNTAX_H
 #define SIMT_SYNTAX_H
 
+#include <string.h>
+
 #include "simt_observer.h"
 
 /* The fundamental types of PTX; one line each: name, bytes, class. */
@@ -108,6 +110,13 @@ struct instruction {
 };
 
 enum { NO_PC = UINT32_MAX };
+
+/* Modules have tens of thousands of instructions, and lists of words are searched for each: most differ in the first letter. */
+static inline bool simt_is_word(const char *text, const char *word) { return *text == *word && !strcmp(text, word); }
+
+static inline bool simt_is_base(const struct instruction *instruction, const char *base) {
+    return simt_is_word(instruction->base, base);
+}
 
 struct reg { /* "register" is C's */
     const char *name;

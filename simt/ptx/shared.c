@@ -65,7 +65,7 @@ static bool note(struct finder *finder, struct uses *uses, const struct operand 
 static bool note_all(struct finder *finder, struct uses *uses, const struct function *function) {
     for (uint32_t pc = function->begin; pc < function->end; pc++) {
         const struct instruction *instruction = &finder->module->instructions[pc];
-        const bool is_call = !strcmp(instruction->base, "call");
+        const bool is_call = simt_is_base(instruction, "call");
         bool names_one = false;
         for (uint32_t o = 0; o < instruction->operand_count; o++) {
             if (!note(finder, uses, &instruction->operands[o])) return false;

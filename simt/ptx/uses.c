@@ -18,7 +18,6 @@ struct tracing {
     bool has_changed;
 };
 
-static bool is_base(const struct instruction *instruction, const char *base) { return !strcmp(instruction->base, base); }
 
 static bool is_wide(const struct function *function, uint32_t index) {
     return simt_type_nbytes(function->registers[index].type) == POINTER_NBYTES;
@@ -50,9 +49,9 @@ static struct origins origins_of(const struct tracing *tracing, const struct ope
 
 /* Of an access the operand that is its address; operand_count: it is none. */
 static uint32_t address_place(const struct instruction *instruction) {
-    const bool is_load = is_base(instruction, "ld") || is_base(instruction, "ldu"), is_atomic = is_base(instruction, "atom");
+    const bool is_load = simt_is_base(instruction, "ld") || simt_is_base(instruction, "ldu"), is_atomic = simt_is_base(instruction, "atom");
     if (is_load || is_atomic) return 1;
-    return is_base(instruction, "st") || is_base(instruction, "red") ? 0 : instruction->operand_count;
+    return simt_is_base(instruction, "st") || simt_is_base(instruction, "red") ? 0 : instruction->operand_count;
 }
 
 /* Of a register that is no counter of a loop. */
@@ -66,10 +65,10 @@ static bool makes_next(const struct tracing *tracing, const struct instruction *
     static const char *const passing[] = {"mov", "cvt", "cvta", "mul", "shl", "add", "mad"};
     if (instruction->operand_count < 2 || !has_one_definition(tracing, &instruction->operands[0])) return false;
     const struct operand *added = &instruction->operands[instruction->operand_count - 1];
-    if (is_base(instruction, "add") && added->kind == OPERAND_IMMEDIATE && added->bits == 1)
+    if (simt_is_base(instruction, "add") && added->kind == OPERAND_IMMEDIATE && added->bits == 1)
         return has_one_definition(tracing, &instruction->operands[1]);
     bool is_passed = false;
-    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++) is_passed |= is_base(instruction, passing[i]);
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++) is_passed |= simt_is_base(instruction, passing[i]);
     for (uint32_t i = 1; i < instruction->operand_count && is_passed; i++)
         if (origins_of(tracing, &instruction->operands[i]).is_of_next) return true;
     return false;
@@ -85,7 +84,7 @@ static bool is_next(const struct tracing *tracing, const struct instruction *ins
 /* What an instruction makes its result of.  What an atomic returns is no element that was there before. */
 static struct origins origins_of_result(const struct tracing *tracing, const struct instruction *instruction) {
     struct origins origins = {0};
-    if (is_base(instruction, "atom")) return origins;
+    if (simt_is_base(instruction, "atom")) return origins;
     const uint32_t address = address_place(instruction);
     for (uint32_t i = 1; i < instruction->operand_count; i++) {
         const struct origins of = origins_of(tracing, &instruction->operands[i]);
@@ -129,8 +128,8 @@ struct indices {
 
 static void note(const struct tracing *tracing, const struct instruction *instruction, uint32_t parameter, simt_parameter_use *use,
                  struct indices *indices) {
-    const bool is_load = is_base(instruction, "ld") || is_base(instruction, "ldu"), is_store = is_base(instruction, "st");
-    const bool is_atomic = is_base(instruction, "atom"), is_reduction = is_base(instruction, "red");
+    const bool is_load = simt_is_base(instruction, "ld") || simt_is_base(instruction, "ldu"), is_store = simt_is_base(instruction, "st");
+    const bool is_atomic = simt_is_base(instruction, "atom"), is_reduction = simt_is_base(instruction, "red");
     const uint32_t place = address_place(instruction);
     if (place >= instruction->operand_count) return;
     const struct origins address = origins_of(tracing, &instruction->operands[place]);
@@ -161,7 +160,7 @@ static void count_definitions(struct tracing *tracing, const struct instruction 
 /* `at != -1`, `at >= 0`, `at`: where a list of links ends. */
 static void note_end(const struct tracing *tracing, const struct instruction *instruction, uint32_t parameter,
                      simt_parameter_links *links) {
-    if (!is_base(instruction, "setp") || instruction->operand_count < 3) return;
+    if (!simt_is_base(instruction, "setp") || instruction->operand_count < 3) return;
     const struct operand *left = &instruction->operands[1], *right = &instruction->operands[2];
     if (right->kind != OPERAND_IMMEDIATE || !(origins_of(tracing, left).elements >> parameter & 1)) return;
     const bool is_equality = simt_has(instruction, "eq") || simt_has(instruction, "ne");
