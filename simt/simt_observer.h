@@ -251,6 +251,10 @@ bool simt_record_finding_of_lanes(const simt_event *event, enum simt_finding_kin
 #endif
     ;
 
+/* To be called by the hook `shuffle`: the lanes get undefined values from sources that take no part.  The first use of
+ * such a value other than in arithmetic records a finding at the shuffle. */
+void simt_follow_undefined(const simt_event *event, uint32_t lanes, const uint8_t *sources);
+
 /* To be called in launch_end: removes the findings of that kind at the line of that instruction if a race has the
  * same line. */
 void simt_report_withdraw(simt_report *report, enum simt_finding_kind kind, uint32_t pc);

@@ -558,6 +558,41 @@ def test_what_students_write_is_told_once_with_its_line_and_cure(name, write):
                    for finding in findings), (kind, said)
 
 
+SHUFFLED = """__global__ void largest(const float *in, float *out, int n)
+{
+    unsigned mask = __ballot_sync(0xffffffff, threadIdx.x < n);
+    if (threadIdx.x < n) {
+        float v = in[threadIdx.x];
+        for (int d = 16; d > 0; d /= 2) {
+            float w = __shfl_down_sync(mask, v, d);
+            if (%s) v = w;
+        }
+        if (threadIdx.x == 0) *out = v; // used
+    }
+}
+"""
+HALF_A_WARP = """__global__ void sum(const float *in, float *out, int n)
+{
+    float v = threadIdx.x < n ? in[threadIdx.x] : 0;
+    if (threadIdx.x < 16) {
+        for (int d = 8; d > 0; d /= 2) v += __shfl_down_sync(0xffff, v, d);
+        if (threadIdx.x == %d) *out = v; // used
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("schedule", ["lockstep", "split", "random:3"])
+@pytest.mark.parametrize("source, right", [(SHUFFLED % "threadIdx.x + d < n && w > v", True), (SHUFFLED % "w > v", False),
+                                           (HALF_A_WARP % 0, True), (HALF_A_WARP % 1, False)])
+def test_what_a_shuffle_takes_from_an_absent_lane_is_a_finding_only_where_it_is_used(source, right, schedule, write):
+    """By arithmetic and further shuffles, up to the line that stores it."""
+    arguments = "--block 32 --arg f32[32]=iota --arg f32[1] --arg i32:9 --threads 1 --schedule".split()
+    report = inspected(write("shuffled.cu", source), *arguments, schedule, status=0 if right else 3)
+    used = line_of(source, "used")
+    assert [f"and used at line {used}" in finding["message"] for finding in report["findings"]] == [True] * (not right)
+
+
 ROOT = Path(__file__).parents[1]
 
 
