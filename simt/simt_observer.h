@@ -316,6 +316,7 @@ typedef struct simt_racing_access {
     uint32_t follows;    /* of the update from which this race follows: where that races, too, this one is left out */
     uint32_t copies;     /* which copies are not waited for, + 1: races of these that share lines are one fault; else 0 */
     bool is_before_copy; /* of copies: what one overwrites must be over, as in the next round of a loop */
+    bool is_of_phase;    /* an mbarrier was to order them: not told where the launch stops as its phase never ends */
     simt_handover handover; /* what is handed over and what tells of it are one fault */
     simt_open_loop loop;
 } simt_racing_access;

@@ -49,6 +49,20 @@ SCAN_DOWN = """__global__ void scan(const int *in, int *out)
 }
 """
 
+MET = """#include <cuda/barrier>
+__global__ void turn(const float *in, float *out)
+{
+    __shared__ float s[64];
+    __shared__ cuda::barrier<cuda::thread_scope_block> met;
+    int t = threadIdx.x;
+    if (t == 0) init(&met, %s);
+    __syncthreads();
+    s[t] = in[t];
+    %smet.arrive_and_wait();
+    out[t] = s[63 - t];
+}
+"""
+
 STUDENTS = {
     "off by one": ("""__global__ void add(const float *a, const float *b, float *c, int n)
 {
@@ -361,7 +375,19 @@ __global__ void turn(const float *in, float *out)
     out[t] = s[63 - t];
 }
 """, "--block 64 --arg f32[64]=iota --arg f32[64]",
-        [("barrier", 10, "which never ends: it lacks 1 of the 65 arrivals that it expects")]),
+        [("barrier", 10, "of shared memory (`met`), which never ends: it lacks 1 of the 65 arrivals that it expects (initialised with 65 "
+                         "at line 7; 64 came, at line 10): let all that it counts arrive")]),
+    "a thread that does not arrive": (MET % ("64", "if (t != 5) "), "--block 64 --arg f32[64]=iota --arg f32[64]",
+        [("barrier", 10, "(initialised with 64 at line 7; 63 came, at line 10)")]),
+    "one arrival too few": (MET % ("63", ""), "--block 64 --arg f32[64]=iota --arg f32[64]",
+        [("barrier", 10, "(initialised with 63 at line 7; 1 came, at line 10, after 63 in the phase before)")]),
+    "half of the arrivals": (MET % ("32", ""), "--block 64 --arg f32[64]=iota --arg f32[64]",
+        [("race", None, "line 10 waits for a phase of an mbarrier that is over after 32 arrivals, without one of the other thread: "
+                        "initialise it with the number of threads that arrive, at line 7; or a __syncthreads() between line 9 and line 11")]),
+    "a phase that one warp does not wait for": (MET % ("64", "if (t < 32) (void)met.arrive(); else "),
+        "--block 64 --arg f32[64]=iota --arg f32[64]",
+        [("race", 11, "behind it line 10 arrives at an mbarrier, which line 7 initialises, and this thread does not wait for that "
+                      "phase: let it wait, too; or a __syncthreads() between line 9 and line 11")]),
     "a lock that a plain store frees": ("""__global__ void add(int *lock, int *sum)
 {
     while (atomicCAS(lock, 0, 1) != 0) ;

@@ -436,6 +436,7 @@ struct block {
     bool has_cluster_barrier; /* some threads have arrived there */
     uint32_t idle_waits;   /* times that every thread waited for an mbarrier in vain, since something was done */
     uint64_t waited_polls; /* polls at the last of these times */
+    struct mbarrier_notes *mbarrier_notes; /* of those in its shared memory; NULL until needed */
     struct warp *warps;
     uint32_t warp_count;
     uint32_t live_threads;

@@ -39,6 +39,11 @@ static struct meeting *meeting_at(struct races_block *block, uint64_t address) {
     return shared->mbarriers = meeting;
 }
 
+static void complete(struct races_block *block, struct meeting *meeting) {
+    simt_order_complete(block, meeting);
+    simt_phases_end(meeting);
+}
+
 static void knowledge_clear(struct knowledge *knowledge) {
     simt_clock_drop(&knowledge->seen);
     simt_clock_drop(&knowledge->joined);
@@ -56,6 +61,7 @@ void simt_async_shared_clear(struct races_shared *shared) {
         struct meeting *meeting = shared->mbarriers;
         shared->mbarriers = meeting->next;
         meeting_clear(meeting);
+        free(meeting->phases);
         free(meeting);
     }
 }
@@ -371,7 +377,7 @@ void simt_async_copy(void *state, const simt_event *event, const simt_copy *copy
     }
     check_spans(&visit, copy, reads, writes);
     if (meeting) simt_order_engine(block, &meeting->arriving.seen, reads, visit.thread, block->tick);
-    if (copy->completes) simt_order_complete(block, meeting);
+    if (copy->completes) complete(block, meeting);
     if (copy->engine != SIMT_ENGINE_GROUP && !copy->is_part) advance_behind(block, event, copy->lane);
 }
 
@@ -423,7 +429,8 @@ void simt_async_mbarrier(void *state, const simt_event *event, const simt_mbarri
         break;
     default: break;
     }
-    if (operation->completes) simt_order_complete(block, meeting);
+    simt_phases_note(block, meeting, event, operation);
+    if (operation->completes) complete(block, meeting);
     if (operation->operation != SIMT_MBARRIER_WAIT) advance_behind(block, event, operation->lane);
 }
 

@@ -301,8 +301,38 @@ static uint32_t copies_of(const struct races *races, const struct encounter *enc
     return 1 + (engine < ENGINE_MBARRIERS ? engine : ENGINE_MBARRIERS);
 }
 
+/* Whether the other comes later in the program's order, or at least in its text. */
+static bool is_later(const simt_event *event, uint32_t other_pc, enum first_of_pair first) {
+    return first != FIRST_UNKNOWN && (event->pc < other_pc) == (first != FIRST_HIGHER) && event->pc != other_pc;
+}
+
+/* Of two threads of a block that an mbarrier was to order; NULL: there is none. */
+static const char *advice_on_phase(const struct races_block *block, const struct encounter *encounter, const struct stamped *other,
+                                   enum first_of_pair first, char *text, size_t nbytes) {
+    const struct races *races = block->races;
+    const bool is_last = !is_later(encounter->event, other->pc, first); /* in the program's order, too */
+    const uint32_t pc = encounter->event->pc;
+    const uint32_t thread = encounter->event->warp * races->view->warp_size + encounter->lane;
+    const uint32_t tick = (uint32_t)stamp_field(encounter->stamp, races->tick_shift, races->block_shift);
+    struct phase_told told;
+    const enum phase_fault fault = simt_phases_fault(block, tick, other->thread, thread, &told);
+    if (fault == PHASE_IN_ORDER || (fault == PHASE_NOT_WAITED_FOR && !is_last)) return NULL;
+    const char *barrier = is_same_warp(block, encounter, other) ? "__syncwarp()" : "__syncthreads()";
+    int length;
+    if (fault == PHASE_NOT_WAITED_FOR)
+        length = snprintf(text, nbytes, "behind it line %u arrives at an mbarrier, which line %u initialises, and this thread does not wait "
+                          "for that phase: let it wait, too", line_of(races, told.arrive_pc), line_of(races, told.begin_pc));
+    else
+        length = snprintf(text, nbytes, "line %u waits for a phase of an mbarrier that is over after %u arrivals, without one of the other thread: "
+                          "initialise it with the number of threads that arrive, at line %u", line_of(races, told.wait_pc), told.arrivals,
+                          line_of(races, told.begin_pc));
+    snprintf(text + length, nbytes - (size_t)length, "; or a %s between line %u and line %u", barrier,
+             line_of(races, is_last ? other->pc : pc), line_of(races, is_last ? pc : other->pc));
+    return text;
+}
+
 static const char *advice(const struct races_block *block, const struct encounter *encounter, const struct stamped *other,
-                          enum first_of_pair first, char *text, size_t nbytes) {
+                          enum first_of_pair first, bool *is_of_phase, char *text, size_t nbytes) {
     const bool is_wgmma = begins(block->races->view->places[encounter->event->pc].opcode, "wgmma");
     if (encounter->is_unfenced && is_wgmma)
         return "wgmma may miss it without fence.proxy.async, after the one and before the other";
@@ -326,6 +356,10 @@ static const char *advice(const struct races_block *block, const struct encounte
         waiting_branch(block, encounter, other) == UINT32_MAX)
         return advice_on_total(block->races, pc, other->pc, text, nbytes);
     if (other->block != block->index) return advice_on_blocks(block, encounter, other, first, text, nbytes);
+    const bool is_plain = !encounter->update && !encounter->is_locked && !begins(block->races->view->places[pc].opcode, "mbarrier");
+    const char *on_phase = is_plain ? advice_on_phase(block, encounter, other, first, text, nbytes) : NULL;
+    *is_of_phase = on_phase != NULL;
+    if (on_phase) return on_phase;
     if (first == FIRST_NEITHER && !encounter->update && !encounter->is_locked && overwrites(block->races, encounter, other))
         return advice_on_overwriting(block, encounter, other, text, nbytes);
     if (are_sides(block, encounter, other, first) && !encounter->update && !encounter->is_locked)
@@ -451,11 +485,6 @@ static enum first_of_pair note_pair(struct races *races, const simt_event *event
     return (enum first_of_pair)*first;
 }
 
-/* Whether the other comes later in the program's order, or at least in its text. */
-static bool is_later(const simt_event *event, uint32_t other_pc, enum first_of_pair first) {
-    return first != FIRST_UNKNOWN && (event->pc < other_pc) == (first != FIRST_HIGHER) && event->pc != other_pc;
-}
-
 /* "byte 16", "byte 16 of block 1 of the cluster", "0x7000..." */
 static void name_place(const struct races *races, const struct encounter *encounter, char *text, size_t nbytes) {
     const unsigned long long address = encounter->address, rank = address >> SIMT_RANK_SHIFT;
@@ -494,7 +523,7 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     const uint64_t other_block = stamped.block;
     const simt_place *place = &view->places[stamped.pc], *own = &view->places[encounter->event->pc];
     char where[64], line[24], missing[96], blocks[384];
-    const char *said = advice(block, encounter, &stamped, first, blocks, sizeof blocks);
+    const char *said = advice(block, encounter, &stamped, first, &other.is_of_phase, blocks, sizeof blocks);
     const bool is_known = encounter->update || encounter->is_locked; /* what is missing, of two blocks as of one */
     const uint32_t atomic = said ? atomic_behind_load(block, encounter, &stamped) : UINT32_MAX;
     if (is_unlock(block, encounter, &stamped)) other.update = 1 + (begins(own->opcode, "st.") ? stamped.pc : encounter->event->pc);
