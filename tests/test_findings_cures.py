@@ -382,7 +382,7 @@ __global__ void turn(const float *in, float *out)
     "one arrival too few": (MET % ("63", ""), "--block 64 --arg f32[64]=iota --arg f32[64]",
         [("barrier", 10, "(initialised with 63 at line 7; 1 came, at line 10, after 63 in the phase before)")]),
     "half of the arrivals": (MET % ("32", ""), "--block 64 --arg f32[64]=iota --arg f32[64]",
-        [("race", None, "line 10 waits for a phase of an mbarrier that is over after 32 arrivals, without one of the other thread: "
+        [("race", None, "line 10 waits for a phase of an mbarrier that is over without an arrival of the other thread, after 32: "
                         "initialise it with the number of threads that arrive, at line 7; or a __syncthreads() between line 9 and line 11")]),
     "a phase that one warp does not wait for": (MET % ("64", "if (t < 32) (void)met.arrive(); else "),
         "--block 64 --arg f32[64]=iota --arg f32[64]",

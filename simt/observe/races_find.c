@@ -323,7 +323,7 @@ static const char *advice_on_phase(const struct races_block *block, const struct
         length = snprintf(text, nbytes, "behind it line %u arrives at an mbarrier, which line %u initialises, and this thread does not wait "
                           "for that phase: let it wait, too", line_of(races, told.arrive_pc), line_of(races, told.begin_pc));
     else
-        length = snprintf(text, nbytes, "line %u waits for a phase of an mbarrier that is over after %u arrivals, without one of the other thread: "
+        length = snprintf(text, nbytes, "line %u waits for a phase of an mbarrier that is over without an arrival of the other thread, after %u: "
                           "initialise it with the number of threads that arrive, at line %u", line_of(races, told.wait_pc), told.arrivals,
                           line_of(races, told.begin_pc));
     snprintf(text + length, nbytes - (size_t)length, "; or a %s between line %u and line %u", barrier,
