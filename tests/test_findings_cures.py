@@ -384,6 +384,27 @@ __global__ void turn(const float *in, float *out)
     "half of the arrivals": (MET % ("32", ""), "--block 64 --arg f32[64]=iota --arg f32[64]",
         [("race", None, "line 10 waits for a phase of an mbarrier that is over without an arrival of the other thread, after 32: "
                         "initialise it with the number of threads that arrive, at line 7; or a __syncthreads() between line 9 and line 11")]),
+    "a wait that leaves the last copy out": ("""#include <cuda_pipeline.h>
+__global__ void sum(const int *in, int *out, int n)
+{
+    __shared__ int s[2][128];
+    int t = threadIdx.x, all = 0;
+    __pipeline_memcpy_async(&s[0][t], &in[t], 4);
+    __pipeline_commit();
+    for (int i = 0; i < n; i++) {
+        if (i + 1 < n) {
+            __pipeline_memcpy_async(&s[(i + 1) % 2][t], &in[(i + 1) * 128 + t], 4);
+            __pipeline_commit();
+        }
+        __pipeline_wait_prior(1);
+        __syncthreads();
+        all += s[i % 2][127 - t];
+        __syncthreads();
+    }
+    out[t] = all;
+}
+""", "--block 128 --arg i32[1024]=iota --arg i32[128] --arg i32:8",
+        [("race", 15, "; line 13 waits with 1 there, where this copy, which line 11 commits, needs 0")]),
     "a phase that one warp does not wait for": (MET % ("64", "if (t < 32) (void)met.arrive(); else "),
         "--block 64 --arg f32[64]=iota --arg f32[64]",
         [("race", 11, "behind it line 10 arrives at an mbarrier, which line 7 initialises, and this thread does not wait for that "

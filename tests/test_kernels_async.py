@@ -81,6 +81,7 @@ def test_right(case, schedule, tmp_path):
 
 NOT_DONE = ("the copy is not done before its thread commits it and waits (cp.async.wait_group, __pipeline_wait_prior()), and other threads meet "
             "that one at a barrier")
+LEFT_OUT = NOT_DONE + "; line L waits with %u there, where this copy, which line L commits, needs %u"
 BULK_NOT_DONE = NOT_DONE.replace("cp.async.", "cp.async.bulk.").replace(", __pipeline_wait_prior()", "")
 NOT_READ = ("the source is read at any time until its thread commits the copy and waits "
             "(cp.async.bulk.wait_group.read), and other threads meet that one at a barrier")
@@ -126,12 +127,12 @@ class Wrong:
 LOADED = "load of shared memory at byte"
 STAGES = "int4[2][64])"
 WRONG = [
-    Wrong(staged, "no_commit", "race", "line: read", racing(f"{LOADED} 16 (`stages[0][1]`, {STAGES}", "asynchronous copy", "(1,0,0)", NOT_DONE),
+    Wrong(staged, "no_commit", "race", "line: read", racing(f"{LOADED} 16 (`stages[0][1]`, {STAGES}", "asynchronous copy", "(1,0,0)", LEFT_OUT % (1, 0)),
           "copy_16", (32, 0, 0)),
     Wrong(staged, "no_wait", "race", "line: read", racing(f"{LOADED} 16 (`stages[0][1]`, {STAGES}", "asynchronous copy", "(1,0,0)", NOT_DONE),
           "copy_16", (32, 0, 0)),
     Wrong(staged, "waits_for_older", "race", "line: read",
-          racing(f"{LOADED} 16 (`stages[0][1]`, {STAGES}", "asynchronous copy", "(1,0,0)", NOT_DONE), "copy_16", (32, 0, 0)),
+          racing(f"{LOADED} 16 (`stages[0][1]`, {STAGES}", "asynchronous copy", "(1,0,0)", LEFT_OUT % (2, 1)), "copy_16", (32, 0, 0)),
     Wrong(staged, "no_barrier", "race", "line: read", racing(f"{LOADED} 0 (`stages[0][0]`, {STAGES}", "asynchronous copy", "(0,0,0)", NOT_DONE),
           "copy_16", (31, 0, 0)),
     Wrong(staged, "reuses_stage", "race", "copy_16",
@@ -174,7 +175,7 @@ WRONG = [
     Wrong(stored, "no_barrier", "race", "bulk_store",
           racing("bulk copy from shared memory at byte 4", "store", "(1,0,0)", NOT_BEFORE), "line: write"),
     Wrong(stored, "no_commit", "race", "line: write",
-          racing("store of shared memory at byte 0 (index 0 of `tile`, int[64])", "bulk copy", "(0,0,0)", NOT_READ), "bulk_store"),
+          racing("store of shared memory at byte 0 (index 0 of `tile`, int[64])", "bulk copy", "(0,0,0)", NOT_READ + "; it is not committed before line L waits"), "bulk_store"),
     Wrong(stored, "no_read_wait", "race", "line: write",
           racing("store of shared memory at byte 0 (index 0 of `tile`, int[64])", "bulk copy", "(0,0,0)", NOT_READ), "bulk_store"),
     Wrong(stored, "reads_result_early", "race", "line: read result",
@@ -237,6 +238,7 @@ def test_wrong(wrong, tmp_path):
     element = r"( \((?:index \d+ of `\w+`|`\w+(?:\[\d+\])+`), \w+(?:\[\d+\])+\))?"  # of an argument
     said = re.sub("; (the same holds at the other accesses of lines|line [0-9]+ must also have waited for the copy) .*", "", found["message"])
     said = re.sub(r"at line \d+", "at line L", said) if wrong.kind == "barrier" else said
+    said = re.sub(r"line \d+ (waits|commits)", r"line L \1", said)
     assert re.sub(element + "$", "", said) == wrong.message.format(**values)
 
 

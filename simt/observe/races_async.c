@@ -9,8 +9,12 @@
 /* The ticks at which the latest groups of a thread were closed; of older ones that nobody waited for, the last. */
 enum { GROUPS_MAX = 32, GROUP_KINDS = 2 };
 struct groups {
-    uint32_t ticks[GROUPS_MAX];
+    uint32_t ticks[GROUPS_MAX], pcs[GROUPS_MAX];
     uint32_t count;
+    struct {
+        uint32_t pc, pending, tick;
+        bool is_any;
+    } waited; /* the thread's last wait: for all but `pending` of those that were closed before that tick */
 };
 
 /* Groups of wgmma, which belong to its first thread: the ticks of the latest, by number. */
@@ -97,9 +101,12 @@ void simt_async_end(struct races_block *block) {
     block->async = NULL;
 }
 
-static void close_group(struct groups *groups, uint32_t tick) {
-    if (groups->count == GROUPS_MAX)
+static void close_group(struct groups *groups, uint32_t tick, uint32_t pc) {
+    if (groups->count == GROUPS_MAX) {
         memmove(groups->ticks, groups->ticks + 1, --groups->count * sizeof *groups->ticks);
+        memmove(groups->pcs, groups->pcs + 1, groups->count * sizeof *groups->pcs);
+    }
+    groups->pcs[groups->count] = pc;
     groups->ticks[groups->count++] = tick;
 }
 
@@ -111,6 +118,20 @@ static void await_groups(struct races_block *block, uint32_t thread, struct grou
     else simt_order_engine_done(block, thread, ENGINE_BULK_READS, thread, tick);
     if (group->engine == SIMT_ENGINE_BULK_GROUP && !group->is_read)
         simt_order_engine_done(block, thread, ENGINE_BULK_WRITES, thread, tick);
+}
+
+bool simt_async_wait(const struct races_block *block, uint32_t thread, bool is_bulk, uint32_t tick, struct wait_told *told) {
+    if (!block->async || !block->async->threads) return false;
+    const struct groups *groups = &block->async->threads[thread][is_bulk];
+    if (!groups->waited.is_any || groups->waited.tick <= tick) return false;
+    uint32_t own = 0, end = groups->count; /* of those before the wait the copy's, and all */
+    while (own < end && groups->ticks[own] < tick) own++;
+    while (end > own && groups->ticks[end - 1] >= groups->waited.tick) end--;
+    *told = (struct wait_told){.pc = groups->waited.pc, .pending = groups->waited.pending, .is_committed = own < end};
+    if (own == end) return true;
+    told->commit_pc = groups->pcs[own];
+    told->needed = end - own - 1;
+    return told->pending > told->needed;
 }
 
 /* ---- groups of wgmma */
@@ -163,8 +184,14 @@ void simt_async_group(void *state, const simt_event *event, const simt_copy_grou
     for (uint32_t lanes = event->mask; lanes && !races_are_over(block); lanes &= lanes - 1) {
         uint32_t thread = first + (uint32_t)__builtin_ctz(lanes);
         struct groups *groups = groups_of(block, thread, group->engine);
-        if (groups && group->is_wait) await_groups(block, thread, groups, group);
-        else if (groups) close_group(groups, block->tick);
+        if (groups && group->is_wait) {
+            await_groups(block, thread, groups, group);
+            groups->waited.pc = event->pc;
+            groups->waited.pending = group->pending;
+            groups->waited.tick = block->tick;
+            groups->waited.is_any = true;
+        }
+        else if (groups) close_group(groups, block->tick, event->pc);
     }
     if (!group->is_wait) simt_order_advance(block);
 }

@@ -306,6 +306,24 @@ static bool is_later(const simt_event *event, uint32_t other_pc, enum first_of_p
     return first != FIRST_UNKNOWN && (event->pc < other_pc) == (first != FIRST_HIGHER) && event->pc != other_pc;
 }
 
+/* Of a copy whose group a wait leaves out: by how much. */
+static const char *advice_on_wait(const struct races_block *block, const struct encounter *encounter, const struct stamped *other,
+                                  char *text, size_t nbytes) {
+    const struct races *races = block->races;
+    const uint32_t tick = (uint32_t)stamp_field(encounter->stamp, races->tick_shift, races->block_shift);
+    const bool is_of_groups = other->engine == ENGINE_GROUPS || other->engine == ENGINE_BULK_READS || other->engine == ENGINE_BULK_WRITES;
+    const char *known = advice_on_copy(other->engine);
+    struct wait_told told;
+    if (!is_of_groups || other->block != block->index ||
+        !simt_async_wait(block, other->thread, other->engine != ENGINE_GROUPS, tick, &told))
+        return known;
+    if (!told.is_committed) snprintf(text, nbytes, "%s; it is not committed before line %u waits", known, line_of(races, told.pc));
+    else
+        snprintf(text, nbytes, "%s; line %u waits with %u there, where this copy, which line %u commits, needs %u", known,
+                 line_of(races, told.pc), told.pending, line_of(races, told.commit_pc), told.needed);
+    return text;
+}
+
 /* Of two threads of a block that an mbarrier was to order; NULL: there is none. */
 static const char *advice_on_phase(const struct races_block *block, const struct encounter *encounter, const struct stamped *other,
                                    enum first_of_pair first, char *text, size_t nbytes) {
@@ -341,7 +359,7 @@ static const char *advice(const struct races_block *block, const struct encounte
     if (encounter->is_scoped)
         return "both are atomic, but the scope .cta of one is its own block (atomicAdd_block and the like): others need "
                "that of the device";
-    if (other->is_by_engine) return advice_on_copy(other->engine);
+    if (other->is_by_engine) return advice_on_wait(block, encounter, other, text, nbytes);
     if (encounter->is_by_engine && is_wgmma) return "no barrier, and no mbarrier on which that thread arrives and the warp waits, comes before wgmma";
     if (is_read_too_early(block->races, encounter, other)) return advice_on_copy(engine_of(block->races, encounter));
     if (encounter->is_by_engine)
