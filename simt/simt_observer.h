@@ -286,6 +286,9 @@ simt_update simt_update_of(const simt_event *event, uint32_t store);
  * UINT32_MAX: there is none. */
 uint32_t simt_update_before(const simt_event *event, uint32_t store);
 
+/* The first store of an exchange of two elements to which both accesses belong, and its second; UINT32_MAX: there is none. */
+uint32_t simt_exchange_of(const simt_event *event, uint32_t pc, uint32_t other_pc, uint32_t *second);
+
 /* The branch of a loop that does nothing but wait for what the load reads; UINT32_MAX: there is none. */
 uint32_t simt_awaiting_branch(const simt_event *event, uint32_t load);
 

@@ -63,6 +63,27 @@ __global__ void turn(const float *in, float *out)
 }
 """
 
+BITONIC = """__global__ void sort(int *data)
+{
+    __shared__ int s[128];
+    int i = threadIdx.x;
+    s[i] = data[i];
+    __syncthreads();
+    for (int k = 2; k <= 128; k *= 2)
+        for (int j = k / 2; j > 0; j /= 2) {
+            int partner = i ^ j;
+            // in one direction or the other
+            if (%s) {
+                int old = s[i];
+                s[i] = s[partner];
+                s[partner] = old;
+            }
+%s        }
+    __syncthreads();
+    data[i] = s[i];
+}
+"""
+
 STUDENTS = {
     "off by one": ("""__global__ void add(const float *a, const float *b, float *c, int n)
 {
@@ -405,6 +426,30 @@ __global__ void sum(const int *in, int *out, int n)
 }
 """, "--block 128 --arg i32[1024]=iota --arg i32[128] --arg i32:8",
         [("race", 15, "; line 13 waits with 1 there, where this copy, which line 11 commits, needs 0")]),
+    "partners that both exchange": (BITONIC % ("(s[i] > s[partner]) == ((i & k) == 0) == (i < partner)", "            __syncthreads();\n"),
+        "--block 128 --arg i32[128]=random:1", [("race", 11, "more than one thread exchanges these elements at lines 13 and 14: let "
+                                                            "one of each pair do it, if (partner > i)")]),
+    "a sort without a barrier in its loop": (BITONIC % ("partner > i && (s[i] > s[partner]) == ((i & k) == 0)", ""),
+        "--block 128 --arg i32[128]=random:1", [("race", 11, "no __syncthreads() in the loop around lines 11 to 14, whose rounds race")]),
+    "neighbours that are all exchanged at once": ("""__global__ void sort(int *data, int n)
+{
+    __shared__ int s[128];
+    int i = threadIdx.x;
+    s[i] = data[i];
+    __syncthreads();
+    for (int r = 0; r < n; r++) {
+        if (i + 1 < n && s[i] > s[i + 1]) {
+            int old = s[i];
+            s[i] = s[i + 1];
+            s[i + 1] = old;
+        }
+        __syncthreads();
+    }
+    data[i] = s[i];
+}
+""", "--block 128 --arg i32[128]=random:1 --arg i32:128",
+        [("race", None, "more than one thread exchanges these elements at lines 10 and 11: let one of each pair do it, if (partner > i), and "
+                        "no two pairs between two barriers share an element")]),
     "a phase that one warp does not wait for": (MET % ("64", "if (t < 32) (void)met.arrive(); else "),
         "--block 64 --arg f32[64]=iota --arg f32[64]",
         [("race", 11, "behind it line 10 arrives at an mbarrier, which line 7 initialises, and this thread does not wait for that "

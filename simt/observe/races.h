@@ -90,6 +90,14 @@ struct handed {
 };
 enum { HANDED_MAX = 64 };
 
+/* Lines that race in a loop without a barrier, or in none. */
+struct looped {
+    uint32_t lines[2];
+    bool within_warp;
+    simt_open_loop loop;
+};
+enum { LOOPED_MAX = 64 };
+
 enum { ENCOUNTERS_MAX = 8 }; /* of one access, with different instructions */
 
 struct races {
@@ -114,6 +122,8 @@ struct races {
     size_t pair_count, pair_capacity;
     struct handed handed[HANDED_MAX];
     uint32_t handed_count;
+    struct looped looped[LOOPED_MAX];
+    uint32_t looped_count;
     uint64_t racing_accesses;
 };
 

@@ -306,6 +306,31 @@ static bool is_later(const simt_event *event, uint32_t other_pc, enum first_of_p
     return first != FIRST_UNKNOWN && (event->pc < other_pc) == (first != FIRST_HIGHER) && event->pc != other_pc;
 }
 
+/* The first store of an exchange that threads of the block race in, though a barrier parts its rounds; UINT32_MAX: none. */
+static uint32_t exchange_of(const struct races_block *block, const struct encounter *encounter, const struct stamped *other, uint32_t *second) {
+    const simt_event *event = encounter->event;
+    const bool is_plain = !encounter->update && !encounter->is_locked && !encounter->is_by_engine && !other->is_by_engine;
+    if (!is_plain || other->block != block->index) return UINT32_MAX;
+    const uint32_t first = simt_exchange_of(event, event->pc, other->pc, second);
+    return first != UINT32_MAX && simt_open_loop_of(event, first, false) ? UINT32_MAX : first;
+}
+
+static const char *advice_on_exchange(const struct races *races, uint32_t first, uint32_t second, char *text, size_t nbytes) {
+    char lines[48];
+    const uint32_t line = line_of(races, first), other = line_of(races, second);
+    snprintf(lines, sizeof lines, line == other ? "line %u" : "lines %u and %u", line, other);
+    snprintf(text, nbytes, "more than one thread exchanges these elements at %s: let one of each pair do it, if (partner > i), and no two "
+             "pairs between two barriers share an element", lines);
+    return text;
+}
+
+/* The first store of that line, where a loop is unrolled. */
+static uint32_t number_exchange(const struct races *races, uint32_t first) {
+    uint32_t pc = 0;
+    while (pc < first && (line_of(races, pc) != line_of(races, first) || !begins(races->view->places[pc].opcode, "st."))) pc++;
+    return pc + 1;
+}
+
 /* Of a copy whose group a wait leaves out: by how much. */
 static const char *advice_on_wait(const struct races_block *block, const struct encounter *encounter, const struct stamped *other,
                                   char *text, size_t nbytes) {
@@ -375,6 +400,9 @@ static const char *advice(const struct races_block *block, const struct encounte
         return advice_on_total(block->races, pc, other->pc, text, nbytes);
     if (other->block != block->index) return advice_on_blocks(block, encounter, other, first, text, nbytes);
     const bool is_plain = !encounter->update && !encounter->is_locked && !begins(block->races->view->places[pc].opcode, "mbarrier");
+    uint32_t second;
+    const uint32_t exchange = exchange_of(block, encounter, other, &second);
+    if (exchange != UINT32_MAX) return advice_on_exchange(block->races, exchange, second, text, nbytes);
     const char *on_phase = is_plain ? advice_on_phase(block, encounter, other, first, text, nbytes) : NULL;
     *is_of_phase = on_phase != NULL;
     if (on_phase) return on_phase;
@@ -519,7 +547,22 @@ static simt_open_loop find_loop(const simt_event *event, uint32_t first, uint32_
     return (simt_open_loop){number, number && simt_open_loop_of(event, first, within_warp) != number};
 }
 
-enum { LOOPED_PAIRS_MAX = 64 }; /* whose loops are looked for, which takes a while in a long kernel */
+/* The same of two lines, which is looked for once: it takes a while in a long kernel. */
+static simt_open_loop loop_of_lines(struct races *races, const simt_event *event, uint32_t first, uint32_t second, bool within_warp) {
+    const uint32_t lines[] = {line_of(races, first), line_of(races, second)};
+    uint32_t i = 0;
+    pthread_mutex_lock(&races->lock);
+    while (i < races->looped_count && (races->looped[i].lines[0] != lines[0] || races->looped[i].lines[1] != lines[1] ||
+                                       races->looped[i].within_warp != within_warp))
+        i++;
+    const bool is_full = i == LOOPED_MAX;
+    if (i == races->looped_count && !is_full)
+        races->looped[races->looped_count++] =
+            (struct looped){{lines[0], lines[1]}, within_warp, find_loop(event, first, second, within_warp)};
+    const simt_open_loop loop = is_full ? (simt_open_loop){0} : races->looped[i].loop;
+    pthread_mutex_unlock(&races->lock);
+    return loop;
+}
 
 void simt_races_report(struct races_block *block, const struct encounter *encounter) {
     struct races *races = block->races;
@@ -533,7 +576,6 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     if (simt_record_race_again(encounter->event, encounter->lane, &other)) return;
     pthread_mutex_lock(&races->lock);
     const enum first_of_pair first = note_pair(races, encounter->event, stamped.pc, is_same_warp(block, encounter, &stamped));
-    const bool is_of_few = races->pair_count <= LOOPED_PAIRS_MAX;
     pthread_mutex_unlock(&races->lock);
     other.is_later = is_later(encounter->event, stamped.pc, first);
 
@@ -544,8 +586,11 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     const char *said = advice(block, encounter, &stamped, first, &other.is_of_phase, blocks, sizeof blocks);
     const bool is_known = encounter->update || encounter->is_locked; /* what is missing, of two blocks as of one */
     const uint32_t atomic = said ? atomic_behind_load(block, encounter, &stamped) : UINT32_MAX;
+    uint32_t second;
+    const uint32_t exchange = said ? exchange_of(block, encounter, &stamped, &second) : UINT32_MAX;
     if (is_unlock(block, encounter, &stamped)) other.update = 1 + (begins(own->opcode, "st.") ? stamped.pc : encounter->event->pc);
     else if (atomic != UINT32_MAX) other.update = 1 + atomic;
+    else if (exchange != UINT32_MAX) other.update = number_exchange(races, exchange);
     else if (encounter->update) other.follows = lock_of(block, encounter);
     else if (overwrites(races, encounter, &stamped)) other.follows = simt_update_before(encounter->event, stamped.pc) + 1;
     name_place(races, encounter, where, sizeof where);
@@ -554,8 +599,8 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     if (!said || (stamped.block != block->index && !encounter->is_shared && is_known && !encounter->is_scoped))
         name_missing(block, encounter, &stamped, &other, missing, sizeof missing);
     const uint32_t pc = encounter->event->pc;
-    if (!said && !is_known && is_of_few)
-        other.loop = find_loop(encounter->event, other.is_later ? pc : stamped.pc, other.is_later ? stamped.pc : pc,
+    if (!said && !is_known)
+        other.loop = loop_of_lines(races, encounter->event, other.is_later ? pc : stamped.pc, other.is_later ? stamped.pc : pc,
                                is_same_warp(block, encounter, &stamped));
     if (said && !encounter->is_unfenced) other.copies = copies_of(races, encounter, &stamped);
     other.is_before_copy = other.copies && !encounter->is_read && !stamped.is_by_engine && !is_read_too_early(races, encounter, &stamped);

@@ -128,6 +128,14 @@ bool simt_record_race_again(const simt_event *event, uint32_t lane, const simt_r
     return false; /* each is to be seen */
 }
 
+uint32_t simt_exchange_of(const simt_event *event, uint32_t pc, uint32_t other_pc, uint32_t *second) {
+    (void)event;
+    (void)pc;
+    (void)other_pc;
+    (void)second;
+    return UINT32_MAX;
+}
+
 void simt_follow_undefined(const simt_event *event, uint32_t lanes, const uint8_t *sources) {
     (void)event;
     (void)sources;
