@@ -190,6 +190,16 @@ def test_what_is_right_for_some_data_sizes_or_schedules_is_refused(name, write):
     assert kinds(told) - {"gate"}, told
 
 
+@pytest.mark.parametrize("compared, is_tie", [(">=", True), ("<", False)])
+def test_an_index_of_an_equal_element_is_told_as_that(compared, is_tie, write):
+    """Not so an index of another element, or one behind the end."""
+    body = f"int at = 0; for (int i = 1; i < n; i++) if (in[i] {compared} in[at]) at = i; *out = at;"
+    (reason,) = verdict(write("kernel.cu", by_one_thread("argmax", body)), "--task", "argmax", status=3)["reasons"]
+    got, wanted = re.match(r"out\[0\] is (\d+), and must be (\d+)", reason["message"]).groups()
+    said = f": in[{got}] and in[{wanted}] are equal, both the largest, "
+    assert (said in reason["message"]) == is_tie and (not is_tie or int(got) > int(wanted)), reason
+
+
 @pytest.mark.parametrize("how, compared, least", [("equal", "==", 20), ("differ", "!=", 200)])
 def test_what_goes_wrong_for_data_that_are_seldom_random_is_refused(how, compared, least, write):
     """Where all elements are equal, or where none is as the one before it, though they are whole numbers of few values."""
