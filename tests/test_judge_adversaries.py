@@ -214,6 +214,14 @@ STYLES = {
     "one thread": ("sum", "double s = 0; for (int i = 0; i < n; i++) s += in[i]; *out = s;"),
     "each atomically": ("sum", "__global__ void reduce(const float *in, float *out, int n) { for (int i = blockIdx.x * blockDim.x +"
                         " threadIdx.x; i < n; i += blockDim.x * gridDim.x) atomicAdd(out, in[i]); }"),
+    "lanes that have elements": ("sum", "__global__ void reduce(const float *in, float *out, int n) { int i = blockIdx.x * blockDim.x +"
+                                 " threadIdx.x, lane = threadIdx.x % 32; unsigned mask = __ballot_sync(~0u, i < n); if (i < n) { float s ="
+                                 " in[i]; for (int d = 16; d; d /= 2) { float other = __shfl_down_sync(mask, s, d); if (lane + d <"
+                                 " __popc(mask)) s += other; } if (!lane) atomicAdd(out, s); } }"),
+    "equal numbers at once": ("histogram", "__global__ void histogram(const int *in, int *bins, int n) { for (int i = blockIdx.x * blockDim.x"
+                              " + threadIdx.x;; i += gridDim.x * blockDim.x) { unsigned mask = __ballot_sync(~0u, i < n); if (!mask) break;"
+                              " if (i >= n) continue; unsigned same = __match_any_sync(mask, in[i]); if (threadIdx.x % 32 == __ffs(same) - 1)"
+                              " atomicAdd(&bins[in[i]], __popc(same)); } }"),
     "fused": ("dot", "float s = 0; for (int i = 0; i < n; i++) s = fmaf(a[i], b[i], s); *out = s;"),
     "bits in order": ("max", "__global__ void largest(const float *in, float *out, int n) { __shared__ unsigned best; if (!threadIdx.x)"
                       " best = 0; __syncthreads(); for (int i = threadIdx.x; i < n; i += blockDim.x) { unsigned b ="
