@@ -281,14 +281,6 @@ void simt_async_mbarrier(void *block, const simt_event *event, const simt_mbarri
 void simt_async_cluster_barrier(void *block, const simt_event *event, bool is_arrival, enum simt_order order,
                                 bool completes);
 void simt_async_end(struct races_block *block);
-
-/* Of the thread's last wait behind its copy at that tick: how many groups it leaves, and how many it may. */
-struct wait_told {
-    uint32_t pc, pending, needed, commit_pc;
-    bool is_committed; /* the copy is, before the wait */
-};
-/* Whether the wait leaves the copy out. */
-bool simt_async_wait(const struct races_block *block, uint32_t thread, bool is_bulk, uint32_t tick, struct wait_told *told);
 void simt_async_shared_clear(struct races_shared *shared);
 
 #endif

@@ -4,29 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "races.h"
-
-/* The ticks at which the latest groups of a thread were closed; of older ones that nobody waited for, the last. */
-enum { GROUPS_MAX = 32, GROUP_KINDS = 2 };
-struct groups {
-    uint32_t ticks[GROUPS_MAX], pcs[GROUPS_MAX];
-    uint32_t count;
-    struct {
-        uint32_t pc, pending, tick;
-        bool is_any;
-    } waited; /* the thread's last wait: for all but `pending` of those that were closed before that tick */
-};
-
-/* Groups of wgmma, which belong to its first thread: the ticks of the latest, by number. */
-struct warp_groups {
-    uint32_t ticks[GROUPS_MAX];
-    uint64_t count;
-};
-
-struct races_async {
-    struct groups (*threads)[GROUP_KINDS]; /* of each thread, by its engine */
-    struct warp_groups *warps;             /* NULL until needed */
-};
+#include "races_groups.h"
 
 /* ---- meetings */
 
@@ -118,20 +96,6 @@ static void await_groups(struct races_block *block, uint32_t thread, struct grou
     else simt_order_engine_done(block, thread, ENGINE_BULK_READS, thread, tick);
     if (group->engine == SIMT_ENGINE_BULK_GROUP && !group->is_read)
         simt_order_engine_done(block, thread, ENGINE_BULK_WRITES, thread, tick);
-}
-
-bool simt_async_wait(const struct races_block *block, uint32_t thread, bool is_bulk, uint32_t tick, struct wait_told *told) {
-    if (!block->async || !block->async->threads) return false;
-    const struct groups *groups = &block->async->threads[thread][is_bulk];
-    if (!groups->waited.is_any || groups->waited.tick <= tick) return false;
-    uint32_t own = 0, end = groups->count; /* of those before the wait the copy's, and all */
-    while (own < end && groups->ticks[own] < tick) own++;
-    while (end > own && groups->ticks[end - 1] >= groups->waited.tick) end--;
-    *told = (struct wait_told){.pc = groups->waited.pc, .pending = groups->waited.pending, .is_committed = own < end};
-    if (own == end) return true;
-    told->commit_pc = groups->pcs[own];
-    told->needed = end - own - 1;
-    return told->pending > told->needed;
 }
 
 /* ---- groups of wgmma */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "races.h"
+#include "races_groups.h"
 
 static bool begins(const char *text, const char *prefix) { return !strncmp(text, prefix, strlen(prefix)); }
 
@@ -340,7 +340,7 @@ static const char *advice_on_wait(const struct races_block *block, const struct 
     const char *known = advice_on_copy(other->engine);
     struct wait_told told;
     if (!is_of_groups || other->block != block->index ||
-        !simt_async_wait(block, other->thread, other->engine != ENGINE_GROUPS, tick, &told))
+        !simt_groups_wait(block, other->thread, other->engine != ENGINE_GROUPS, tick, &told))
         return known;
     if (!told.is_committed) snprintf(text, nbytes, "%s; it is not committed before line %u waits", known, line_of(races, told.pc));
     else
