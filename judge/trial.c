@@ -200,6 +200,27 @@ static bool is_left(const struct trial *trial, uint64_t i) {
     return is_no_result(trial->result + i * nbytes, nbytes);
 }
 
+/* Of an index of the largest or smallest element that is one of several equal ones; false: it is another's. */
+static bool refuse_tie(struct trial *trial, const struct comparison *c, const char *place) {
+    const struct judge_task *task = trial->judging->task;
+    const struct reference *reference = &task->reference;
+    const bool is_largest = reference->op == WF_ARGMAX;
+    if (reference->kind != REFERENCE_OP || reference->partials || !(is_largest || reference->op == WF_ARGMIN)) return false;
+    const struct buffer *input = &trial->buffers.items[reference->inputs[0]];
+    const uint64_t count = reference->by_row ? (uint64_t)trial->scope.size->cols : input->count;
+    if (!(c->value >= 0 && c->value < count && c->exact >= 0 && c->exact < count)) return false;
+    const struct argument *argument = &task->arguments[reference->inputs[0]];
+    const uint64_t first = reference->by_row ? c->element * count : 0;
+    const uint64_t wanted = first + (uint64_t)c->exact, got = first + (uint64_t)c->value;
+    const long double one = element_get(argument->type, input->bytes, wanted), other = element_get(argument->type, input->bytes, got);
+    if (one != other && !(isnan(one) && isnan(other))) return false;
+    refuse_for(trial, "result",
+               "%s is %.0Lf, and must be %.0Lf: %s[%" PRIu64 "] and %s[%" PRIu64 "] are equal, both the %s, %.9Lg, and of equal elements the lowest "
+               "index is wanted: where two are equal, compare their indices",
+               place, c->value, c->exact, argument->name, got, argument->name, wanted, is_largest ? "largest" : "smallest", one);
+    return true;
+}
+
 static void refuse_value(struct trial *trial, const struct comparison *c) {
     const struct judge_task *task = trial->judging->task;
     const int digits = task->arguments[task->reference.output].type == WF_F32 ? 9 : 17; /* tell neighbours apart */
@@ -211,6 +232,7 @@ static void refuse_value(struct trial *trial, const struct comparison *c) {
         snprintf(place, sizeof place, "%s[%" PRIu64 "]", output, c->element);
     if (is_left(trial, c->element))
         refuse_for(trial, "result", "%s is not written, and must be %.*Lg", place, digits, c->exact);
+    else if (!*why && refuse_tie(trial, c, place)) return;
     else if (c->bound > 0 && !isfinite(c->value))
         refuse_for(trial, "result", "%s is %.*Lg, and must be %.*Lg, but for its rounding%s", place, digits, c->value, digits, c->exact, why);
     else if (c->bound > 0)

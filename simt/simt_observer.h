@@ -251,6 +251,10 @@ bool simt_record_finding_of_lanes(const simt_event *event, enum simt_finding_kin
 #endif
     ;
 
+/* To be called by the hook `shuffle`: the lanes get undefined values from sources that take no part.  The first use of
+ * such a value other than in arithmetic records a finding at the shuffle. */
+void simt_follow_undefined(const simt_event *event, uint32_t lanes, const uint8_t *sources);
+
 /* To be called in launch_end: removes the findings of that kind at the line of that instruction if a race has the
  * same line. */
 void simt_report_withdraw(simt_report *report, enum simt_finding_kind kind, uint32_t pc);
@@ -282,6 +286,9 @@ simt_update simt_update_of(const simt_event *event, uint32_t store);
  * UINT32_MAX: there is none. */
 uint32_t simt_update_before(const simt_event *event, uint32_t store);
 
+/* The first store of an exchange of two elements to which both accesses belong, and its second; UINT32_MAX: there is none. */
+uint32_t simt_exchange_of(const simt_event *event, uint32_t pc, uint32_t other_pc, uint32_t *second);
+
 /* The branch of a loop that does nothing but wait for what the load reads; UINT32_MAX: there is none. */
 uint32_t simt_awaiting_branch(const simt_event *event, uint32_t load);
 
@@ -312,6 +319,7 @@ typedef struct simt_racing_access {
     uint32_t follows;    /* of the update from which this race follows: where that races, too, this one is left out */
     uint32_t copies;     /* which copies are not waited for, + 1: races of these that share lines are one fault; else 0 */
     bool is_before_copy; /* of copies: what one overwrites must be over, as in the next round of a loop */
+    bool is_of_phase;    /* an mbarrier was to order them: not told where the launch stops as its phase never ends */
     simt_handover handover; /* what is handed over and what tells of it are one fault */
     simt_open_loop loop;
 } simt_racing_access;

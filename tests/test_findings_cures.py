@@ -49,6 +49,41 @@ SCAN_DOWN = """__global__ void scan(const int *in, int *out)
 }
 """
 
+MET = """#include <cuda/barrier>
+__global__ void turn(const float *in, float *out)
+{
+    __shared__ float s[64];
+    __shared__ cuda::barrier<cuda::thread_scope_block> met;
+    int t = threadIdx.x;
+    if (t == 0) init(&met, %s);
+    __syncthreads();
+    s[t] = in[t];
+    %smet.arrive_and_wait();
+    out[t] = s[63 - t];
+}
+"""
+
+BITONIC = """__global__ void sort(int *data)
+{
+    __shared__ int s[128];
+    int i = threadIdx.x;
+    s[i] = data[i];
+    __syncthreads();
+    for (int k = 2; k <= 128; k *= 2)
+        for (int j = k / 2; j > 0; j /= 2) {
+            int partner = i ^ j;
+            // in one direction or the other
+            if (%s) {
+                int old = s[i];
+                s[i] = s[partner];
+                s[partner] = old;
+            }
+%s        }
+    __syncthreads();
+    data[i] = s[i];
+}
+"""
+
 STUDENTS = {
     "off by one": ("""__global__ void add(const float *a, const float *b, float *c, int n)
 {
@@ -361,7 +396,64 @@ __global__ void turn(const float *in, float *out)
     out[t] = s[63 - t];
 }
 """, "--block 64 --arg f32[64]=iota --arg f32[64]",
-        [("barrier", 10, "which never ends: it lacks 1 of the 65 arrivals that it expects")]),
+        [("barrier", 10, "of shared memory (`met`), which never ends: it lacks 1 of the 65 arrivals that it expects (initialised with 65 "
+                         "at line 7; 64 came, at line 10): let all that it counts arrive")]),
+    "a thread that does not arrive": (MET % ("64", "if (t != 5) "), "--block 64 --arg f32[64]=iota --arg f32[64]",
+        [("barrier", 10, "(initialised with 64 at line 7; 63 came, at line 10)")]),
+    "one arrival too few": (MET % ("63", ""), "--block 64 --arg f32[64]=iota --arg f32[64]",
+        [("barrier", 10, "(initialised with 63 at line 7; 1 came, at line 10, after 63 in the phase before)")]),
+    "half of the arrivals": (MET % ("32", ""), "--block 64 --arg f32[64]=iota --arg f32[64]",
+        [("race", None, "line 10 waits for a phase of an mbarrier that is over without an arrival of the other thread, after 32: "
+                        "initialise it with the number of threads that arrive, at line 7; or a __syncthreads() between line 9 and line 11")]),
+    "a wait that leaves the last copy out": ("""#include <cuda_pipeline.h>
+__global__ void sum(const int *in, int *out, int n)
+{
+    __shared__ int s[2][128];
+    int t = threadIdx.x, all = 0;
+    __pipeline_memcpy_async(&s[0][t], &in[t], 4);
+    __pipeline_commit();
+    for (int i = 0; i < n; i++) {
+        if (i + 1 < n) {
+            __pipeline_memcpy_async(&s[(i + 1) % 2][t], &in[(i + 1) * 128 + t], 4);
+            __pipeline_commit();
+        }
+        __pipeline_wait_prior(1);
+        __syncthreads();
+        all += s[i % 2][127 - t];
+        __syncthreads();
+    }
+    out[t] = all;
+}
+""", "--block 128 --arg i32[1024]=iota --arg i32[128] --arg i32:8",
+        [("race", 15, "; line 13 waits with 1 there, where this copy, which line 11 commits, needs 0")]),
+    "partners that both exchange": (BITONIC % ("(s[i] > s[partner]) == ((i & k) == 0) == (i < partner)", "            __syncthreads();\n"),
+        "--block 128 --arg i32[128]=random:1", [("race", 11, "more than one thread exchanges these elements at lines 13 and 14: let "
+                                                            "one of each pair do it, if (partner > i)")]),
+    "a sort without a barrier in its loop": (BITONIC % ("partner > i && (s[i] > s[partner]) == ((i & k) == 0)", ""),
+        "--block 128 --arg i32[128]=random:1", [("race", 11, "no __syncthreads() in the loop around lines 11 to 14, whose rounds race")]),
+    "neighbours that are all exchanged at once": ("""__global__ void sort(int *data, int n)
+{
+    __shared__ int s[128];
+    int i = threadIdx.x;
+    s[i] = data[i];
+    __syncthreads();
+    for (int r = 0; r < n; r++) {
+        if (i + 1 < n && s[i] > s[i + 1]) {
+            int old = s[i];
+            s[i] = s[i + 1];
+            s[i + 1] = old;
+        }
+        __syncthreads();
+    }
+    data[i] = s[i];
+}
+""", "--block 128 --arg i32[128]=random:1 --arg i32:128",
+        [("race", None, "more than one thread exchanges these elements at lines 10 and 11: let one of each pair do it, if (partner > i), and "
+                        "no two pairs between two barriers share an element")]),
+    "a phase that one warp does not wait for": (MET % ("64", "if (t < 32) (void)met.arrive(); else "),
+        "--block 64 --arg f32[64]=iota --arg f32[64]",
+        [("race", 11, "behind it line 10 arrives at an mbarrier, which line 7 initialises, and this thread does not wait for that "
+                      "phase: let it wait, too; or a __syncthreads() between line 9 and line 11")]),
     "a lock that a plain store frees": ("""__global__ void add(int *lock, int *sum)
 {
     while (atomicCAS(lock, 0, 1) != 0) ;
@@ -556,6 +648,41 @@ def test_what_students_write_is_told_once_with_its_line_and_cure(name, write):
     for kind, line, said in told:
         assert any(finding["kind"] == kind and said in finding["message"] and (line is None or finding["line"] == line)
                    for finding in findings), (kind, said)
+
+
+SHUFFLED = """__global__ void largest(const float *in, float *out, int n)
+{
+    unsigned mask = __ballot_sync(0xffffffff, threadIdx.x < n);
+    if (threadIdx.x < n) {
+        float v = in[threadIdx.x];
+        for (int d = 16; d > 0; d /= 2) {
+            float w = __shfl_down_sync(mask, v, d);
+            if (%s) v = w;
+        }
+        if (threadIdx.x == 0) *out = v; // used
+    }
+}
+"""
+HALF_A_WARP = """__global__ void sum(const float *in, float *out, int n)
+{
+    float v = threadIdx.x < n ? in[threadIdx.x] : 0;
+    if (threadIdx.x < 16) {
+        for (int d = 8; d > 0; d /= 2) v += __shfl_down_sync(0xffff, v, d);
+        if (threadIdx.x == %d) *out = v; // used
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("schedule", ["lockstep", "split", "random:3"])
+@pytest.mark.parametrize("source, right", [(SHUFFLED % "threadIdx.x + d < n && w > v", True), (SHUFFLED % "w > v", False),
+                                           (HALF_A_WARP % 0, True), (HALF_A_WARP % 1, False)])
+def test_what_a_shuffle_takes_from_an_absent_lane_is_a_finding_only_where_it_is_used(source, right, schedule, write):
+    """By arithmetic and further shuffles, up to the line that stores it."""
+    arguments = "--block 32 --arg f32[32]=iota --arg f32[1] --arg i32:9 --threads 1 --schedule".split()
+    report = inspected(write("shuffled.cu", source), *arguments, schedule, status=0 if right else 3)
+    used = line_of(source, "used")
+    assert [f"and used at line {used}" in finding["message"] for finding in report["findings"]] == [True] * (not right)
 
 
 ROOT = Path(__file__).parents[1]

@@ -190,6 +190,16 @@ def test_what_is_right_for_some_data_sizes_or_schedules_is_refused(name, write):
     assert kinds(told) - {"gate"}, told
 
 
+@pytest.mark.parametrize("compared, is_tie", [(">=", True), ("<", False)])
+def test_an_index_of_an_equal_element_is_told_as_that(compared, is_tie, write):
+    """Not so an index of another element, or one behind the end."""
+    body = f"int at = 0; for (int i = 1; i < n; i++) if (in[i] {compared} in[at]) at = i; *out = at;"
+    (reason,) = verdict(write("kernel.cu", by_one_thread("argmax", body)), "--task", "argmax", status=3)["reasons"]
+    got, wanted = re.match(r"out\[0\] is (\d+), and must be (\d+)", reason["message"]).groups()
+    said = f": in[{got}] and in[{wanted}] are equal, both the largest, "
+    assert (said in reason["message"]) == is_tie and (not is_tie or int(got) > int(wanted)), reason
+
+
 @pytest.mark.parametrize("how, compared, least", [("equal", "==", 20), ("differ", "!=", 200)])
 def test_what_goes_wrong_for_data_that_are_seldom_random_is_refused(how, compared, least, write):
     """Where all elements are equal, or where none is as the one before it, though they are whole numbers of few values."""
@@ -204,6 +214,14 @@ STYLES = {
     "one thread": ("sum", "double s = 0; for (int i = 0; i < n; i++) s += in[i]; *out = s;"),
     "each atomically": ("sum", "__global__ void reduce(const float *in, float *out, int n) { for (int i = blockIdx.x * blockDim.x +"
                         " threadIdx.x; i < n; i += blockDim.x * gridDim.x) atomicAdd(out, in[i]); }"),
+    "lanes that have elements": ("sum", "__global__ void reduce(const float *in, float *out, int n) { int i = blockIdx.x * blockDim.x +"
+                                 " threadIdx.x, lane = threadIdx.x % 32; unsigned mask = __ballot_sync(~0u, i < n); if (i < n) { float s ="
+                                 " in[i]; for (int d = 16; d; d /= 2) { float other = __shfl_down_sync(mask, s, d); if (lane + d <"
+                                 " __popc(mask)) s += other; } if (!lane) atomicAdd(out, s); } }"),
+    "equal numbers at once": ("histogram", "__global__ void histogram(const int *in, int *bins, int n) { for (int i = blockIdx.x * blockDim.x"
+                              " + threadIdx.x;; i += gridDim.x * blockDim.x) { unsigned mask = __ballot_sync(~0u, i < n); if (!mask) break;"
+                              " if (i >= n) continue; unsigned same = __match_any_sync(mask, in[i]); if (threadIdx.x % 32 == __ffs(same) - 1)"
+                              " atomicAdd(&bins[in[i]], __popc(same)); } }"),
     "fused": ("dot", "float s = 0; for (int i = 0; i < n; i++) s = fmaf(a[i], b[i], s); *out = s;"),
     "bits in order": ("max", "__global__ void largest(const float *in, float *out, int n) { __shared__ unsigned best; if (!threadIdx.x)"
                       " best = 0; __syncthreads(); for (int i = threadIdx.x; i < n; i += blockDim.x) { unsigned b ="

@@ -81,6 +81,7 @@ def test_right(case, schedule, tmp_path):
 
 NOT_DONE = ("the copy is not done before its thread commits it and waits (cp.async.wait_group, __pipeline_wait_prior()), and other threads meet "
             "that one at a barrier")
+LEFT_OUT = NOT_DONE + "; line L waits with %u there, where this copy, which line L commits, needs %u"
 BULK_NOT_DONE = NOT_DONE.replace("cp.async.", "cp.async.bulk.").replace(", __pipeline_wait_prior()", "")
 NOT_READ = ("the source is read at any time until its thread commits the copy and waits "
             "(cp.async.bulk.wait_group.read), and other threads meet that one at a barrier")
@@ -88,15 +89,24 @@ PHASE_NOT_OVER = "the copy is not done before the phase of its mbarrier is over,
 NOT_BEFORE = "no barrier, and no mbarrier on which that thread arrives and this one waits, comes before the copy"
 NO_FENCE = "an asynchronous copy may miss it without fence.proxy.async, after the one and before the other"
 ENDLESS = ("lanes {lanes} of warp {warp} wait for the phase of parity {parity} of the mbarrier at byte {byte} of "
-           "shared memory, which never ends: it lacks {lacks}")
+           "shared memory ({name}), which never ends: it lacks {lacks}")
+CAME = (" (initialised with {count} at line L; {came} came, at line L{before}): let all that it counts arrive in each phase, or "
+        "initialise it with the number of those that do")
+FULL = "index 0 of `full`, unsigned long long[2]"
 
 
 def racing(access, verb, thread, advice, block="(0,0,0)"):
     return f"{access} races with the {verb} by thread {thread} of block {block} at {{other}}: {advice}"
 
 
-def endless(lanes, warp, parity, byte, lacks):
-    return ENDLESS.format(lanes=lanes, warp=warp, parity=parity, byte=byte, lacks=lacks)
+def endless(name, lanes, warp, parity, byte, lacks):
+    return ENDLESS.format(name=name, lanes=lanes, warp=warp, parity=parity, byte=byte, lacks=lacks)
+
+
+def too_few(name, lanes, warp, parity, byte, count, came, before=""):
+    """Arrivals at an mbarrier, which says how many were expected."""
+    lacks = f"{count - came} of the {count} arrivals that it expects" + CAME.format(count=count, came=came, before=before)
+    return endless(name, lanes, warp, parity, byte, lacks)
 
 
 @dataclass
@@ -117,12 +127,12 @@ class Wrong:
 LOADED = "load of shared memory at byte"
 STAGES = "int4[2][64])"
 WRONG = [
-    Wrong(staged, "no_commit", "race", "line: read", racing(f"{LOADED} 16 (`stages[0][1]`, {STAGES}", "asynchronous copy", "(1,0,0)", NOT_DONE),
+    Wrong(staged, "no_commit", "race", "line: read", racing(f"{LOADED} 16 (`stages[0][1]`, {STAGES}", "asynchronous copy", "(1,0,0)", LEFT_OUT % (1, 0)),
           "copy_16", (32, 0, 0)),
     Wrong(staged, "no_wait", "race", "line: read", racing(f"{LOADED} 16 (`stages[0][1]`, {STAGES}", "asynchronous copy", "(1,0,0)", NOT_DONE),
           "copy_16", (32, 0, 0)),
     Wrong(staged, "waits_for_older", "race", "line: read",
-          racing(f"{LOADED} 16 (`stages[0][1]`, {STAGES}", "asynchronous copy", "(1,0,0)", NOT_DONE), "copy_16", (32, 0, 0)),
+          racing(f"{LOADED} 16 (`stages[0][1]`, {STAGES}", "asynchronous copy", "(1,0,0)", LEFT_OUT % (2, 1)), "copy_16", (32, 0, 0)),
     Wrong(staged, "no_barrier", "race", "line: read", racing(f"{LOADED} 0 (`stages[0][0]`, {STAGES}", "asynchronous copy", "(0,0,0)", NOT_DONE),
           "copy_16", (31, 0, 0)),
     Wrong(staged, "reuses_stage", "race", "copy_16",
@@ -131,12 +141,12 @@ WRONG = [
     Wrong(staged, "stores_into_copy", "race", "line: stores into copy",
           racing(f"store of shared memory at byte 1024 (`stages[1][0]`, {STAGES}", "asynchronous copy", "(0,0,0)", NOT_DONE), "copy_16"),
     Wrong(rounds, "no_init_barrier", "race", "arrive",
-          racing("mbarrier operation of shared memory at byte 0", "mbarrier.init", "(0,0,0)",
+          racing("mbarrier operation of shared memory at byte 0 (`m`)", "mbarrier.init", "(0,0,0)",
                  "no __syncthreads() between line {other_line} and line {line}"), "init", (32, 0, 0)),
     Wrong(rounds, "counts_two", "barrier", "await_state",
-          endless("0-31", 0, 0, 0, "1 of the 65 arrivals that it expects")),
+          too_few("`m`", "0-31", 0, 0, 0, 65, 64)),
     Wrong(rounds, "drops_out", "barrier", "await_state",
-          endless("0-6, 8-31", 0, 1, 0, "1 of the 64 arrivals that it expects")),
+          too_few("`m`", "0-6, 8-31", 0, 1, 0, 64, 63, ", after 64 in the phase before")),
     Wrong(ring, "no_wait", "race", "bulk_load",
           racing("bulk copy to shared memory at byte 128", "load", "(64,0,0)", PHASE_NOT_OVER), "line: read"),
     Wrong(ring, "wrong_phase", "race", "bulk_load",
@@ -144,13 +154,13 @@ WRONG = [
     Wrong(ring, "no_expect", "race", "line: read", racing(f"{LOADED} 0 (index 0 of `stages`, int4[32])", "bulk copy", "(0,0,0)", PHASE_NOT_OVER),
           "bulk_load", (32, 0, 0)),
     Wrong(ring, "expects_less", "barrier", "await",
-          endless("0-31", 1, 0, 512, "the announcement (expect_tx) of 16 bytes that came"), thread=(32, 0, 0)),
+          endless(FULL, "0-31", 1, 0, 512, "the announcement (expect_tx) of 16 bytes that came"), thread=(32, 0, 0)),
     Wrong(ring, "expects_more", "barrier", "await",
-          endless("0-31", 1, 0, 512, "16 bytes that were announced (expect_tx)"), thread=(32, 0, 0)),
+          endless(FULL, "0-31", 1, 0, 512, "16 bytes that were announced (expect_tx)"), thread=(32, 0, 0)),
     Wrong(ring, "counts_two", "barrier", "await",
-          endless("0-31", 1, 0, 512, "1 of the 2 arrivals that it expects"), thread=(32, 0, 0)),
+          too_few(FULL, "0-31", 1, 0, 512, 2, 1), thread=(32, 0, 0)),
     Wrong(ring, "no_init", "barrier", "await",
-          "mbarrier.try_wait.parity.shared::cta.b64 at byte 512 of shared memory: there is no mbarrier here: "
+          "mbarrier.try_wait.parity.shared::cta.b64 at byte 512 of shared memory (index 0 of `full`, unsigned long long[2]): there is no mbarrier here: "
           "mbarrier.init must come first, and nothing may overwrite it", thread=(64, 0, 0)),
     Wrong(ring, "reuses_stage", "race", "bulk_load",
           racing("bulk copy to shared memory at byte 0", "bulk copy", "(0,0,0)", PHASE_NOT_OVER), "bulk_load"),
@@ -165,7 +175,7 @@ WRONG = [
     Wrong(stored, "no_barrier", "race", "bulk_store",
           racing("bulk copy from shared memory at byte 4", "store", "(1,0,0)", NOT_BEFORE), "line: write"),
     Wrong(stored, "no_commit", "race", "line: write",
-          racing("store of shared memory at byte 0 (index 0 of `tile`, int[64])", "bulk copy", "(0,0,0)", NOT_READ), "bulk_store"),
+          racing("store of shared memory at byte 0 (index 0 of `tile`, int[64])", "bulk copy", "(0,0,0)", NOT_READ + "; it is not committed before line L waits"), "bulk_store"),
     Wrong(stored, "no_read_wait", "race", "line: write",
           racing("store of shared memory at byte 0 (index 0 of `tile`, int[64])", "bulk copy", "(0,0,0)", NOT_READ), "bulk_store"),
     Wrong(stored, "reads_result_early", "race", "line: read result",
@@ -180,7 +190,7 @@ WRONG = [
             racing("load of shared memory at byte 496 of the cluster's block 0", "asynchronous store", "(31,0,0)",
                    PHASE_NOT_OVER, "(3,0,0)"), "line: send") for fault in ("no_wait", "no_expect")),
     Wrong(sent, "expects_more", "barrier", "await",
-          endless("0-31", 0, 0, 520, "16 bytes that were announced (expect_tx)")),
+          endless("`m`", "0-31", 0, 0, 520, "16 bytes that were announced (expect_tx)")),
     Wrong(sent, "no_init_barrier", "barrier", "line: send",
           "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 at byte 520 of shared memory: there is no "
           "mbarrier here: mbarrier.init must come first, and nothing may overwrite it"),
@@ -227,6 +237,8 @@ def test_wrong(wrong, tmp_path):
         values |= {"line": found["line"], "other_line": found["other"]["line"]}
     element = r"( \((?:index \d+ of `\w+`|`\w+(?:\[\d+\])+`), \w+(?:\[\d+\])+\))?"  # of an argument
     said = re.sub("; (the same holds at the other accesses of lines|line [0-9]+ must also have waited for the copy) .*", "", found["message"])
+    said = re.sub(r"at line \d+", "at line L", said) if wrong.kind == "barrier" else said
+    said = re.sub(r"line \d+ (waits|commits)", r"line L \1", said)
     assert re.sub(element + "$", "", said) == wrong.message.format(**values)
 
 

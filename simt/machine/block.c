@@ -30,6 +30,7 @@ static void block_destroy(struct block *block) {
     free(block->shared_written);
     free(block->states);
     free(block->barrier_lanes);
+    free(block->mbarrier_notes);
     simt_executed_destroy(&block->executed);
     free(block);
 }
@@ -157,6 +158,8 @@ static bool block_begin(struct block *block, uint64_t cluster, uint32_t rank) {
     const uint64_t index = block->view.index;
     block->has_ended = block->has_cluster_barrier = block->has_examined = block->is_still_alone = false;
     block->idle_waits = 0;
+    free(block->mbarrier_notes);
+    block->mbarrier_notes = NULL;
     block->waited_polls = 0;
     block->live_threads = launch->view.threads_per_block;
     block->tally = (simt_tally){0};

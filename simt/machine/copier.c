@@ -7,6 +7,7 @@
 #include "access.h"
 #include "element.h"
 #include "mbarrier.h"
+#include "mbarrier_notes.h"
 
 void simt_copy_operands(const struct path *path, const struct code *code, struct copy_operands *operands) {
     simt_addresses(path, &code->copy.source, operands->from);
@@ -125,6 +126,7 @@ bool simt_side_complete(const struct copier *copier, simt_copy *copy, struct sid
     copy->completes = simt_mbarrier_advance(&mbarrier);
     simt_mbarrier_write(side->host, &mbarrier);
     side->home->idle_waits = 0;
+    if (copy->completes) simt_mbarrier_note_phase(side->home, side->span.address & ((1u << SIMT_RANK_SHIFT) - 1));
     if (copy->completes) simt_mbarrier_waits_wake(side->home);
     return true;
 }

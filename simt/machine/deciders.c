@@ -11,7 +11,7 @@ static bool is_one_of(const char *base, const char *const *names) {
     return false;
 }
 
-static bool has_no_result(const struct instruction *instruction) {
+bool simt_has_no_result(const struct instruction *instruction) {
     static const char *const names[] = {"st",     "sust",  "sured", "red",       "bra",       "brx",     "ret",      "exit", "trap",
                                         "fence",  "membar", "nanosleep", "prefetch", "prefetchu", "discard", "cp",
                                         "applypriority", "pmevent", "setmaxnreg", "griddepcontrol", "stmatrix", NULL};
@@ -153,7 +153,7 @@ static void trace_call(struct deciders *deciders, const struct code *code, const
  * and its sources, where its result decides. */
 static void trace(struct deciders *deciders, const struct code *code, const struct code *codes) {
     const struct instruction *instruction = code->instruction;
-    bool has_none = has_no_result(instruction);
+    bool has_none = simt_has_no_result(instruction);
     enum simt_space space;
     for (uint32_t o = 0; o < instruction->operand_count; o++) {
         const struct operand *operand = &instruction->operands[o];
@@ -178,7 +178,7 @@ static void mark_reads(struct deciders *deciders, const struct code *codes) {
     const struct function *function = deciders->function;
     for (uint32_t pc = function->begin; pc < function->end; pc++) {
         const struct instruction *instruction = codes[pc].instruction;
-        if (!deciders->is_executed[pc - function->begin] || has_no_result(instruction)) continue;
+        if (!deciders->is_executed[pc - function->begin] || simt_has_no_result(instruction)) continue;
         if (instruction->operand_count && has_decider(deciders, &instruction->operands[0]))
             deciders->marks[pc - function->begin] |= MARK_DECIDES;
     }

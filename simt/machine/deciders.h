@@ -20,6 +20,9 @@ struct deciders {
     bool has_grown;
 };
 
+/* Whether its first operand is read, as are all others. */
+bool simt_has_no_result(const struct instruction *instruction);
+
 /* Begins with no instruction; false: out of memory, and what was created must be destroyed all the same. */
 bool simt_deciders_create(struct deciders *deciders, const struct function *function);
 void simt_deciders_destroy(struct deciders *deciders);

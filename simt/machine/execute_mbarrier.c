@@ -7,6 +7,7 @@
 #include "access.h"
 #include "decoder.h"
 #include "mbarrier.h"
+#include "mbarrier_notes.h"
 
 /* code->call.slots: */
 enum { RESULT, VALUE };
@@ -22,7 +23,8 @@ struct operation {
     uint32_t lanes, lane;
     uint64_t address, value;
     unsigned char *host;
-    struct block *home; /* whose shared memory it is in */
+    struct block *home; /* whose shared memory it is in, */
+    uint64_t offset;    /* and where there */
 };
 
 /* ---- what is wrong */
@@ -57,6 +59,7 @@ static bool initialise(const struct operation *operation) {
         return false;
     }
     notify(operation, SIMT_MBARRIER_INITIALISE, false);
+    simt_mbarrier_note_begin(operation->home, operation->offset, operation->path->pc, fresh.expected);
     simt_mbarrier_write(operation->host, &fresh);
     return true;
 }
@@ -74,13 +77,19 @@ static bool finish(const struct operation *operation, struct mbarrier *mbarrier,
     notify(operation, kind, completes);
     simt_mbarrier_write(operation->host, mbarrier);
     operation->home->idle_waits = 0;
+    if (completes) simt_mbarrier_note_phase(operation->home, operation->offset);
     if (completes) simt_mbarrier_waits_wake(operation->home);
     return true;
 }
 
+static uint32_t count_of(const struct operation *operation) {
+    const struct mbarrier_code *code = &operation->code->mbarrier;
+    return code->has_value && !code->expects ? (uint32_t)operation->value : 1;
+}
+
 static const char *count_arrival(const struct operation *operation, struct mbarrier *mbarrier) {
     const struct mbarrier_code *code = &operation->code->mbarrier;
-    const uint32_t count = code->has_value && !code->expects ? (uint32_t)operation->value : 1;
+    const uint32_t count = count_of(operation);
     const char *why = code->expects ? simt_mbarrier_expect(mbarrier, (uint32_t)operation->value) : NULL;
     if (!why && code->drops) why = simt_mbarrier_drop(mbarrier, count);
     if (code->is_extra) mbarrier->pending++;
@@ -102,6 +111,7 @@ static bool arrive(const struct operation *operation) {
     }
     if (code->mbarrier.has_result)
         lane_set(slot_lanes(operation->path, code->call.slots[RESULT]), WIDTH_64, operation->lane, state);
+    simt_mbarrier_note_arrival(operation->home, operation->offset, operation->path->pc, count_of(operation));
     return finish(operation, &mbarrier,
                   code->mbarrier.is_of_copies ? SIMT_MBARRIER_ARRIVE_COPIES : SIMT_MBARRIER_ARRIVE);
 }
@@ -149,8 +159,8 @@ static struct operation operation_of(struct warp *warp, struct path *path, const
                                   .lane = lane,
                                   .address = request->addresses[lane],
                                   .host = simt_request_host(request, lane)};
-    uint64_t offset = operation.address;
-    operation.home = simt_shared_home(warp->block, &offset);
+    operation.offset = operation.address;
+    operation.home = simt_shared_home(warp->block, &operation.offset);
     if (code->mbarrier.has_value)
         operation.value = lane_get(slot_lanes(path, code->call.slots[VALUE]), code->widths[VALUE], lane);
     return operation;
@@ -274,16 +284,17 @@ uint32_t simt_mbarrier_missing(struct warp *warp, struct path *path) {
 void simt_mbarrier_deadlock(struct warp *warp, struct path *path) {
     struct operation operation;
     struct mbarrier mbarrier;
-    char missing[128] = "";
+    char missing[128] = "", notes[256] = "";
     if (!find_awaited(warp, path, &operation, &mbarrier)) return;
     describe_missing(&mbarrier, missing, sizeof missing);
+    if (mbarrier.pending) simt_mbarrier_notes_say(operation.home, operation.offset, notes, sizeof notes);
     const struct lane_text lanes = lane_text(path->waiting_lanes);
     simt_event event = simt_event_of(warp, path, path->waiting_lanes);
     simt_record_finding(&event, SIMT_FINDING_BARRIER, operation.lane, operation.address,
                         "%s of warp %u wait%s for the phase of parity %u of the mbarrier at byte %llu of "
-                        "shared memory, which never ends: it lacks %s",
+                        "shared memory, which never ends: it lacks %s%s",
                         lanes.text, warp->index, lanes.s, mbarrier.phase,
-                        (unsigned long long)(operation.address & ((1u << SIMT_RANK_SHIFT) - 1)), missing);
+                        (unsigned long long)(operation.address & ((1u << SIMT_RANK_SHIFT) - 1)), missing, notes);
     simt_stop(&event);
 }
 

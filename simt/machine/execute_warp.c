@@ -2,7 +2,7 @@
  * a schedule has parted meet here: those that come first wait for the lanes that their mask names. */
 #include <string.h>
 
-#include "collective.h"
+#include "undefined.h"
 
 /* code->call.slots: */
 enum { RESULT, PREDICATE, VALUE, LANE, CLAMP, MEMBERS = COLLECTIVE_MEMBERS };
@@ -99,6 +99,7 @@ static void shuffle(struct collective *collective) {
     }
     simt_event event = simt_event_of(collective->warp, collective->path, collective->lanes);
     SIMT_NOTIFY(collective->warp->block->launch, collective->warp->block, shuffle, &event, sources);
+    if (collective->warp->undefined) simt_undefined_shuffle(collective, collective->code->call.slots[VALUE], sources);
 }
 
 /* The lanes that lane l's mask joins it with: itself in any case, even if the mask leaves it out. */

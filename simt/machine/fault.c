@@ -84,6 +84,8 @@ static const struct code *code_of(const simt_event *event) {
     return &launch->image->codes[event->pc];
 }
 
+static bool is_of_mbarrier(const struct code *code) { return code->instruction && !strcmp(code->instruction->base, "mbarrier"); }
+
 static void put_element(const struct placed *array, uint64_t address, uint64_t nbytes, uint32_t size, char *text, size_t text_nbytes) {
     char name[64];
     simt_plain_name(array->variable->name, name, sizeof name);
@@ -114,7 +116,7 @@ static const char *name_element(const simt_event *event, uint64_t address, char 
     const struct code *code = code_of(event);
     struct placed array;
     *text = '\0';
-    if (!is_plain_access(code)) return text;
+    if (!is_plain_access(code) && !is_of_mbarrier(code)) return text;
     if (!simt_shared_array(launch, code->memory.array, address, &array)) return name_variable(event, address, text, nbytes);
     const uint64_t end = array.variable->nbytes ? array.address + array.variable->nbytes : launch->view.shared_nbytes;
     put_element(&array, address, end - array.address, code->memory.vector.element_nbytes, text, nbytes);
@@ -138,6 +140,7 @@ bool simt_record_finding(const simt_event *event, enum simt_finding_kind kind, u
     note.strength = kind == SIMT_FINDING_BARRIER;
     const bool is_access = kind == SIMT_FINDING_RUNAWAY || is_plain_access(code_of(event));
     if (is_access) note.element = name_variable(event, address, element, sizeof element);
+    if (kind == SIMT_FINDING_BARRIER && is_of_mbarrier(code_of(event))) note.element = name_element(event, address, element, sizeof element);
     fill_place(&finding, event, lane);
     va_start(arguments, format);
     bool is_new = record(event, &finding, &note, format, arguments);
@@ -188,6 +191,7 @@ static struct meeting_note note_of_race(const simt_event *event, uint32_t lane, 
     note.copies = other->copies;
     note.is_before_copy = other->is_before_copy;
     note.loop = other->loop;
+    note.is_of_phase = other->is_of_phase;
     note.handover = other->handover;
     return note;
 }

@@ -126,6 +126,7 @@ static void take_over(struct found *found, const struct found *like, const struc
     found->follows = note->follows;
     found->copies = note->copies;
     found->is_before_copy = note->is_before_copy;
+    found->is_of_phase = note->is_of_phase;
     found->handover = note->handover;
     found->loop = note->loop;
     snprintf(found->where, sizeof found->where, "%s", note->where ? note->where : "");
@@ -423,20 +424,25 @@ static void withdraw_what_follows(struct found_list *list) {
             list->items[i].is_withdrawn |= list->items[j].update == list->items[i].follows;
 }
 
-/* Barriers with which the launch goes on are not told beside one at which it stops. */
+/* Barriers with which the launch goes on are not told beside one at which it stops, nor are races that come of it. */
 static void withdraw_weaker_barriers(struct found_list *list) {
     bool is_stopped = false;
     for (size_t i = 0; i < list->count; i++)
         is_stopped |= list->items[i].finding.kind == SIMT_FINDING_BARRIER && list->items[i].strength;
     for (size_t i = 0; i < list->count; i++)
-        list->items[i].is_withdrawn |= is_stopped && list->items[i].finding.kind == SIMT_FINDING_BARRIER && !list->items[i].strength;
+        list->items[i].is_withdrawn |= is_stopped && (list->items[i].is_of_phase ||
+                                                      (list->items[i].finding.kind == SIMT_FINDING_BARRIER && !list->items[i].strength));
 }
 
-/* Behind the address: of a race in the middle, whose end is what is missing; of one of registers nowhere. */
+/* Behind the address: of a race in the middle, whose end is what is missing; of one of registers nowhere; of an mbarrier behind
+ * where it is. */
 static void name_element(struct found *found) {
     simt_finding *finding = &found->finding;
     char rest[sizeof finding->message], *at = strstr(finding->message, " races with ");
     if (!at && finding->kind == SIMT_FINDING_RACE) return;
+    static const char of_mbarrier[] = "shared memory";
+    if (!at && finding->kind == SIMT_FINDING_BARRIER) at = strstr(finding->message, of_mbarrier);
+    if (at && finding->kind == SIMT_FINDING_BARRIER) at += sizeof of_mbarrier - 1;
     if (!at) at = finding->message + strlen(finding->message);
     snprintf(rest, sizeof rest, "%s", at);
     snprintf(at, sizeof finding->message - (size_t)(at - finding->message), "%s%s", found->element, rest);

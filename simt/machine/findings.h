@@ -19,6 +19,7 @@ struct meeting_note {
     const char *missing, *where;
     uint32_t update, follows, copies; /* simt_racing_access */
     bool is_before_copy;
+    bool is_of_phase;
     simt_handover handover;
     simt_open_loop loop;
     const char *element; /* of a variable: " (index 5 of `tile`, 32 elements of 4 bytes)"; "" */
@@ -33,6 +34,7 @@ struct found {
     uint32_t update, follows, copies;
     bool is_before_copy;
     bool races_again; /* the same two lines race in the next round, too */
+    bool is_of_phase;
     simt_handover handover;
     simt_open_loop loop;
     bool is_of_loop; /* it tells of all races of its loop */

@@ -305,6 +305,7 @@ struct frame {
     unsigned char *registers;
     unsigned char *parameters; /* lane after lane, layout->parameters_nbytes each */
     struct watched_register *watched; /* those that wgmma uses (warpgroup.c); NULL until needed */
+    struct undefined_mark *undefined; /* its registers that shuffles leave undefined (undefined.c); NULL until needed */
 };
 
 enum path_state {
@@ -387,6 +388,7 @@ struct warp {
     bool meets_block;            /* its loop passes a barrier: what it repeats depends on all warps */
     uint64_t wgmma_groups;       /* that it has committed */
     struct warpgroup *warpgroup; /* NULL until needed */
+    struct undefined_origins *undefined; /* shuffles (undefined.c); NULL until needed */
     uint32_t cluster_arrived;  /* lanes that have arrived at the cluster's barrier and not waited yet; */
     uint32_t cluster_released; /* those of them for which it is complete */
 };
@@ -434,6 +436,7 @@ struct block {
     bool has_cluster_barrier; /* some threads have arrived there */
     uint32_t idle_waits;   /* times that every thread waited for an mbarrier in vain, since something was done */
     uint64_t waited_polls; /* polls at the last of these times */
+    struct mbarrier_notes *mbarrier_notes; /* of those in its shared memory; NULL until needed */
     struct warp *warps;
     uint32_t warp_count;
     uint32_t live_threads;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine.h"
+#include "undefined.h"
 
 enum {
     FRAMES_NBYTES_MAX = 1 << 28,
@@ -189,6 +189,7 @@ static struct spares *spares_of(const struct warp *warp) { return &warp->block->
 
 static void frame_destroy(const struct warp *warp, struct frame *frame) {
     simt_warpgroup_forget(frame);
+    simt_undefined_forget(frame);
     simt_spares_give(spares_of(warp), frame->registers, registers_capacity(frame->layout));
     free(frame->parameters);
     free(frame);
@@ -218,6 +219,7 @@ static void frame_free(struct warp *warp, struct frame *frame) {
     while (*link && *link != frame) link = &(*link)->next;
     if (*link) *link = frame->next;
     simt_warpgroup_forget(frame);
+    simt_undefined_forget(frame);
     warp->frames_nbytes -= nbytes;
     if (warp->left_frames_nbytes + nbytes > KEPT_NBYTES_MAX) left_frames_destroy(warp);
     if (nbytes > KEPT_NBYTES_MAX) {
@@ -462,6 +464,7 @@ void simt_paths_clear(struct warp *warp) {
     }
     while (warp->frames && warp->frames->caller) frame_free(warp, warp->frames);
     simt_warpgroup_clear(warp);
+    simt_undefined_clear(warp);
 }
 
 void simt_paths_free(struct warp *warp) {

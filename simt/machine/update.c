@@ -471,3 +471,41 @@ uint32_t simt_awaiting_branch(const simt_event *event, uint32_t load) {
     }
     return NO_PC;
 }
+
+/* ---- an exchange: of two elements each gets what the other had, or the smaller and the larger of the two */
+
+static bool is_choice(const struct instruction *joint) {
+    return !joint || is_base(joint, "min") || is_base(joint, "max") || is_base(joint, "selp");
+}
+
+/* Whether what the store stores is what was loaded from the element. */
+static bool stores_what_is_in(const struct body *body, uint32_t store, const struct operand *element) {
+    struct trace trace = {.body = body, .address = element, .load = NO_PC};
+    trace_operand(&trace, &instruction_at(body, store)->operands[1], NULL);
+    return !trace.is_lost && trace.load != NO_PC && is_choice(trace.joint);
+}
+
+static bool is_exchange(const struct body *body, uint32_t first, uint32_t second) {
+    const struct operand *one = address_of(body, first, "st"), *other = address_of(body, second, "st");
+    return one && other && !is_same_element(one, other) && stores_what_is_in(body, first, other) && stores_what_is_in(body, second, one);
+}
+
+/* Whether the access is one of the stores, or a load of one of the elements in front of both and not behind them. */
+static bool is_of_exchange(const struct body *body, uint32_t pc, uint32_t first, uint32_t second) {
+    const struct operand *read = address_of(body, pc, "ld");
+    if (pc == first || pc == second) return true;
+    return read && pc < first && !simt_may_follow(body->event, second, pc, false) &&
+           (is_same_element(read, address_of(body, first, "st")) || is_same_element(read, address_of(body, second, "st")));
+}
+
+uint32_t simt_exchange_of(const simt_event *event, uint32_t pc, uint32_t other_pc, uint32_t *second) {
+    enum { APART_MAX = 64 };
+    struct body body;
+    if (!body_of(event, pc, &body)) return NO_PC;
+    for (uint32_t first = body.function->begin; first < body.function->end; first++)
+        for (*second = first + 1; *second < body.function->end && *second < first + APART_MAX && address_of(&body, first, "st"); ++*second)
+            if (address_of(&body, *second, "st") && is_of_exchange(&body, pc, first, *second) &&
+                is_of_exchange(&body, other_pc, first, *second) && is_exchange(&body, first, *second))
+                return first;
+    return NO_PC;
+}

@@ -1,5 +1,6 @@
 /* One warp's turn: which path runs, and for how long. */
 #include "executed.h"
+#include "undefined.h"
 
 /* Instructions that a path may execute while others of its warp are ready, before they get a turn; and those that
  * a warp may execute with nothing arriving before lanes that wait for spinning ones continue. */
@@ -121,6 +122,7 @@ static inline bool step(struct warp *warp, struct path *path, const struct code 
     count(warp->block, path->pc, path->mask, mask);
     if (code->is_approximate) warp->block->tally.approximate++;
     if (is_watched) notify_instruction(warp, path, mask);
+    if (path->frame->undefined) simt_undefined_follow(warp, path, code, mask);
     enum outcome outcome = OUTCOME_NEXT;
     if (code->lanes) {
         if (mask) code->lanes((struct lane_operands){path->frame->registers, &code->call}, mask);
@@ -196,7 +198,7 @@ static inline __attribute__((always_inline)) void run_in_order(struct warp *warp
         const struct code *code = &codes[path->pc];
         const struct pace pace = paces[path->pc];
         const uint64_t now = block->tally.instructions;
-        if (pace.straight && pace.straight <= block->allowed - now &&
+        if (pace.straight && !path->frame->undefined && pace.straight <= block->allowed - now &&
             (order == SIMT_LOCKSTEP || (is_single && pace.straight <= end - now)))
             go_straight(warp, path, code, pace.straight);
         else if (!step(warp, path, code, pace.is_watched)) return;

@@ -34,6 +34,7 @@ struct meeting {
     uint64_t address;
     uint32_t number; /* in order of their beginning */
     struct knowledge arriving, complete; /* in this phase; in all before */
+    struct phases *phases; /* of an mbarrier (races_phases.c); NULL until needed */
 };
 
 /* Shared memory of a block, or of the blocks of a cluster, which run on one host thread. */
@@ -89,6 +90,14 @@ struct handed {
 };
 enum { HANDED_MAX = 64 };
 
+/* Lines that race in a loop without a barrier, or in none. */
+struct looped {
+    uint32_t lines[2];
+    bool within_warp;
+    simt_open_loop loop;
+};
+enum { LOOPED_MAX = 64 };
+
 enum { ENCOUNTERS_MAX = 8 }; /* of one access, with different instructions */
 
 struct races {
@@ -113,6 +122,8 @@ struct races {
     size_t pair_count, pair_capacity;
     struct handed handed[HANDED_MAX];
     uint32_t handed_count;
+    struct looped looped[LOOPED_MAX];
+    uint32_t looped_count;
     uint64_t racing_accesses;
 };
 
@@ -240,6 +251,22 @@ struct clock simt_order_fenced_for_copies(struct races_block *block, uint32_t th
 
 /* Whether the clock, or what all threads of the block know, has the access that was stamped. */
 bool simt_order_has(const struct races_block *block, struct clock clock, uint64_t stamp, bool is_atomic);
+
+/* ---- races_phases.c: who arrives at an mbarrier and who waits */
+
+/* Why an mbarrier does not order two accesses: the later thread does not wait for the phase in which the earlier one arrives
+ * behind its access; or it has waited for a phase that ended without an arrival of the earlier one. */
+enum phase_fault { PHASE_IN_ORDER, PHASE_NOT_WAITED_FOR, PHASE_WITHOUT_IT };
+struct phase_told {
+    uint32_t begin_pc, arrive_pc, wait_pc, arrivals; /* in the last phase that is over */
+};
+
+void simt_phases_note(const struct races_block *block, struct meeting *meeting, const simt_event *event,
+                      const simt_mbarrier *operation);
+void simt_phases_end(struct meeting *meeting); /* the phase is over */
+/* Between an access at `tick` by the thread `one` of the block and one by `two` now. */
+enum phase_fault simt_phases_fault(const struct races_block *block, uint32_t tick, uint32_t one, uint32_t two,
+                                   struct phase_told *told);
 
 /* ---- races_find.c: what is reported */
 

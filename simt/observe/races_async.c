@@ -4,25 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "races.h"
-
-/* The ticks at which the latest groups of a thread were closed; of older ones that nobody waited for, the last. */
-enum { GROUPS_MAX = 32, GROUP_KINDS = 2 };
-struct groups {
-    uint32_t ticks[GROUPS_MAX];
-    uint32_t count;
-};
-
-/* Groups of wgmma, which belong to its first thread: the ticks of the latest, by number. */
-struct warp_groups {
-    uint32_t ticks[GROUPS_MAX];
-    uint64_t count;
-};
-
-struct races_async {
-    struct groups (*threads)[GROUP_KINDS]; /* of each thread, by its engine */
-    struct warp_groups *warps;             /* NULL until needed */
-};
+#include "races_groups.h"
 
 /* ---- meetings */
 
@@ -37,6 +19,11 @@ static struct meeting *meeting_at(struct races_block *block, uint64_t address) {
     }
     *meeting = (struct meeting){.next = shared->mbarriers, .address = address, .number = shared->mbarrier_count++};
     return shared->mbarriers = meeting;
+}
+
+static void complete(struct races_block *block, struct meeting *meeting) {
+    simt_order_complete(block, meeting);
+    simt_phases_end(meeting);
 }
 
 static void knowledge_clear(struct knowledge *knowledge) {
@@ -56,6 +43,7 @@ void simt_async_shared_clear(struct races_shared *shared) {
         struct meeting *meeting = shared->mbarriers;
         shared->mbarriers = meeting->next;
         meeting_clear(meeting);
+        free(meeting->phases);
         free(meeting);
     }
 }
@@ -91,9 +79,12 @@ void simt_async_end(struct races_block *block) {
     block->async = NULL;
 }
 
-static void close_group(struct groups *groups, uint32_t tick) {
-    if (groups->count == GROUPS_MAX)
+static void close_group(struct groups *groups, uint32_t tick, uint32_t pc) {
+    if (groups->count == GROUPS_MAX) {
         memmove(groups->ticks, groups->ticks + 1, --groups->count * sizeof *groups->ticks);
+        memmove(groups->pcs, groups->pcs + 1, groups->count * sizeof *groups->pcs);
+    }
+    groups->pcs[groups->count] = pc;
     groups->ticks[groups->count++] = tick;
 }
 
@@ -157,8 +148,14 @@ void simt_async_group(void *state, const simt_event *event, const simt_copy_grou
     for (uint32_t lanes = event->mask; lanes && !races_are_over(block); lanes &= lanes - 1) {
         uint32_t thread = first + (uint32_t)__builtin_ctz(lanes);
         struct groups *groups = groups_of(block, thread, group->engine);
-        if (groups && group->is_wait) await_groups(block, thread, groups, group);
-        else if (groups) close_group(groups, block->tick);
+        if (groups && group->is_wait) {
+            await_groups(block, thread, groups, group);
+            groups->waited.pc = event->pc;
+            groups->waited.pending = group->pending;
+            groups->waited.tick = block->tick;
+            groups->waited.is_any = true;
+        }
+        else if (groups) close_group(groups, block->tick, event->pc);
     }
     if (!group->is_wait) simt_order_advance(block);
 }
@@ -371,7 +368,7 @@ void simt_async_copy(void *state, const simt_event *event, const simt_copy *copy
     }
     check_spans(&visit, copy, reads, writes);
     if (meeting) simt_order_engine(block, &meeting->arriving.seen, reads, visit.thread, block->tick);
-    if (copy->completes) simt_order_complete(block, meeting);
+    if (copy->completes) complete(block, meeting);
     if (copy->engine != SIMT_ENGINE_GROUP && !copy->is_part) advance_behind(block, event, copy->lane);
 }
 
@@ -423,7 +420,8 @@ void simt_async_mbarrier(void *state, const simt_event *event, const simt_mbarri
         break;
     default: break;
     }
-    if (operation->completes) simt_order_complete(block, meeting);
+    simt_phases_note(block, meeting, event, operation);
+    if (operation->completes) complete(block, meeting);
     if (operation->operation != SIMT_MBARRIER_WAIT) advance_behind(block, event, operation->lane);
 }
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "races.h"
+#include "races_groups.h"
 
 static bool begins(const char *text, const char *prefix) { return !strncmp(text, prefix, strlen(prefix)); }
 
@@ -301,8 +301,81 @@ static uint32_t copies_of(const struct races *races, const struct encounter *enc
     return 1 + (engine < ENGINE_MBARRIERS ? engine : ENGINE_MBARRIERS);
 }
 
+/* Whether the other comes later in the program's order, or at least in its text. */
+static bool is_later(const simt_event *event, uint32_t other_pc, enum first_of_pair first) {
+    return first != FIRST_UNKNOWN && (event->pc < other_pc) == (first != FIRST_HIGHER) && event->pc != other_pc;
+}
+
+/* The first store of an exchange that threads of the block race in, though a barrier parts its rounds; UINT32_MAX: none. */
+static uint32_t exchange_of(const struct races_block *block, const struct encounter *encounter, const struct stamped *other, uint32_t *second) {
+    const simt_event *event = encounter->event;
+    const bool is_plain = !encounter->update && !encounter->is_locked && !encounter->is_by_engine && !other->is_by_engine;
+    if (!is_plain || other->block != block->index) return UINT32_MAX;
+    const uint32_t first = simt_exchange_of(event, event->pc, other->pc, second);
+    return first != UINT32_MAX && simt_open_loop_of(event, first, false) ? UINT32_MAX : first;
+}
+
+static const char *advice_on_exchange(const struct races *races, uint32_t first, uint32_t second, char *text, size_t nbytes) {
+    char lines[48];
+    const uint32_t line = line_of(races, first), other = line_of(races, second);
+    snprintf(lines, sizeof lines, line == other ? "line %u" : "lines %u and %u", line, other);
+    snprintf(text, nbytes, "more than one thread exchanges these elements at %s: let one of each pair do it, if (partner > i), and no two "
+             "pairs between two barriers share an element", lines);
+    return text;
+}
+
+/* The first store of that line, where a loop is unrolled. */
+static uint32_t number_exchange(const struct races *races, uint32_t first) {
+    uint32_t pc = 0;
+    while (pc < first && (line_of(races, pc) != line_of(races, first) || !begins(races->view->places[pc].opcode, "st."))) pc++;
+    return pc + 1;
+}
+
+/* Of a copy whose group a wait leaves out: by how much. */
+static const char *advice_on_wait(const struct races_block *block, const struct encounter *encounter, const struct stamped *other,
+                                  char *text, size_t nbytes) {
+    const struct races *races = block->races;
+    const uint32_t tick = (uint32_t)stamp_field(encounter->stamp, races->tick_shift, races->block_shift);
+    const bool is_of_groups = other->engine == ENGINE_GROUPS || other->engine == ENGINE_BULK_READS || other->engine == ENGINE_BULK_WRITES;
+    const char *known = advice_on_copy(other->engine);
+    struct wait_told told;
+    if (!is_of_groups || other->block != block->index ||
+        !simt_groups_wait(block, other->thread, other->engine != ENGINE_GROUPS, tick, &told))
+        return known;
+    if (!told.is_committed) snprintf(text, nbytes, "%s; it is not committed before line %u waits", known, line_of(races, told.pc));
+    else
+        snprintf(text, nbytes, "%s; line %u waits with %u there, where this copy, which line %u commits, needs %u", known,
+                 line_of(races, told.pc), told.pending, line_of(races, told.commit_pc), told.needed);
+    return text;
+}
+
+/* Of two threads of a block that an mbarrier was to order; NULL: there is none. */
+static const char *advice_on_phase(const struct races_block *block, const struct encounter *encounter, const struct stamped *other,
+                                   enum first_of_pair first, char *text, size_t nbytes) {
+    const struct races *races = block->races;
+    const bool is_last = !is_later(encounter->event, other->pc, first); /* in the program's order, too */
+    const uint32_t pc = encounter->event->pc;
+    const uint32_t thread = encounter->event->warp * races->view->warp_size + encounter->lane;
+    const uint32_t tick = (uint32_t)stamp_field(encounter->stamp, races->tick_shift, races->block_shift);
+    struct phase_told told;
+    const enum phase_fault fault = simt_phases_fault(block, tick, other->thread, thread, &told);
+    if (fault == PHASE_IN_ORDER || (fault == PHASE_NOT_WAITED_FOR && !is_last)) return NULL;
+    const char *barrier = is_same_warp(block, encounter, other) ? "__syncwarp()" : "__syncthreads()";
+    int length;
+    if (fault == PHASE_NOT_WAITED_FOR)
+        length = snprintf(text, nbytes, "behind it line %u arrives at an mbarrier, which line %u initialises, and this thread does not wait "
+                          "for that phase: let it wait, too", line_of(races, told.arrive_pc), line_of(races, told.begin_pc));
+    else
+        length = snprintf(text, nbytes, "line %u waits for a phase of an mbarrier that is over without an arrival of the other thread, after %u: "
+                          "initialise it with the number of threads that arrive, at line %u", line_of(races, told.wait_pc), told.arrivals,
+                          line_of(races, told.begin_pc));
+    snprintf(text + length, nbytes - (size_t)length, "; or a %s between line %u and line %u", barrier,
+             line_of(races, is_last ? other->pc : pc), line_of(races, is_last ? pc : other->pc));
+    return text;
+}
+
 static const char *advice(const struct races_block *block, const struct encounter *encounter, const struct stamped *other,
-                          enum first_of_pair first, char *text, size_t nbytes) {
+                          enum first_of_pair first, bool *is_of_phase, char *text, size_t nbytes) {
     const bool is_wgmma = begins(block->races->view->places[encounter->event->pc].opcode, "wgmma");
     if (encounter->is_unfenced && is_wgmma)
         return "wgmma may miss it without fence.proxy.async, after the one and before the other";
@@ -311,7 +384,7 @@ static const char *advice(const struct races_block *block, const struct encounte
     if (encounter->is_scoped)
         return "both are atomic, but the scope .cta of one is its own block (atomicAdd_block and the like): others need "
                "that of the device";
-    if (other->is_by_engine) return advice_on_copy(other->engine);
+    if (other->is_by_engine) return advice_on_wait(block, encounter, other, text, nbytes);
     if (encounter->is_by_engine && is_wgmma) return "no barrier, and no mbarrier on which that thread arrives and the warp waits, comes before wgmma";
     if (is_read_too_early(block->races, encounter, other)) return advice_on_copy(engine_of(block->races, encounter));
     if (encounter->is_by_engine)
@@ -326,6 +399,13 @@ static const char *advice(const struct races_block *block, const struct encounte
         waiting_branch(block, encounter, other) == UINT32_MAX)
         return advice_on_total(block->races, pc, other->pc, text, nbytes);
     if (other->block != block->index) return advice_on_blocks(block, encounter, other, first, text, nbytes);
+    const bool is_plain = !encounter->update && !encounter->is_locked && !begins(block->races->view->places[pc].opcode, "mbarrier");
+    uint32_t second;
+    const uint32_t exchange = exchange_of(block, encounter, other, &second);
+    if (exchange != UINT32_MAX) return advice_on_exchange(block->races, exchange, second, text, nbytes);
+    const char *on_phase = is_plain ? advice_on_phase(block, encounter, other, first, text, nbytes) : NULL;
+    *is_of_phase = on_phase != NULL;
+    if (on_phase) return on_phase;
     if (first == FIRST_NEITHER && !encounter->update && !encounter->is_locked && overwrites(block->races, encounter, other))
         return advice_on_overwriting(block, encounter, other, text, nbytes);
     if (are_sides(block, encounter, other, first) && !encounter->update && !encounter->is_locked)
@@ -451,11 +531,6 @@ static enum first_of_pair note_pair(struct races *races, const simt_event *event
     return (enum first_of_pair)*first;
 }
 
-/* Whether the other comes later in the program's order, or at least in its text. */
-static bool is_later(const simt_event *event, uint32_t other_pc, enum first_of_pair first) {
-    return first != FIRST_UNKNOWN && (event->pc < other_pc) == (first != FIRST_HIGHER) && event->pc != other_pc;
-}
-
 /* "byte 16", "byte 16 of block 1 of the cluster", "0x7000..." */
 static void name_place(const struct races *races, const struct encounter *encounter, char *text, size_t nbytes) {
     const unsigned long long address = encounter->address, rank = address >> SIMT_RANK_SHIFT;
@@ -472,7 +547,22 @@ static simt_open_loop find_loop(const simt_event *event, uint32_t first, uint32_
     return (simt_open_loop){number, number && simt_open_loop_of(event, first, within_warp) != number};
 }
 
-enum { LOOPED_PAIRS_MAX = 64 }; /* whose loops are looked for, which takes a while in a long kernel */
+/* The same of two lines, which is looked for once: it takes a while in a long kernel. */
+static simt_open_loop loop_of_lines(struct races *races, const simt_event *event, uint32_t first, uint32_t second, bool within_warp) {
+    const uint32_t lines[] = {line_of(races, first), line_of(races, second)};
+    uint32_t i = 0;
+    pthread_mutex_lock(&races->lock);
+    while (i < races->looped_count && (races->looped[i].lines[0] != lines[0] || races->looped[i].lines[1] != lines[1] ||
+                                       races->looped[i].within_warp != within_warp))
+        i++;
+    const bool is_full = i == LOOPED_MAX;
+    if (i == races->looped_count && !is_full)
+        races->looped[races->looped_count++] =
+            (struct looped){{lines[0], lines[1]}, within_warp, find_loop(event, first, second, within_warp)};
+    const simt_open_loop loop = is_full ? (simt_open_loop){0} : races->looped[i].loop;
+    pthread_mutex_unlock(&races->lock);
+    return loop;
+}
 
 void simt_races_report(struct races_block *block, const struct encounter *encounter) {
     struct races *races = block->races;
@@ -486,7 +576,6 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     if (simt_record_race_again(encounter->event, encounter->lane, &other)) return;
     pthread_mutex_lock(&races->lock);
     const enum first_of_pair first = note_pair(races, encounter->event, stamped.pc, is_same_warp(block, encounter, &stamped));
-    const bool is_of_few = races->pair_count <= LOOPED_PAIRS_MAX;
     pthread_mutex_unlock(&races->lock);
     other.is_later = is_later(encounter->event, stamped.pc, first);
 
@@ -494,11 +583,14 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     const uint64_t other_block = stamped.block;
     const simt_place *place = &view->places[stamped.pc], *own = &view->places[encounter->event->pc];
     char where[64], line[24], missing[96], blocks[384];
-    const char *said = advice(block, encounter, &stamped, first, blocks, sizeof blocks);
+    const char *said = advice(block, encounter, &stamped, first, &other.is_of_phase, blocks, sizeof blocks);
     const bool is_known = encounter->update || encounter->is_locked; /* what is missing, of two blocks as of one */
     const uint32_t atomic = said ? atomic_behind_load(block, encounter, &stamped) : UINT32_MAX;
+    uint32_t second;
+    const uint32_t exchange = said ? exchange_of(block, encounter, &stamped, &second) : UINT32_MAX;
     if (is_unlock(block, encounter, &stamped)) other.update = 1 + (begins(own->opcode, "st.") ? stamped.pc : encounter->event->pc);
     else if (atomic != UINT32_MAX) other.update = 1 + atomic;
+    else if (exchange != UINT32_MAX) other.update = number_exchange(races, exchange);
     else if (encounter->update) other.follows = lock_of(block, encounter);
     else if (overwrites(races, encounter, &stamped)) other.follows = simt_update_before(encounter->event, stamped.pc) + 1;
     name_place(races, encounter, where, sizeof where);
@@ -507,8 +599,8 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     if (!said || (stamped.block != block->index && !encounter->is_shared && is_known && !encounter->is_scoped))
         name_missing(block, encounter, &stamped, &other, missing, sizeof missing);
     const uint32_t pc = encounter->event->pc;
-    if (!said && !is_known && is_of_few)
-        other.loop = find_loop(encounter->event, other.is_later ? pc : stamped.pc, other.is_later ? stamped.pc : pc,
+    if (!said && !is_known)
+        other.loop = loop_of_lines(races, encounter->event, other.is_later ? pc : stamped.pc, other.is_later ? stamped.pc : pc,
                                is_same_warp(block, encounter, &stamped));
     if (said && !encounter->is_unfenced) other.copies = copies_of(races, encounter, &stamped);
     other.is_before_copy = other.copies && !encounter->is_read && !stamped.is_by_engine && !is_read_too_early(races, encounter, &stamped);

@@ -1,4 +1,5 @@
-/* Finds shuffles that give a lane the value of one which takes no part: PTX leaves that value undefined. */
+/* Finds shuffles that give a lane the value of one which takes no part: PTX leaves that value undefined.  It is a finding
+ * where the value is used. */
 #include "counts.h"
 
 static void check_shuffle(void *block, const simt_event *event, const uint8_t *sources) {
@@ -9,13 +10,7 @@ static void check_shuffle(void *block, const simt_event *event, const uint8_t *s
     }
     if (!strays) return;
     *(uint64_t *)block += lane_count(strays);
-    uint32_t lane = (uint32_t)__builtin_ctz(strays);
-    const struct lane_text here = lane_text(event->mask);
-    simt_record_finding_of_lanes(
-        event, SIMT_FINDING_SHUFFLE, strays, 0,
-        "lane %u shuffles in the value of lane %u, which does not take part: the value is undefined; of the warp only "
-        "%s %s here: let all come to the shuffle, those without a value with a neutral one (0 for a sum), or read from these "
-        "alone", lane, sources[lane], here.text, here.be);
+    simt_follow_undefined(event, strays, sources);
 }
 
 static void end_block(void *launch, void *block, const simt_block_view *view) {

@@ -438,12 +438,15 @@ struct hostile {
 
 static const struct hostile found[] = {
     {"mov.u32 %r1, 0; mbarrier.init.shared.b64 [sh], %r1;", SIMT_FINDING_BARRIER,
-     "mbarrier.init.shared.b64 at byte 0 of shared memory: an mbarrier expects 1 to 1048575 arrivals", 0},
+     "mbarrier.init.shared.b64 at byte 0 of shared memory (index 0 of `sh`, 2 elements of 8 bytes): "
+     "an mbarrier expects 1 to 1048575 arrivals", 0},
     {"mbarrier.arrive.shared.b64 _, [sh];", SIMT_FINDING_BARRIER,
-     "mbarrier.arrive.shared.b64 at byte 0 of shared memory: there is no mbarrier here: mbarrier.init must come "
+     "mbarrier.arrive.shared.b64 at byte 0 of shared memory (index 0 of `sh`, 2 elements of 8 bytes): "
+     "there is no mbarrier here: mbarrier.init must come "
      "first, and nothing may overwrite it", 0},
     {"mbarrier.init.shared.b64 [sh], 1; mbarrier.arrive.shared.b64 _, [sh], 2;", SIMT_FINDING_BARRIER,
-     "mbarrier.arrive.shared.b64 at byte 0 of shared memory: more threads arrive in a phase than it expects", 1},
+     "mbarrier.arrive.shared.b64 at byte 0 of shared memory (index 0 of `sh`, 2 elements of 8 bytes): "
+     "more threads arrive in a phase than it expects", 1},
     {"mbarrier.init.shared.b64 [sh+4], 1;", SIMT_FINDING_MISALIGNED,
      "stores 8 bytes of shared memory at 0x4, which is not a multiple of 8", 0},
     {"mov.u64 %rd1, 0; mbarrier.init.b64 [%rd1], 1;", SIMT_FINDING_BOUNDS,

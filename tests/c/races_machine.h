@@ -27,6 +27,7 @@ static struct {
     char message[512], missing[64], where[96];
     simt_racing_access other;
     double races, racing_accesses, uninitialised_reads, undefined_shuffles;
+    uint32_t followed; /* lanes whose shuffled values are undefined */
 } seen;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -125,6 +126,20 @@ bool simt_record_race_again(const simt_event *event, uint32_t lane, const simt_r
     (void)lane;
     (void)other;
     return false; /* each is to be seen */
+}
+
+uint32_t simt_exchange_of(const simt_event *event, uint32_t pc, uint32_t other_pc, uint32_t *second) {
+    (void)event;
+    (void)pc;
+    (void)other_pc;
+    (void)second;
+    return UINT32_MAX;
+}
+
+void simt_follow_undefined(const simt_event *event, uint32_t lanes, const uint8_t *sources) {
+    (void)event;
+    (void)sources;
+    seen.followed |= lanes;
 }
 
 void simt_stop(const simt_event *event) {
