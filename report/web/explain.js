@@ -151,8 +151,7 @@ function worstAccess(model, index, warp) {
 function makeSourcePart(model) {
     const {data} = model, first = readComment(data.source).end + 2;
     const listing = makeSource(data.source, usedColumns(data), null, first);
-    const box = scroller("Source", listing.node);
-    box.classList.add("listing");
+    const box = listingBox(listing.node);
     let isWhole = false, now = 0;
     const kinds = [{value: "step", text: "this step"}, {value: "run", text: "the whole run"}];
     const choice = makeChoice("Counts of", kinds, value => {
