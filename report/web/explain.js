@@ -294,21 +294,40 @@ function followAddress(player) {
     follow();
 }
 
+// Where a page opens: with the options that show the rung's lesson, at the first step, unless something is added before it.
+function openingStep(model) {
+    const [start, first] = model.frames;
+    const isLesson = model.data.is_picture && start.kind === "start" && first.kind === "step";
+    return isLesson && start.after.every(cell => elementsOf(cell.symbol).length <= 1) ? 1 : 0;
+}
+
 // The address then names the step that is shown, so that it can be handed on, without a way back for each step.
-function nameStep(index) {
-    if (index || stepOfAddress() !== null) history.replaceState(null, "", `#step=${index}`);
+function nameStep(index, opening) {
+    if (index !== opening || stepOfAddress() !== null) history.replaceState(null, "", `#step=${index}`);
+}
+
+// Links to the rungs before and after lead to the step that was gone to, so that the two can be compared.
+function linkStep({data, frames}, index, opening) {
+    const files = [data.before, data.next].filter(Boolean).map(other => addressBeside(data.rung, other.id));
+    const step = index === opening || frames[index].kind === "end" ? "" : `#step=${index}`;
+    for (const link of document.links) {
+        const [file] = link.getAttribute("href").split("#");
+        if (files.includes(file)) link.setAttribute("href", file + step);
+    }
 }
 
 function showPage(data, main) {
     const model = buildModel(data);
     const warp = interestingWarp(model, Math.min(1, model.frames.length - 1));
     const view = {all: showsAll(model), warp, symbols: false, access: -1};
+    const opening = openingStep(model);
     let now = 0, player = null, isLaidOut = false;
     const show = index => {
         now = index;
         view.access = worstAccess(model, index, view.warp);
         if (!isLaidOut) return;
-        nameStep(index);
+        nameStep(index, opening);
+        linkStep(model, index, opening);
         Object.values(parts).forEach(part => part.show(index, view));
     };
     const look = access => {
@@ -335,6 +354,7 @@ function showPage(data, main) {
         show(now);
     });
     layOutPage(model, main, parts, [player.node, naming.node, view.all ? null : warps.node]);
+    player.go(opening);
     isLaidOut = true;
     followAddress(player);
     show(now);
