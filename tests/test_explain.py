@@ -394,6 +394,12 @@ def test_a_rung_has_a_picture_and_a_line_as_a_textbook_has_it(rung):
     assert warps > 1, "one warp shows nothing of divergence"
 
 
+def test_a_textbooks_lines_are_what_a_rung_teaches():
+    """Not those of the rung before it, with which it is compared."""
+    lines = [re.search(r"^// Textbook: (.+)$", path.read_text(), re.MULTILINE)[1] for path in sorted((ROOT / "ladder").glob("[0-9]*.cu"))]
+    assert len(lines) == 18 and all(line != before for line, before in zip(lines[1:], lines))
+
+
 def test_partial_sums_of_the_pictures_differ():
     """No two threads store the same value in a step: who reads them sees which is whose."""
     for rung in ("01", "02", "03", "04", "05", "06", "07", "09"):

@@ -166,7 +166,8 @@ function makeSourcePart(model) {
         if (lines.length) reveal(box, listing.row(lines[lines.length - 1]));
     }
     const controls = element("span", {class: "controls"}, "counts of ", choice.node);
-    const words = ["For a sum a textbook has: ", element("code", null, data.textbook)];
+    const statements = data.textbook.split(/(?<=;) (?![^(]*\))/); // a line is broken between them, if it must be
+    const words = ["For a sum a textbook has: ", element("code", null, statements.flatMap((text, i) => [i ? " " : "", element("span", null, text)]))];
     const textbook = data.textbook ? [element("p", null, words)] : [];
     const node = panel("The kernel", ...textbook, box);
     node.classList.add("kernel-panel");
