@@ -220,6 +220,23 @@ def test_pages_look_right_in_every_form(name, site, show):
     assert faults_in_every_form(show, folder / name) == []
 
 
+def test_a_listing_begins_with_a_whole_line(site, show):
+    """Also where it was scrolled before what stands beside it made it higher."""
+    page = show(site[0] / "wrong" / "missing_loop_barrier.html", (1440, 900))
+    assert page.locator(".listing").evaluate("""async node => {
+        await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+        const end = node.querySelector("thead th").getBoundingClientRect().bottom;
+        return node.scrollTop > 0 && [...node.querySelectorAll("tbody tr")].some(row => Math.abs(row.getBoundingClientRect().top - end) <= 2);
+    }""")
+
+
+def test_the_front_page_leads_to_each_puzzle_and_says_what_is_wrong(site):
+    text = (site[0] / "index.html").read_text()
+    assert len(set(re.findall(r'href="puzzles\.html#(\d\d_\w+)"', text))) == 12
+    faults = re.findall(r'href="wrong/\w+\.html">.*?<span class=faint>(.*?)</span>', text)
+    assert len(faults) == 12 and all(fault.startswith(("a ", "an ")) for fault in faults)
+
+
 def test_long_pages_list_their_sections(site):
     _, pages = site
     puzzles = sorted(path.stem for path in (ROOT / "puzzles").glob("*.cu"))
