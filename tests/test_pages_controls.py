@@ -66,6 +66,17 @@ def test_a_page_opens_where_its_lesson_is_seen(show, tmp_path):
     assert seen["05"][2] != seen["06"][2]
 
 
+def test_symbols_have_the_width_that_they_need(show, tmp_path):
+    page = show(write_page(tmp_path, "06")[0], (1440, 900))
+    for name in ("Symbols", "Values"):
+        page.get_by_role("button", name=name, exact=True).click()
+        for step in range(4):
+            assert page.locator(".stage-panel .scroll").evaluate_all("nodes => nodes.map(node => node.dataset.more)") == ["no"]
+            assert is_in_view(page, ".bar", ".stage-panel", ".memory-panel", ".kernel-panel"), (name, step)
+            page.keyboard.press("ArrowRight")
+        page.keyboard.press("Home")
+
+
 def test_player_buttons_and_slider(show, tmp_path):
     page = show(write_page(tmp_path, "06", "-n", 16)[0])
     where, slider = page.locator(".where").first, page.get_by_label("Step", exact=True).first
@@ -325,6 +336,16 @@ def test_print_has_all_and_no_controls(show, tmp_path):
     assert page.locator(".stage").is_visible() and page.locator(".tree").is_visible()
     assert page.locator(".listing").evaluate("node => node.scrollHeight <= node.clientHeight + 1")
     assert len(page.pdf(format="A4")) > 10000
+
+
+@pytest.mark.parametrize("options, theme", [({"color_scheme": "dark"}, "Auto"), ({}, "Dark")])
+def test_what_is_printed_is_light(options, theme, show, tmp_path):
+    page = show(write_page(tmp_path, "05", *PICTURE)[0], **options)
+    page.get_by_role("button", name=theme, exact=True).click()
+    colours = lambda: page.evaluate("[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]")
+    dark = colours()
+    page.emulate_media(media="print")
+    assert colours()[0] == "rgb(255, 255, 255)" != dark[0] and colours()[1] != dark[1]
 
 
 def test_wide_numbers_keep_their_digits(show, tmp_path):

@@ -195,6 +195,8 @@ def test_a_table_of_texts_has_the_names_of_its_columns_in_its_cells():
                            "<th class=left role=columnheader>kind</th>")
     assert f'<td class=left data-long=yes role=cell data-name=is>{long}</td>' in made
     assert f'<td data-long=yes role=cell data-name=cure>{long}</td>' in made
+    for rule, is_prose in (("---|---|---", True), ("---|---|---:", False)):  # short texts beside it; numbers
+        assert ("prose" in markdown.to_html(f"|word|meaning|source|\n|{rule}|\n|a|{long}|b|", lambda target: target)) == is_prose
     two = markdown.to_html(f"|a|b|\n|---|---|\n|{long}|{long}|", lambda target: target)
     assert "prose" not in two and two.count("data-long") == 2 and "data-name" not in two
 

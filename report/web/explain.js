@@ -247,11 +247,13 @@ function makeFindingsPanel(data) {
         `${finding.kind} at line ${finding.line}, thread ${finding.thread}: `, withCode(finding.message)))));
 }
 
+function isWide(model, symbols) {
+    return !showsAll(model) || Math.max(model.data.block, cellsMost(model)) > STAGE_BESIDE || widthOfSteps(model, symbols) > STAGE.widthWhole;
+}
+
 // Stage, memory and kernel on one screen: the kernel beside both, or, where the stage is wide, below it.
 function makeBench(model, parts) {
-    const isWide = !showsAll(model) || Math.max(model.data.block, cellsMost(model)) > STAGE_BESIDE
-        || widthOfSteps(model) > STAGE.widthWhole;
-    return element("div", {class: isWide ? "bench wide" : "bench"}, parts.stage.node, parts.memory.node, parts.source.node);
+    return element("div", {class: isWide(model, false) ? "bench wide" : "bench"}, parts.stage.node, parts.memory.node, parts.source.node);
 }
 
 // What adding in floats makes of the same elements, beside a rung that adds integers.
@@ -352,6 +354,7 @@ function showPage(data, main) {
     const kinds = [{value: "values", text: "Values"}, {value: "symbols", text: "Symbols"}];
     const naming = makeChoice("Cells show", kinds, value => {
         view.symbols = value === "symbols";
+        main.querySelector(".bench")?.classList.toggle("wide", isWide(model, view.symbols));
         show(now);
     });
     layOutPage(model, main, parts, [player.node, naming.node, view.all ? null : warps.node]);

@@ -90,8 +90,8 @@ function layBelow(cells, threads, pitch) {
 }
 
 // Of the widest step, where all is shown.
-function widthOfSteps(model) {
-    const view = {all: true, symbols: false}, threads = stageThreads(model, view);
+function widthOfSteps(model, symbols) {
+    const view = {all: true, symbols}, threads = stageThreads(model, view);
     return Math.max(0, ...model.frames.filter(frame => frame.kind === "step").map(frame => layOut(model, frame, view, threads).width));
 }
 
