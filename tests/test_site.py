@@ -305,11 +305,12 @@ def least_letters(page):
         yield min(map(float, re.findall(r'font-size="([\d.]+)"', text))) * width / whole
 
 
-@pytest.mark.parametrize("stem", ["05_interleaved_strided", "08_unrolled_last_warp", "12_warp_shuffle", "16_bulk_copy", "17_exact"])
+@pytest.mark.parametrize("stem", ["05_interleaved_strided", "08_unrolled_last_warp", "12_warp_shuffle", "14_last_block", "16_bulk_copy", "17_exact"])
 def test_a_step_is_on_one_screen(stem, site, show):
     """The idea, the stage, the memory, the code and what drives them, at every step."""
     folder, _ = site
     page = show(folder / "explain" / f"{stem}.html", (1440, 900))
+    page.keyboard.press("Home")
     for _ in range(int(page.locator("input[type=range]").first.get_attribute("max")) + 1):
         assert is_in_view(page, ".idea", ".player", ".stage-panel", ".memory-panel", ".kernel-panel")
         assert page.evaluate("""() => [...document.querySelectorAll(".bench .scroll")]
