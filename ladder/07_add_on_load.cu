@@ -16,7 +16,7 @@
 // Tree: sequential
 // Barriers: first and each step
 // Explain: -n 16 --warp 4 --banks 4
-// Textbook: sdata[tid] += sdata[tid + s];
+// Textbook: sdata[tid] = input[i] + input[i + blockDim.x]; sdata[tid] += sdata[tid + s];
 // Misprint: The chapter's kernel of 10.6 overlaps its segments when it is launched with several blocks:
 //           they begin blockDim.x apart and are 2 * blockDim.x long.
 // Misprinted: overlapping_segments

@@ -17,7 +17,7 @@
 // Tree: sequential
 // Barriers: first and each step
 // Explain: -n 16 --warp 4 --banks 4
-// Textbook: sdata[tid] += sdata[tid + s];
+// Textbook: sdata[tid] += sdata[tid + s]; if (tid == 0) atomicAdd(result, sdata[0]);
 
 #include "rung.cuh"
 

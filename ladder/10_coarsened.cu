@@ -15,7 +15,7 @@
 // Tree: sequential
 // Barriers: first and each step
 // Explain: -n 64 --warp 4 --banks 4
-// Textbook: sdata[tid] += sdata[tid + s];
+// Textbook: sum += input[i] + input[i + blockDim.x]; sdata[tid] += sdata[tid + s];
 
 #include "rung.cuh"
 

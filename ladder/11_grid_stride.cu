@@ -18,7 +18,7 @@
 // Tree: sequential
 // Barriers: first and each step
 // Explain: -n 32 --block 8 --warp 4 --banks 4
-// Textbook: sdata[tid] += sdata[tid + s];
+// Textbook: for (; i < n; i += gridDim.x * blockDim.x) sum += input[i]; sdata[tid] += sdata[tid + s];
 // Misprint: The notebook's "optimized" kernel of part 6 is that of part 3; the picture of part 3 is of
 //           another tree, of neighbours; and its final pass fails above 256 blocks.
 // Misprinted: final_pass

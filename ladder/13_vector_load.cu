@@ -18,7 +18,7 @@
 // Tree: registers
 // Barriers: one
 // Explain: -n 256
-// Textbook: sum += __shfl_down_sync(0xffffffff, sum, delta);
+// Textbook: int4 v = ((const int4 *)input)[i]; sum += v.x + v.y + v.z + v.w;
 
 #include "rung.cuh"
 

@@ -17,7 +17,7 @@
 // Tree: registers
 // Barriers: one
 // Explain: -n 256
-// Textbook: sum += __shfl_down_sync(0xffffffff, sum, delta);
+// Textbook: sum += __shfl_down_sync(0xffffffff, sum, delta); isLast = atomicAdd(ticket, 1) == gridDim.x - 1;
 
 #include "rung.cuh"
 

@@ -21,7 +21,7 @@
 // Ops: sum prod min max argmax
 // Tree: registers
 // Explain: -n 4096 --block 64
-// Textbook: *cluster.map_shared_rank(own, 0) = sum;
+// Textbook: cuda::memcpy_async(tile, input, nbytes, bar); *cluster.map_shared_rank(own, 0) = sum;
 
 #define CLUSTER 2
 

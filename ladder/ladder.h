@@ -68,7 +68,7 @@ struct ladder_rung {
         wf_type type;                   /* WF_TYPE_DEFAULT: not told */
         char values[80];                /* "100000000,3"; or "" */
     } picture;                          /* what shows its lesson: few elements, small warps */
-    char textbook[80];                  /* the line that combines as a textbook has it: "sdata[tid] += sdata[tid + s];"; or "" */
+    char textbook[128];                 /* its lesson as a textbook has it: "sdata[tid] += sdata[tid + s];"; or "" */
     uint32_t cluster;                            /* blocks that make one partial result together; else 1 */
     enum ladder_finish finish;                   /* by default */
     uint32_t warp_size;                          /* the only one that it works with; 0: any */

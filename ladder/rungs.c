@@ -123,7 +123,7 @@ static void read_picture(struct ladder_rung *rung, const char *text) {
 }
 
 static void read_textbook(struct ladder_rung *rung, const char *text) {
-    snprintf(rung->textbook, sizeof rung->textbook, "%.79s", text);
+    snprintf(rung->textbook, sizeof rung->textbook, "%.127s", text);
 }
 
 /* "engine": the library's own reduction, which takes its GPU. */

@@ -170,17 +170,21 @@ static void put_combines(const struct writer *writer, const struct step *step) {
                 unused == 1 ? "its result is" : "their results are");
 }
 
+/* The threads of a step that take a side of its guard; none: no line. */
+static void put_side(const struct writer *writer, const char *name, const struct step *step, uint64_t count, bool is_rest) {
+    if (!count) return;
+    fprintf(writer->stream, "    %-4s thread%s ", name, plural(count));
+    put_threads(writer->stream, writer->explanation, step->active, is_rest);
+    fputc('\n', writer->stream);
+}
+
 static void put_guard(const struct writer *writer, const struct step *step) {
     if (!step->guard_line) return;
     fputs("  ", writer->stream);
     put_source_line(writer->stream, writer->explanation->rung.file, step->guard_line);
-    fputs("\n    yes: threads ", writer->stream);
-    put_threads(writer->stream, writer->explanation, step->active, false);
-    if (step->tally.active_lanes < writer->explanation->block) {
-        fputs("\n    no:  threads ", writer->stream);
-        put_threads(writer->stream, writer->explanation, step->active, true);
-    }
     fputc('\n', writer->stream);
+    put_side(writer, "yes:", step, step->tally.active_lanes, false);
+    put_side(writer, "no:", step, writer->explanation->block - step->tally.active_lanes, true);
 }
 
 /* ---- lanes --------------------------------------------------------------------------------------- */
@@ -231,7 +235,8 @@ static void put_conflict(const struct writer *writer, size_t index) {
 static void put_counts(const struct writer *writer, const struct step *step) {
     const struct tally *tally = &step->tally;
     uint64_t lanes = tally->warps * warp_size(writer);
-    fprintf(writer->stream, "  %" PRIu64 " of %" PRIu64 " lane%s active", tally->active_lanes, lanes, plural(lanes));
+    fprintf(writer->stream, "  %" PRIu64 " of %" PRIu64 " lane%s active in %" PRIu64 " working warp%s",
+            tally->active_lanes, lanes, plural(lanes), tally->warps, plural(tally->warps));
     fprintf(writer->stream, ", %s%" PRIu64 " warp%s diverge%s%s", tally->divergent_warps ? writer->bad : "",
             tally->divergent_warps, plural(tally->divergent_warps), tally->divergent_warps == 1 ? "s" : "",
             tally->divergent_warps ? writer->plain : "");

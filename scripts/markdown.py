@@ -67,7 +67,7 @@ class Page:
         rows = [[cell.strip().replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))] for line in lines]
         right = [cell.endswith(":") for cell in rows[1]]
         is_long = [any(len(cells[i]) > LONG for cells in rows[2:] if i < len(cells)) for i in range(len(rows[0]))]
-        is_prose = len(rows[0]) > 2 and sum(is_long) > 1
+        is_prose = len(rows[0]) > 2 and (sum(is_long) > 1 or any(is_long) and not any(right))
 
         def cell_of(i, cell, tag):
             is_known = tag == "td" and i < len(rows[0])

@@ -394,6 +394,12 @@ def test_a_rung_has_a_picture_and_a_line_as_a_textbook_has_it(rung):
     assert warps > 1, "one warp shows nothing of divergence"
 
 
+def test_a_textbooks_lines_are_what_a_rung_teaches():
+    """Not those of the rung before it, with which it is compared."""
+    lines = [re.search(r"^// Textbook: (.+)$", path.read_text(), re.MULTILINE)[1] for path in sorted((ROOT / "ladder").glob("[0-9]*.cu"))]
+    assert len(lines) == 18 and all(line != before for line, before in zip(lines[1:], lines))
+
+
 def test_partial_sums_of_the_pictures_differ():
     """No two threads store the same value in a step: who reads them sees which is whose."""
     for rung in ("01", "02", "03", "04", "05", "06", "07", "09"):
@@ -423,7 +429,7 @@ def test_page():
             "  Thread 0: shared[0] += shared[1]  banks 0, 1 -> 4",
             "  Thread 3: shared[6] += shared[7]  banks 2, 3 -> 9",
             "  warp 0    ####....  4 of 8",
-            "  4 of 8 lanes active, 1 warp diverges, 6 shared wavefronts, bank degree 2",
+            "  4 of 8 lanes active in 1 working warp, 1 warp diverges, 6 shared wavefronts, bank degree 2",
             "  bank conflict: threads 0, 2 access different words of one bank (predicted: 2, each 2 apart)",
             f"  lanes of warp 0 at the banks, load of line {COMBINE_05}: 2 wavefronts",
             "  bank          0  1  2  3",
@@ -431,6 +437,8 @@ def test_page():
             "  wavefront 2   .  2  .  3",
             "  shared    [4, 1, 7, 0, 5, 1, 9, 3]",
             "  symbols   [a0+a1, a1, a2+a3, a3, a4+a5, a5, a6+a7, a7]",
+            "    yes: thread 0",
+            "    no:  threads 1-7",
             "step 2      +<------+       +<------+",
             "result 25 = a0+a1+a2+a3+a4+a5+a6+a7",
             "  lanes used                           7/24 = 29.2 % (7/24 = 29.2 %)",
@@ -445,7 +453,7 @@ def test_page():
     (8, {"0, 2, 4, 6", "0, 4", "1-3, 5-7"}), (16, {"0, 2, 4 ... 14", "0, 4, 8, 12", "0, 8"})])
 def test_dots_between_threads_stand_for_some(threads, said):
     lines = printed("explain", "04", "-n", threads, "--block", threads).splitlines()
-    assert said <= {line.split("threads ")[1] for line in lines if re.match("    (yes|no): ", line)}
+    assert said <= {re.split("threads? ", line)[1] for line in lines if re.match("    (yes|no): ", line)}
 
 
 def test_banks_are_drawn():

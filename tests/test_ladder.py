@@ -389,6 +389,16 @@ def test_each_word_is_defined_once_and_from_those_before_it():
     assert {word for word in glossary if word not in names and uses(prose, word)} <= {"array", "device", "digit", "finish", "partial", "words"}
 
 
+def test_each_name_in_the_code_is_told():
+    """Of functions and constants of the files; CUDA's own are in its manual."""
+    text = (ROOT / "docs" / "ladder.md").read_text()
+    shown = re.findall(r"```cuda\n(.*?)```", text, re.DOTALL)
+    told = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]*)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL)))))
+    named = {name for code in shown for name in re.findall(r"(?<!__device__ void )(?<!__device__ bool )\b([a-z]\w*)(?=\()|\b([A-Z][A-Z_]+)\b", code)}
+    names = {one or other for one, other in named} - {"for", "if"}
+    assert len(names) > 12 and {name for name in names if name not in told and not name.startswith("atomic")} == set()
+
+
 def test_a_stale_page_is_noticed_and_mended(tmp_path):
     for name in ("scripts", "docs", "ladder/wrong"):
         (tmp_path / name).mkdir(parents=True)

@@ -213,6 +213,17 @@ def cell_values(page, row):
     })""", row)
 
 
+def test_fewer_cells_than_threads_are_below_those_of_their_numbers(show, tmp_path):
+    path, data = write_page(tmp_path, "08")
+    page = show(path, (1440, 900))
+    go_to(page, 4)
+    middle = "nodes => Object.fromEntries(nodes.map(node => { const {left, right} = node.getBoundingClientRect(); return [NUMBER, (left + right) / 2]; }))"
+    cells = page.locator(".stage .cell").evaluate_all(middle.replace("NUMBER", "node.dataset.cell"))
+    threads = page.locator(".stage .thread").evaluate_all(middle.replace("NUMBER", "node.dataset.thread"))
+    assert len(threads) == data["warp"] and sorted(map(int, cells)) == list(range(2 * data["steps"][3]["active_lanes"]))
+    assert all(abs(cells[number] - threads[number]) < 1 for number in cells)
+
+
 def test_cells_show_values_and_symbols(show, tmp_path):
     path, data = write_page(tmp_path, "05", *PICTURE)
     page = show(path)

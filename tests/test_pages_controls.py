@@ -39,6 +39,44 @@ def test_address_names_the_step(show, tmp_path):
     assert where.text_content() == "Result"
 
 
+def test_the_rungs_beside_it_open_at_the_same_step(show, tmp_path):
+    page = show(write_page(tmp_path, "05", "-n", 16)[0])
+    beside = page.get_by_role("navigation", name="Rungs").get_by_role("link")
+    addresses = lambda: [link.get_attribute("href") for link in beside.all()]
+    assert addresses() == ["04.html", "06.html"]
+    for key, step in (("ArrowRight", "#step=1"), ("ArrowRight", "#step=2"), ("End", ""), ("Home", "")):
+        page.keyboard.press(key)
+        assert addresses() == ["04.html" + step, "06.html" + step]
+
+
+def test_a_page_opens_where_its_lesson_is_seen(show, tmp_path):
+    """At the first step, where the values before it are those of the input; the pages of 04, 05 and 06 then differ."""
+    seen = {}
+    for rung, moment in (("04", "Step 1 of 4"), ("05", "Step 1 of 4"), ("06", "Step 1 of 4"), ("07", "Before the tree"), ("10", "Before the tree")):
+        path = write_page(tmp_path, rung)[0]
+        page = show(path)
+        assert page.locator(".where").first.text_content() == moment and "#" not in page.url
+        seen[rung] = (page.locator(".stage .thread").evaluate_all("nodes => nodes.map(node => node.dataset.state)"),
+                      page.locator(".stage .box.conflict").count(), page.locator(".stage .combine").evaluate_all("nodes => nodes.map(node => node.dataset.target)"))
+        page.goto(path.as_uri() + "#step=0")
+        page.reload()
+        assert page.locator(".where").first.text_content() == "Before the tree"
+    assert seen["04"][0].count("waiting") == 8 and seen["05"][0].count("waiting") == seen["06"][0].count("waiting") == 0
+    assert seen["05"][1] == 8 and seen["04"][1] == seen["06"][1] == 0
+    assert seen["05"][2] != seen["06"][2]
+
+
+def test_symbols_have_the_width_that_they_need(show, tmp_path):
+    page = show(write_page(tmp_path, "06")[0], (1440, 900))
+    for name in ("Symbols", "Values"):
+        page.get_by_role("button", name=name, exact=True).click()
+        for step in range(4):
+            assert page.locator(".stage-panel .scroll").evaluate_all("nodes => nodes.map(node => node.dataset.more)") == ["no"]
+            assert is_in_view(page, ".bar", ".stage-panel", ".memory-panel", ".kernel-panel"), (name, step)
+            page.keyboard.press("ArrowRight")
+        page.keyboard.press("Home")
+
+
 def test_player_buttons_and_slider(show, tmp_path):
     page = show(write_page(tmp_path, "06", "-n", 16)[0])
     where, slider = page.locator(".where").first, page.get_by_label("Step", exact=True).first
@@ -298,6 +336,16 @@ def test_print_has_all_and_no_controls(show, tmp_path):
     assert page.locator(".stage").is_visible() and page.locator(".tree").is_visible()
     assert page.locator(".listing").evaluate("node => node.scrollHeight <= node.clientHeight + 1")
     assert len(page.pdf(format="A4")) > 10000
+
+
+@pytest.mark.parametrize("options, theme", [({"color_scheme": "dark"}, "Auto"), ({}, "Dark")])
+def test_what_is_printed_is_light(options, theme, show, tmp_path):
+    page = show(write_page(tmp_path, "05", *PICTURE)[0], **options)
+    page.get_by_role("button", name=theme, exact=True).click()
+    colours = lambda: page.evaluate("[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]")
+    dark = colours()
+    page.emulate_media(media="print")
+    assert colours()[0] == "rgb(255, 255, 255)" != dark[0] and colours()[1] != dark[1]
 
 
 def test_wide_numbers_keep_their_digits(show, tmp_path):

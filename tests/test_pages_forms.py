@@ -63,7 +63,9 @@ WRONG = """<!doctype html><html><body style="margin:0; color: #000; background: 
 <svg width="100" height="60" viewBox="0 0 100 60"><text x="0" y="12" font-size="12">one</text><text x="4" y="12" font-size="12">two</text>
 <text x="0" y="30" font-size="6">small</text><text x="80" y="50" font-size="12">beyond</text></svg>
 <svg width="100" height="60"><rect width="60" height="60" fill="#222"/><text x="5" y="30" font-size="12">dark</text><text x="62" y="50" font-size="12">
-fine</text><path d="M0 0H9" fill="none" stroke="#ccc"/><path class="rest" d="M0 0H9" fill="none" stroke="#ccc"/></svg></body></html>"""
+fine</text><path d="M0 0H9" fill="none" stroke="#ccc"/><path class="rest" d="M0 0H9" fill="none" stroke="#ccc"/></svg>
+<svg width="100" height="60"><rect x="1" y="20" width="70" height="30" fill="none" stroke="#000"/><text x="5" y="25" font-size="12">struck</text>
+<text x="5" y="45" font-size="12">within</text></svg></body></html>"""
 
 
 def test_each_kind_of_fault_is_found(show, tmp_path):
@@ -71,6 +73,7 @@ def test_each_kind_of_fault_is_found(show, tmp_path):
     path.write_text(WRONG)
     found = faults_of(show(path))
     assert {kind for kind, _, _ in found} == {
-        "contrast", "target", "spilt", "no key", "too wide", "overlap", "tiny", "cut", "headings", "mark"}
+        "contrast", "target", "spilt", "no key", "too wide", "overlap", "tiny", "cut", "headings", "mark", "struck"}
     assert [told.split()[0] for kind, _, told in found if kind == "contrast"] == ["faint", "dark"]
+    assert [told.split()[0] for kind, _, told in found if kind == "struck"] == ["struck"]
     assert sum(kind == "mark" for kind, _, _ in found) == 1

@@ -6,7 +6,7 @@ import pytest
 
 from cli_helpers import run
 from inspect_helpers import HEAD, kernel, parameters
-from page_helpers import PHONE, PROJECTOR, brief, browser, is_within_width, numeral, page_data, show, unnamed_controls
+from page_helpers import PHONE, PROJECTOR, altered, brief, browser, is_within_width, numeral, page_data, show, unnamed_controls
 from test_inspect_lines import LAUNCH, RACE, costs
 
 assert browser and show and costs  # fixtures
@@ -299,6 +299,21 @@ def test_page_opens_at_the_first_advice(show, costs_page):
     page = show(costs_page)
     first = page_data(page)["advice"][0]
     assert page.locator(".listing tr.chosen").get_attribute("data-line") == str(first["line"])
+
+
+def test_page_of_a_finding_opens_on_what_is_advised(show, race_page):
+    """A race heats nothing."""
+    advice = {"kind": "bank-conflict", "file": "race.cu", "line": 1, "message": "take turns", "cure": "pad", "counts": {}}
+    path, data = altered(race_page, lambda data: data["advice"].append(advice))
+    page = show(path)
+    assert page.locator('[aria-label="Heat by"] button[aria-pressed="true"]').get_attribute("data-value") == "conflicts"
+    assert page.locator(".listing tr.chosen").get_attribute("data-line") == str(data["findings"][0]["ptx_line"])
+
+
+def test_a_finding_alone_is_not_cut(show, race_page):
+    path, _ = altered(race_page, lambda data: data["findings"][0].update(message="it is long. " * 200))
+    box = show(path, (1440, 900)).locator(".findings").first
+    assert box.evaluate("node => node.scrollHeight - node.clientHeight") <= 1 and box.evaluate("node => node.clientHeight") > 300
 
 
 def test_page_opens_at_the_costliest_line(show, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from cli_helpers import run
 from explain_pages import each_frame, expected_states, lanes_of, table_rows, texts, write_page
 from inspect_helpers import HEAD, kernel, parameters
-from page_helpers import browser, numeral, page_data, show
+from page_helpers import altered, browser, numeral, page_data, show
 from program_helpers import compiled, environment, needs_nvcc
 from test_pages_inspect import costs_page, memory_words
 from test_inspect_lines import RACE, costs
@@ -19,17 +19,6 @@ assert browser and show and costs and costs_page  # fixtures
 
 def plural(count, noun, nouns=None):
     return f"{count} {noun if count == 1 else nouns or noun + 's'}"
-
-
-def altered(path, change):
-    """The page, drawn from other data; and those."""
-    text = path.read_text()
-    begin, old, end = re.fullmatch(r'(.*id="data">)(.*?)(</script>.*)', text, re.DOTALL).groups()
-    data = json.loads(old)
-    change(data)
-    made = path.with_name(f"altered_{path.name}")
-    made.write_text(begin + json.dumps(data).replace("<", "\\u003c") + end)
-    return made, data
 
 
 # ---- explain: what is going on in a step -----------------------------------------------------------------

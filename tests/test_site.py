@@ -195,6 +195,8 @@ def test_a_table_of_texts_has_the_names_of_its_columns_in_its_cells():
                            "<th class=left role=columnheader>kind</th>")
     assert f'<td class=left data-long=yes role=cell data-name=is>{long}</td>' in made
     assert f'<td data-long=yes role=cell data-name=cure>{long}</td>' in made
+    for rule, is_prose in (("---|---|---", True), ("---|---|---:", False)):  # short texts beside it; numbers
+        assert ("prose" in markdown.to_html(f"|word|meaning|source|\n|{rule}|\n|a|{long}|b|", lambda target: target)) == is_prose
     two = markdown.to_html(f"|a|b|\n|---|---|\n|{long}|{long}|", lambda target: target)
     assert "prose" not in two and two.count("data-long") == 2 and "data-name" not in two
 
@@ -218,6 +220,23 @@ def test_no_text_stands_in_a_narrow_column(site, show):
 def test_pages_look_right_in_every_form(name, site, show):
     folder, _ = site
     assert faults_in_every_form(show, folder / name) == []
+
+
+def test_a_listing_begins_with_a_whole_line(site, show):
+    """Also where it was scrolled before what stands beside it made it higher."""
+    page = show(site[0] / "wrong" / "missing_loop_barrier.html", (1440, 900))
+    assert page.locator(".listing").evaluate("""async node => {
+        await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+        const end = node.querySelector("thead th").getBoundingClientRect().bottom;
+        return node.scrollTop > 0 && [...node.querySelectorAll("tbody tr")].some(row => Math.abs(row.getBoundingClientRect().top - end) <= 2);
+    }""")
+
+
+def test_the_front_page_leads_to_each_puzzle_and_says_what_is_wrong(site):
+    text = (site[0] / "index.html").read_text()
+    assert len(set(re.findall(r'href="puzzles\.html#(\d\d_\w+)"', text))) == 12
+    faults = re.findall(r'href="wrong/\w+\.html">.*?<span class=faint>(.*?)</span>', text)
+    assert len(faults) == 12 and all(fault.startswith(("a ", "an ")) for fault in faults)
 
 
 def test_long_pages_list_their_sections(site):
@@ -286,11 +305,12 @@ def least_letters(page):
         yield min(map(float, re.findall(r'font-size="([\d.]+)"', text))) * width / whole
 
 
-@pytest.mark.parametrize("stem", ["05_interleaved_strided", "08_unrolled_last_warp", "12_warp_shuffle", "16_bulk_copy", "17_exact"])
+@pytest.mark.parametrize("stem", ["05_interleaved_strided", "08_unrolled_last_warp", "12_warp_shuffle", "14_last_block", "16_bulk_copy", "17_exact"])
 def test_a_step_is_on_one_screen(stem, site, show):
     """The idea, the stage, the memory, the code and what drives them, at every step."""
     folder, _ = site
     page = show(folder / "explain" / f"{stem}.html", (1440, 900))
+    page.keyboard.press("Home")
     for _ in range(int(page.locator("input[type=range]").first.get_attribute("max")) + 1):
         assert is_in_view(page, ".idea", ".player", ".stage-panel", ".memory-panel", ".kernel-panel")
         assert page.evaluate("""() => [...document.querySelectorAll(".bench .scroll")]

@@ -151,8 +151,7 @@ function worstAccess(model, index, warp) {
 function makeSourcePart(model) {
     const {data} = model, first = readComment(data.source).end + 2;
     const listing = makeSource(data.source, usedColumns(data), null, first);
-    const box = scroller("Source", listing.node);
-    box.classList.add("listing");
+    const box = listingBox(listing.node);
     let isWhole = false, now = 0;
     const kinds = [{value: "step", text: "this step"}, {value: "run", text: "the whole run"}];
     const choice = makeChoice("Counts of", kinds, value => {
@@ -167,7 +166,8 @@ function makeSourcePart(model) {
         if (lines.length) reveal(box, listing.row(lines[lines.length - 1]));
     }
     const controls = element("span", {class: "controls"}, "counts of ", choice.node);
-    const words = ["For a sum a textbook has: ", element("code", null, data.textbook)];
+    const statements = data.textbook.split(/(?<=;) (?![^(]*\))/); // a line is broken between them, if it must be
+    const words = ["For a sum a textbook has: ", element("code", null, statements.flatMap((text, i) => [i ? " " : "", element("span", null, text)]))];
     const textbook = data.textbook ? [element("p", null, words)] : [];
     const node = panel("The kernel", ...textbook, box);
     node.classList.add("kernel-panel");
@@ -247,11 +247,13 @@ function makeFindingsPanel(data) {
         `${finding.kind} at line ${finding.line}, thread ${finding.thread}: `, withCode(finding.message)))));
 }
 
+function isWide(model, symbols) {
+    return !showsAll(model) || Math.max(model.data.block, cellsMost(model)) > STAGE_BESIDE || widthOfSteps(model, symbols) > STAGE.widthWhole;
+}
+
 // Stage, memory and kernel on one screen: the kernel beside both, or, where the stage is wide, below it.
 function makeBench(model, parts) {
-    const isWide = !showsAll(model) || Math.max(model.data.block, cellsMost(model)) > STAGE_BESIDE
-        || widthOfSteps(model) > STAGE.widthWhole;
-    return element("div", {class: isWide ? "bench wide" : "bench"}, parts.stage.node, parts.memory.node, parts.source.node);
+    return element("div", {class: isWide(model, false) ? "bench wide" : "bench"}, parts.stage.node, parts.memory.node, parts.source.node);
 }
 
 // What adding in floats makes of the same elements, beside a rung that adds integers.
@@ -295,21 +297,40 @@ function followAddress(player) {
     follow();
 }
 
+// Where a page opens: with the options that show the rung's lesson, at the first step, unless something is added before it.
+function openingStep(model) {
+    const [start, first] = model.frames;
+    const isLesson = model.data.is_picture && start.kind === "start" && first.kind === "step";
+    return isLesson && start.after.every(cell => elementsOf(cell.symbol).length <= 1) ? 1 : 0;
+}
+
 // The address then names the step that is shown, so that it can be handed on, without a way back for each step.
-function nameStep(index) {
-    if (index || stepOfAddress() !== null) history.replaceState(null, "", `#step=${index}`);
+function nameStep(index, opening) {
+    if (index !== opening || stepOfAddress() !== null) history.replaceState(null, "", `#step=${index}`);
+}
+
+// Links to the rungs before and after lead to the step that was gone to, so that the two can be compared.
+function linkStep({data, frames}, index, opening) {
+    const files = [data.before, data.next].filter(Boolean).map(other => addressBeside(data.rung, other.id));
+    const step = index === opening || frames[index].kind === "end" ? "" : `#step=${index}`;
+    for (const link of document.links) {
+        const [file] = link.getAttribute("href").split("#");
+        if (files.includes(file)) link.setAttribute("href", file + step);
+    }
 }
 
 function showPage(data, main) {
     const model = buildModel(data);
     const warp = interestingWarp(model, Math.min(1, model.frames.length - 1));
     const view = {all: showsAll(model), warp, symbols: false, access: -1};
+    const opening = openingStep(model);
     let now = 0, player = null, isLaidOut = false;
     const show = index => {
         now = index;
         view.access = worstAccess(model, index, view.warp);
         if (!isLaidOut) return;
-        nameStep(index);
+        nameStep(index, opening);
+        linkStep(model, index, opening);
         Object.values(parts).forEach(part => part.show(index, view));
     };
     const look = access => {
@@ -333,9 +354,11 @@ function showPage(data, main) {
     const kinds = [{value: "values", text: "Values"}, {value: "symbols", text: "Symbols"}];
     const naming = makeChoice("Cells show", kinds, value => {
         view.symbols = value === "symbols";
+        main.querySelector(".bench")?.classList.toggle("wide", isWide(model, view.symbols));
         show(now);
     });
     layOutPage(model, main, parts, [player.node, naming.node, view.all ? null : warps.node]);
+    player.go(opening);
     isLaidOut = true;
     followAddress(player);
     show(now);

@@ -1,10 +1,10 @@
 // The stage: threads above the array, an arrow for every addition; above each cell its bank and its turn there.
 
 const STAGE = {cellHeight: 34, threadRadius: 12, lanePitch: 36, gap: 22, margin: 14, left: 92, threadsY: 36,
-               indexY: 87, bankY: 105, turnY: 122, cellsY: 128, nodeY: 205, afterY: 233, characterWidth: 8.2,
+               indexY: 84, bankY: 105, turnY: 122, cellsY: 128, nodeY: 205, afterY: 233, characterWidth: 8.2,
                symbolWidth: 6.6, largeWidth: 8.6, elementPitch: 24,
                elementPitchLow: 12, elementWidthMost: 1600, scaleMost: 1.3,
-               above: 5, labelMost: 3, pitchLarge: 56, widthSmall: 500, widthWhole: 720};
+               above: 5, labelMost: 3, pitchLarge: 56, pitchBelow: 48, widthSmall: 500, widthWhole: 720};
 const CELLS_TOGETHER = 32; // more are shown a warp at a time
 const CROWD = 20;          // more arrows are thin
 
@@ -64,6 +64,8 @@ function roomOf(width) {
 // x and threadX: the middle of each cell and thread.  Cells that are no neighbours have a gap between them.
 function layOut(model, frame, view, threads) {
     const cells = shownCells(frame, view, threads), pitch = cellPitch(model, frame, view, cells);
+    const isNumbered = frame.store !== "result" && cells.every(cell => threads.includes(cell));
+    if (isNumbered && cells.length < threads.length && pitch <= STAGE.pitchBelow) return layBelow(cells, threads, pitch);
     const places = [];
     let end = STAGE.left;
     cells.forEach((cell, i) => {
@@ -79,9 +81,17 @@ function layOut(model, frame, view, threads) {
     return {cells, threads, x, threadX, width, pitch, spread};
 }
 
+// Cells of some of the threads' numbers, each below the thread of its number.
+function layBelow(cells, threads, pitch) {
+    const spread = Math.max(STAGE.lanePitch, pitch);
+    const threadX = new Map(threads.map((thread, i) => [thread, STAGE.left + (i + 0.5) * spread]));
+    const x = new Map(cells.map(cell => [cell, threadX.get(cell)]));
+    return {cells, threads, x, threadX, width: STAGE.left + threads.length * spread + STAGE.margin, pitch, spread};
+}
+
 // Of the widest step, where all is shown.
-function widthOfSteps(model) {
-    const view = {all: true, symbols: false}, threads = stageThreads(model, view);
+function widthOfSteps(model, symbols) {
+    const view = {all: true, symbols}, threads = stageThreads(model, view);
     return Math.max(0, ...model.frames.filter(frame => frame.kind === "step").map(frame => layOut(model, frame, view, threads).width));
 }
 
@@ -191,11 +201,11 @@ function drawPlaces(model, index, layout, view) {
             layout.cells.filter(cell => turns.has(cell)).map(cell => drawTurn(layout, cell, turns.get(cell)))];
 }
 
-// Behind the bank and the turn of a cell that another lane's word keeps from being served at once.
+// Behind the bank and the turn of a cell that another lane's word keeps from being served at once, in the large letters of a phone too.
 function drawConflict(layout, cell) {
-    const width = Math.min(30, layout.pitch - 3), x = layout.x.get(cell) - width / 2;
-    return [svgBox("box conflict", x, STAGE.bankY - 11, width, STAGE.turnY - STAGE.bankY + 15, 3),
-            svgBox("plate", x + 3, STAGE.bankY - 9, width - 6, STAGE.turnY - STAGE.bankY + 11, 2)];
+    const width = Math.min(30, layout.pitch - 3), x = layout.x.get(cell) - width / 2, top = STAGE.bankY - 16;
+    return [svgBox("box conflict", x, top, width, STAGE.cellsY - 2 - top, 3),
+            svgBox("plate", x + 3, top + 2, width - 6, STAGE.cellsY - 6 - top, 2)];
 }
 
 function drawTurn(layout, cell, {turn, isConflict}) {
@@ -223,17 +233,16 @@ function isUnused(frame, combine) {
 function drawCombine(frame, layout, combine) {
     const target = layout.x.get(combine.target), bottom = STAGE.cellsY + STAGE.cellHeight;
     const attributes = {class: isUnused(frame, combine) ? "combine unused" : "combine", "data-thread": combine.thread, "data-target": combine.target};
-    if (frame.store === "result") return svg("g", attributes, drawQueued(layout, combine, target));
-    return svg("g", attributes, drawReach(layout, combine.thread, target, STAGE.indexY - 11),
+    if (frame.store === "result") return svg("g", attributes, drawQueued(layout, combine));
+    return svg("g", attributes, drawReach(layout, combine.thread, target, STAGE.indexY - 14),
                svg("path", {class: "arrow", d: `M${target} ${bottom}V${STAGE.nodeY - 11}`}),
                combine.sources.map(source => arrow(bend(layout.x.get(source), bottom, target))));
 }
 
-// One after the other at one word: what the word holds after the thread's turn.
-function drawQueued(layout, combine, target) {
+// One after the other at one word: what the word holds after the thread's turn, above the ways of all threads to it.
+function drawQueued(layout, combine) {
     const x = layout.threadX.get(combine.thread);
-    return [drawReach(layout, combine.thread, target, STAGE.nodeY - 12),
-            svgText(`→${valueText(combine.value)}`, x, STAGE.threadsY + 32, "middle small")];
+    return svgText(`→${valueText(combine.value)}`, x, STAGE.threadsY + 32, "middle small haloed");
 }
 
 function drawNode(model, layout, target) {
@@ -252,6 +261,7 @@ function drawStep(model, index, layout, view) {
     const roleBefore = cell => reads.has(cell) ? "read" : targets.has(cell) ? "own" : "";
     const roleAfter = cell => targets.has(cell) ? "made" : "rest";
     return [
+        isQueue ? combines.map(({thread, target}) => drawReach(layout, thread, layout.x.get(target), STAGE.nodeY - 12)) : null,
         svg("g", {class: combines.length > CROWD ? "crowd" : null}, combines.map(combine => drawCombine(frame, layout, combine))),
         drawIndices(layout, frame), drawPlaces(model, index, layout, view),
         isQueue ? null : drawCells(model, frame, layout, view, frame.before, STAGE.cellsY, roleBefore),

@@ -87,8 +87,7 @@ function counterpart(data, before, line, text) {
 
 // One text at a time, heated by one counter.  chooseLine(text, line) is called for a line that is clicked.
 function makeListing(data, texts, findings, chooseLine) {
-    const box = scroller("Source");
-    box.classList.add("listing");
+    const box = listingBox();
     let shown = texts[0], heat = HEATS[0], listing = null, chosen = 0, pointed = null;
 
     function draw() {
@@ -338,6 +337,7 @@ function showPage(data, main) {
     const hasLine = wrong || findings.length || data.advice.length;
     main.append(beside(wrong, makeProblems(data, buttons, showAdvice)), ...(hasLine ? [source, summary] : [summary, source]),
         makeTermsPanel(PAGE_TERMS));
+    if (findings.length && data.advice.length) listing.heatBy(ofAdvice(data.advice[0]).heat);
     if (findings.length) showFinding(findings[0]);
     else if (data.advice.length) showAdvice(data.advice[0]);
     else showLine(listing.shown, hottestLine(listing.shown));

@@ -274,6 +274,22 @@ function codeCell(line, content = codeWords(line)) {
     return element("td", {class: "text", style: `--deep:${Math.min(16, line.match(/^ */)[0].length)}ch`}, content);
 }
 
+// A box for a listing. What is laid out beside it later may change its height: no line is cut at its top then either.
+function listingBox(...content) {
+    const box = scroller("Source", ...content);
+    box.classList.add("listing");
+    new ResizeObserver(() => keepTopWhole(box)).observe(box);
+    return box;
+}
+
+function keepTopWhole(box) {
+    const head = box.querySelector("thead");
+    if (!head || !box.scrollTop) return;
+    const edge = box.scrollTop + head.offsetHeight;
+    const cut = [...box.querySelectorAll("tbody tr")].find(row => row.offsetTop < edge && edge < row.offsetTop + row.offsetHeight);
+    if (cut) box.scrollTop = cut.offsetTop - head.offsetHeight;
+}
+
 // Scrolls a listing, and only that, until `row` is in its middle, as far as it goes, and no line is cut at the top.
 function reveal(box, row) {
     const head = box.querySelector("thead").offsetHeight, most = box.scrollHeight - box.clientHeight;

@@ -74,8 +74,7 @@ function tellCoverage(coverage) {
 }
 
 function makeListing(data, sources) {
-    const box = scroller("Source"), told = element("p", {"aria-live": "polite"});
-    box.classList.add("listing");
+    const box = listingBox(), told = element("p", {"aria-live": "polite"});
     let shown = sources[0], heat = HEATS[0], listing = null;
 
     function draw() {
@@ -112,9 +111,9 @@ function makeListing(data, sources) {
     });
     return {
         node: panel("Sources", element("div", {class: "bar-row"}, heatChoice.node, fileChoice.node), told, box),
-        // What was found or advised: at its line, heated by what it is about.
+        // What was found or advised: at its line; what was advised, heated by what it is about.
         show(place) {
-            heatChoice.select(HEAT_OF_ADVICE[place.kind] || HEATS[0].value);
+            if (HEAT_OF_ADVICE[place.kind]) heatChoice.select(HEAT_OF_ADVICE[place.kind]);
             const index = sources.findIndex(source => source.file === place.file);
             if (index < 0) return;
             fileChoice.select(String(index));
@@ -130,8 +129,8 @@ function makeListing(data, sources) {
 // ---- findings and advice
 
 function makeEntries(data, title, none, entries, words, choose) {
-    if (!entries.length) return panel(title, element("p", {class: "faint"}, none));
-    return panel(title, element("ul", {class: "findings"}, entries.map(entry => element("li", null, words(data, entry, choose)))));
+    if (!entries.length) return panel(title(0), element("p", {class: "faint"}, none));
+    return panel(title(entries.length), element("ul", {class: "findings"}, entries.map(entry => element("li", null, words(data, entry, choose)))));
 }
 
 // What was found, memory that was not freed at last, which has no place.
@@ -185,11 +184,14 @@ function showPage(data, main) {
     const choose = place => listing && listing.show(place);
     main.classList.add("run");
     main.append(makeSummary(data), element("div", {class: "columns two"},
-        makeEntries(data, "Findings", "no findings; whether its results are right, the program must say", listFindings(data), findingButton, choose),
-        makeEntries(data, "Advice", "no advice", data.advice, adviceButton, choose)), makeKernels(data),
+        makeEntries(data, count => count ? plural(count, "finding") : "Findings", "no findings; whether its results are right, the program must say", listFindings(data), findingButton, choose),
+        makeEntries(data, count => count > 1 ? `${count} pieces of advice` : "Advice", "no advice", data.advice, adviceButton, choose)), makeKernels(data),
         listing ? listing.node : panel("Sources", element("p", null,
             "No source can be shown: compile with -lineinfo, and run beside the sources.")),
         makeTermsPanel(PAGE_TERMS));
     const first = [...data.findings, ...data.advice].find(entry => entry.file);
-    if (first) choose(first);
+    // The counts of the first advice, and, where something was found, the line of that.
+    const [advice] = data.advice.filter(entry => first && entry.file === first.file);
+    if (advice) choose(advice);
+    if (first && first !== advice) choose(first);
 }

@@ -56,8 +56,13 @@ FAULTS = r"""([leastContrast, leastLarge, leastText, leastTarget]) => {
         if (size < leastText) say("tiny", node, `${words} ${size}`);
         const range = document.createRange(), block = node.closest("td, th, button:not(.line), li, dd, dt, h1, h2, h3");
         range.selectNodeContents(text);
-        const beyond = block ? range.getBoundingClientRect().right - block.getBoundingClientRect().right : 0;
-        if (beyond > 2) say("spilt", block, `${words} ${beyond}`);
+        const edge = block ? block.getBoundingClientRect().right : Infinity;
+        if (range.getBoundingClientRect().right - edge > 2) // spaces at the end of a line may
+            for (const word of text.data.matchAll(/\S+/g)) {
+                range.setStart(text, word.index);
+                range.setEnd(text, word.index + word[0].length);
+                if (range.getBoundingClientRect().right - edge > 2) say("spilt", block, `${words}: ${word[0]}`);
+            }
     }
     const quiet = ".rest, .slot, .plate, .word, .warp, .ground, .band, .reach"; // frames of what a text or a place tells
     const strongestOf = (node, ground) => {
@@ -75,6 +80,20 @@ FAULTS = r"""([leastContrast, leastLarge, leastText, leastTarget]) => {
             const ratio = isSeen(node) ? strongestOf(node, page) : leastLarge;
             if (ratio < leastLarge) say("mark", node, ratio);
         }
+        const frames = [...picture.querySelectorAll("rect")].filter(node => isSeen(node) && getComputedStyle(node).stroke !== "none")
+            .map(node => ({at: node.getBoundingClientRect()}));
+        const inkOf = node => { // of digits and capitals: what stands on the line that y names
+            const {a, b, f, d} = node.getScreenCTM(), size = parseFloat(getComputedStyle(node).fontSize) * Math.hypot(a, b);
+            const line = node.y.baseVal[0].value * d + f;
+            return {top: line - 0.7 * size, bottom: line};
+        };
+        placed.forEach(({node, at}, i) => {
+            const ink = inkOf(node), middle = (at.left + at.right) / 2;
+            for (const frame of frames)
+                if (within(frame.at, middle, (frame.at.top + frame.at.bottom) / 2) && getComputedStyle(node).paintOrder === "normal")
+                    for (const border of [frame.at.top, frame.at.bottom])
+                        if (ink.top + 0.5 < border && border < ink.bottom - 0.5) say("struck", node, `${node.textContent} ${border} in ${ink.top} to ${ink.bottom}`);
+        });
         placed.forEach(({node, at}, i) => {
             const style = getComputedStyle(node), size = parseFloat(style.fontSize) * Math.hypot(node.getScreenCTM().a, node.getScreenCTM().b);
             const ink = colourOf(style.fill), isLarge = size >= 24 || size >= 18.66 && style.fontWeight >= 700;
@@ -109,11 +128,11 @@ def faults_of(page):
     return page.evaluate(FAULTS, [LEAST_CONTRAST, LEAST_LARGE, LEAST_TEXT, LEAST_TARGET])
 
 
-FORMS = [(size, scheme) for size in ((390, 844), (820, 1180), (1440, 900)) for scheme in ("light", "dark")]
+FORMS = [(size, scheme) for size in ((390, 844), (820, 1180), (1440, 900)) for scheme in ("light", "dark")] + [((1024, 768), "light")]
 
 
 def faults_in_every_form(show, path, fragment="", prepare=lambda page: None):
-    """The faults of a page on a phone, a tablet and a desk, light and dark."""
+    """The faults of a page on a phone, a tablet and a desk, light and dark, and on a small laptop."""
     found = []
     for size, scheme in FORMS:
         page = show(path, size, color_scheme=scheme)

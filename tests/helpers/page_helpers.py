@@ -6,6 +6,7 @@ WARPFOLD_BROWSER=none: pages are made and not shown, for builds whose own doing 
 
 import json
 import os
+import re
 import shutil
 from decimal import ROUND_HALF_UP, Context, Decimal
 
@@ -82,6 +83,17 @@ def show(browser):
 def page_data(page):
     """The page's own JSON."""
     return json.loads(page.locator("#data").text_content())
+
+
+def altered(path, change):
+    """The page, drawn from other data; and those."""
+    text = path.read_text()
+    begin, old, end = re.fullmatch(r'(.*id="data">)(.*?)(</script>.*)', text, re.DOTALL).groups()
+    data = json.loads(old)
+    change(data)
+    made = path.with_name(f"altered_{path.name}")
+    made.write_text(begin + json.dumps(data).replace("<", "\\u003c") + end)
+    return made, data
 
 
 def numeral(value):
