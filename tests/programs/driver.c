@@ -330,12 +330,13 @@ static int stream_words(void) {
     CHECK(cuGraphExecDestroy(exec) == 0 && cuGraphDestroy(graph) == 0 && cuMemFree_v2(managed) == 0);
 
     /* The second stream's fill comes after the first one's copy, and the host, which has seen the word, after both. */
-    void *pinned;
-    CHECK(cuMemAllocHost_v2(&pinned, 64) == 0 && cuMemcpyDtoHAsync_v2(pinned, data, 8, first) == 0);
+    void *pinned, *seen;
+    CHECK(cuMemAllocHost_v2(&pinned, sizeof host) == 0 && cuMemAllocHost_v2(&seen, 4) == 0);
+    CHECK(cuMemcpyDtoHAsync_v2(pinned, data, sizeof host, first) == 0);
     CHECK(cuStreamWriteValue32_v2(first, data, 13, 0) == 0 && cuStreamWaitValue32_v2(second, data, 13, EQUAL) == 0);
     CHECK(cuMemsetD32Async(data, 1, 2, second) == 0);
-    CHECK(cuStreamWriteValue32_v2(second, (address)(uintptr_t)pinned + 32, 1, 0) == 0);
-    CHECK(((volatile unsigned *)pinned)[8] == 1 && *(volatile unsigned *)pinned == 12);
+    CHECK(cuStreamWriteValue32_v2(second, (address)(uintptr_t)seen, 1, 0) == 0);
+    CHECK(*(volatile unsigned *)seen == 1 && *(volatile unsigned *)pinned == 12 && cuMemFreeHost(seen) == 0);
     CHECK(cuMemFreeHost(pinned) == 0 && cuMemFree_v2(data) == 0 && cuStreamDestroy_v2(first) == 0 && cuStreamDestroy_v2(second) == 0);
     return 0;
 }
