@@ -66,6 +66,9 @@ static const struct form {
     {"sured", "b", "b and|or " SURFACE " b32"},
     {"mapa", "", "?shared::cluster u32|u64"},
     {"getctarank", "", "?shared::cluster u32|u64"},
+    {"alloca", "", "u32|u64"},
+    {"stacksave", "", "u32|u64"},
+    {"stackrestore", "", "u32|u64"},
 };
 
 enum { WORD_NBYTES = 64 };
@@ -193,6 +196,14 @@ static bool verify_mapped(const struct verifier *verifier) {
            simt_verify_refuse(verifier, "the address must have the size of its type");
 }
 
+static bool verify_alloca(const struct verifier *verifier) {
+    enum { MOST = 1 << 23 };
+    const struct instruction *instruction = verifier->instruction;
+    const uint64_t alignment = instruction->operand_count > 2 ? instruction->operands[2].bits : 1;
+    return (alignment && alignment <= MOST && !(alignment & (alignment - 1))) ||
+           simt_verify_refuse(verifier, "the alignment must be a power of 2 up to %d", MOST);
+}
+
 static bool verify_send(const struct verifier *verifier) {
     const struct instruction *instruction = verifier->instruction;
     return !simt_has(instruction, "v4") || simt_type_nbytes(simt_last_type(instruction)) == 4 ||
@@ -205,6 +216,7 @@ static bool verify_values(const struct verifier *verifier) {
     const bool is_plain = is_copy && !is_bulk && (simt_has(instruction, "ca") || simt_has(instruction, "cg"));
     const bool is_arrival = simt_has(instruction, "arrive") || simt_has(instruction, "arrive_drop");
     if (!strcmp(instruction->base, "mapa") || !strcmp(instruction->base, "getctarank")) return verify_mapped(verifier);
+    if (!strcmp(instruction->base, "alloca")) return verify_alloca(verifier);
     if (simt_has(instruction, "tensor")) return true;
     if (is_plain) return verify_copy(verifier);
     if (!strcmp(instruction->base, "red")) return verify_reduction(verifier);
