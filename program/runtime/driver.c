@@ -427,6 +427,8 @@ static const struct {
     {"cuStreamGetCaptureInfo", 12030, "cuStreamGetCaptureInfo_v3"},
     {"cuStreamGetCaptureInfo", 11030, "cuStreamGetCaptureInfo_v2"},
     {"cuStreamGetCaptureInfo", 0, "cuStreamGetCaptureInfo"},
+    {"cuStreamUpdateCaptureDependencies", 12030, "cuStreamUpdateCaptureDependencies_v2"},
+    {"cuStreamUpdateCaptureDependencies", 0, "cuStreamUpdateCaptureDependencies"},
     {"cuCtxSynchronize", 0, "cuCtxSynchronize"},
     {"cuCtxGetDevice", 0, "cuCtxGetDevice"},
     {"cuStreamGetCtx", 0, "cuStreamGetCtx"},

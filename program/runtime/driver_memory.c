@@ -275,12 +275,14 @@ DRIVER cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUco
     return DRIVE(cudaMemcpyPeer(pointer_to(to), driver_device(to_context), pointer_to(from),
                                 driver_device(from_context), nbytes));
 }
+ALSO(cuMemcpyPeer, _ptds)
 
 DRIVER cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t nbytes,
                          cudaStream_t stream) {
     return DRIVE(cudaMemcpyPeerAsync(pointer_to(to), driver_device(to_context), pointer_to(from),
                                      driver_device(from_context), nbytes, stream));
 }
+ALSO(cuMemcpyPeerAsync, _ptsz)
 
 /* One end of a copy of rows or planes. */
 struct end {

@@ -14,6 +14,22 @@ DRIVER cuStreamBeginCapture(cudaStream_t stream) {
 }
 ALSO(cuStreamBeginCapture, _ptsz)
 
+DRIVER cuStreamGetCaptureInfo(cudaStream_t stream, int *status, unsigned long long *id) {
+    return DRIVE(cudaStreamGetCaptureInfo(stream, status, id, NULL, NULL, NULL, NULL));
+}
+ALSO(cuStreamGetCaptureInfo, _ptsz)
+
+DRIVER cuStreamGetCaptureInfo_v2(cudaStream_t stream, int *status, unsigned long long *id, cudaGraph_t *graph,
+                                 const cudaGraphNode_t **dependencies, size_t *count) {
+    return DRIVE(cudaStreamGetCaptureInfo(stream, status, id, graph, dependencies, NULL, count));
+}
+ALSO(cuStreamGetCaptureInfo_v2, _ptsz)
+
+DRIVER cuStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *dependencies, size_t count, unsigned flags) {
+    return DRIVE(cudaStreamUpdateCaptureDependencies(stream, dependencies, NULL, count, flags));
+}
+ALSO(cuStreamUpdateCaptureDependencies, _ptsz)
+
 static cudaError_t instantiate(cudaGraphExec_t *result, cudaGraph_t graph, cudaGraphNode_t *culprit, char *log,
                                size_t nbytes) {
     if (culprit) *culprit = NULL;

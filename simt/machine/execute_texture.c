@@ -538,7 +538,7 @@ struct object {
 static int64_t width_of(const struct object *object) { return size_of(&object->texture, 0); }
 static int64_t height_of(const struct object *object) { return size_of(&object->texture, 1); }
 static int64_t depth_of(const struct object *object) { return size_of(&object->texture, 2); }
-static int64_t levels_of(const struct object *object) { return object->texture.is_surface ? -1 : object->level_count; }
+static int64_t levels_of(const struct object *object) { return object->texture.is_surface ? -1 : (int64_t)object->level_count; }
 static int64_t samples_of(const struct object *object) { return object->texture.is_surface ? -1 : 1; }
 
 static int64_t is_normalised(const struct object *object) {
