@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "atomics.h"
 #include "decoder.h"
 #include "effects.h"
 #include "element.h"
@@ -275,6 +276,18 @@ static enum outcome execute_atomic(struct warp *warp, struct path *path, const s
     return perform(warp, path, &request, atomic_perform);
 }
 
+static enum outcome execute_vector_atomic(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    struct request request;
+    simt_request_begin(&request, code, SIMT_ATOMIC, mask);
+    return perform(warp, path, &request, simt_update_vector);
+}
+
+static enum outcome execute_wide_atomic(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    struct request request;
+    simt_request_begin(&request, code, SIMT_ATOMIC, mask);
+    return perform(warp, path, &request, simt_update_wide);
+}
+
 /* ---- decoding */
 
 static bool starts(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
@@ -326,10 +339,24 @@ static bool knows_modifiers(const struct instruction *instruction, const char *o
     return true;
 }
 
+/* A register of 128 bits, as the vector that it is. */
+static bool decode_wide(struct decoder *decoder, struct code *code, const struct operand *operand) {
+    struct vector_code *vector = &code->memory.vector;
+    if (operand->kind != OPERAND_REGISTER && operand->kind != OPERAND_SINK) return false;
+    if (!simt_operand(decoder, operand, TYPE_B128, &vector->slots[0])) return false;
+    vector->element_nbytes = sizeof(uint64_t);
+    vector->count = HALVES;
+    vector->sinks = operand->kind == OPERAND_SINK ? 3 : 0;
+    vector->widths[0] = vector->widths[1] = WIDTH_64;
+    vector->slots[1] = vector->slots[0] + HALF_REGISTER;
+    return true;
+}
+
 bool simt_decode_vector(struct decoder *decoder, struct code *code, const struct operand *operand) {
     struct vector_code *vector = &code->memory.vector;
     enum type type = simt_last_type(decoder->instruction);
     uint32_t nbytes = simt_type_nbytes(type);
+    if (type == TYPE_B128) return decode_wide(decoder, code, operand);
     bool is_vector = operand->kind == OPERAND_VECTOR;
     uint32_t count = is_vector ? operand->element_count : 1;
     if (nbytes == 0 || nbytes > 8 || type == TYPE_PRED) return false;
@@ -407,10 +434,30 @@ scalar_function *simt_operation(const struct instruction *instruction, enum type
     return NULL;
 }
 
+static bool is_of_vector(const struct instruction *instruction) {
+    return simt_has(instruction, "v2") || simt_has(instruction, "v4") || simt_has(instruction, "v8");
+}
+
+/* Of vectors, and of 16 bytes: cas and exch. */
+static bool decode_large_update(struct decoder *decoder, struct code *code, uint32_t first) {
+    const struct instruction *instruction = decoder->instruction;
+    const bool is_vector = is_of_vector(instruction), is_cas = simt_has(instruction, "cas");
+    const char *name = is_cas ? "cas" : "exch";
+    if (is_vector) code->memory.scalar = simt_operation(instruction, simt_last_type(instruction), &name);
+    const bool has_operation = is_vector ? code->memory.scalar != NULL : first > 0 && simt_has(instruction, name);
+    if (!has_operation || !knows_modifiers(instruction, name)) return false;
+    decode_space(instruction, code);
+    code->memory.order = decode_order(instruction, SIMT_RELAXED);
+    code->execute = is_vector ? execute_vector_atomic : execute_wide_atomic;
+    if (!simt_address(decoder, &instruction->operands[first], &code->memory.address)) return false;
+    return is_vector ? simt_decode_update_vector(decoder, code, first) : simt_decode_update_wide(decoder, code, is_cas);
+}
+
 /* `first`: the place of the address among the operands; what precedes it is the result. */
 static bool decode_update(struct decoder *decoder, struct code *code, uint32_t first) {
     const struct instruction *instruction = decoder->instruction;
     enum type type = simt_last_type(instruction);
+    if (is_of_vector(instruction) || type == TYPE_B128) return decode_large_update(decoder, code, first);
     uint32_t nbytes = simt_type_nbytes(type);
     const char *name;
     code->memory.scalar = simt_operation(instruction, type, &name);
