@@ -5,9 +5,6 @@
 #include "access.h"
 #include "decoder.h"
 
-/* A register of 128 bits is two of 64: the lanes' lower halves, and behind them the higher ones. */
-enum { HALF_REGISTER = sizeof(uint64_t) * SIMT_LANES, HALVES = 2 };
-
 void simt_update_vector(struct path *path, struct request *request);
 void simt_update_wide(struct path *path, struct request *request);
 

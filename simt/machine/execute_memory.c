@@ -500,6 +500,19 @@ static bool decode_reduction(struct decoder *decoder, struct code *code) {
     return code->memory.scalar && decode_transfer(decoder, code, 1, 0) && simt_decode_send(decoder, code);
 }
 
+/* ---- policies of caches: numbers that only hints take, which change nothing here */
+
+static enum outcome execute_policy(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    (void)warp;
+    SIMT_FOR_EACH_LANE (lane, mask) lane_set(slot_lanes(path, code->call.slots[0]), WIDTH_64, lane, 0);
+    return OUTCOME_NEXT;
+}
+
+static bool decode_policy(struct decoder *decoder, struct code *code) {
+    code->execute = execute_policy;
+    return simt_operand(decoder, &decoder->instruction->operands[0], TYPE_B64, &code->call.slots[0]);
+}
+
 /* ---- fences */
 
 static enum outcome execute_fence(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
@@ -541,4 +554,5 @@ static bool decode_fence(struct decoder *decoder, struct code *code) {
 
 const struct instruction_kind simt_memory_kinds[] = {
     {"ld", decode_load},      {"ldu", decode_load},      {"st", decode_store},    {"atom", decode_atomic},
-    {"red", decode_reduction}, {"membar", decode_fence}, {"fence", decode_fence}, {NULL, NULL}};
+    {"red", decode_reduction}, {"membar", decode_fence}, {"fence", decode_fence},
+    {"createpolicy", decode_policy}, {NULL, NULL}};

@@ -153,6 +153,23 @@ static bool decode_clock(struct decoder *decoder, struct code *code, const struc
     return simt_operand(decoder, to, TYPE_B64, &code->call.slots[0]);
 }
 
+/* A special register as a predicate: %is_explicit_cluster. */
+static enum outcome execute_truth(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    (void)warp;
+    SIMT_FOR_EACH_LANE (lane, mask)
+        lane_set(slot_lanes(path, code->call.slots[0]), WIDTH_PREDICATE, lane,
+                 lane_get(slot_lanes(path, code->call.slots[1]), WIDTH_32, lane) != 0);
+    return OUTCOME_NEXT;
+}
+
+static bool decode_truth(struct decoder *decoder, struct code *code) {
+    const struct operand *operands = decoder->instruction->operands;
+    code->execute = execute_truth;
+    return !strcmp(operands[1].special, "is_explicit_cluster") &&
+           simt_operand(decoder, &operands[1], TYPE_U32, &code->call.slots[1]) &&
+           simt_operand(decoder, &operands[0], TYPE_PRED, &code->call.slots[0]);
+}
+
 static bool is_in_frame(const struct operand *operand) {
     return operand->kind == OPERAND_ADDRESS && operand->variable &&
            (operand->variable->space == SIMT_LOCAL || operand->variable->space == SIMT_PARAMETER);
@@ -169,6 +186,8 @@ static bool decode_move(struct decoder *decoder, struct code *code) {
         code->execute = execute_pack;
         return decode_parts(decoder, code, &operands[0], &operands[1]);
     }
+    if (operands[1].kind == OPERAND_SPECIAL && simt_last_type(decoder->instruction) == TYPE_PRED)
+        return decode_truth(decoder, code);
     if (is_in_frame(&operands[1])) return decode_address_of(decoder, code, 0);
     const struct clock *clock = find_clock(&operands[1]);
     return clock ? decode_clock(decoder, code, clock) : simt_decode_lanes(decoder, code);

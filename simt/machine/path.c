@@ -303,28 +303,38 @@ static unsigned char *passed_bytes(const struct image *image, const struct frame
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
+/* Of a register of 128 bits the second half follows. */
+static uint32_t register_halves(const struct frame *frame, uint32_t index) {
+    return frame->function->registers[index].type == TYPE_B128 ? HALVES : 1;
+}
+
+static unsigned char *register_half(const struct frame *frame, uint32_t index, uint32_t half) {
+    return frame->registers + frame->layout->registers[index] + half * HALF_REGISTER;
+}
+
 void simt_passed_read(const struct image *image, const struct frame *frame, const struct operand *operand,
                       uint32_t lane, void *bytes, size_t nbytes) {
-    uint64_t value = operand->bits;
+    uint64_t values[HALVES] = {operand->bits};
     if (operand->kind == OPERAND_ADDRESS) {
         memcpy(bytes, passed_bytes(image, frame, operand, lane), least(nbytes, operand->variable->nbytes));
         return;
     }
-    if (operand->kind == OPERAND_REGISTER)
-        value = lane_get(frame->registers + frame->layout->registers[operand->index],
-                         simt_width(frame->function->registers[operand->index].type), lane);
-    memcpy(bytes, &value, least(nbytes, sizeof value));
+    for (uint32_t h = 0; operand->kind == OPERAND_REGISTER && h < register_halves(frame, operand->index); h++)
+        values[h] = lane_get(register_half(frame, operand->index, h),
+                             simt_width(frame->function->registers[operand->index].type), lane);
+    memcpy(bytes, values, least(nbytes, sizeof values));
 }
 
 void simt_passed_write(const struct image *image, const struct frame *frame, const struct operand *operand,
                        uint32_t lane, const void *bytes, size_t nbytes) {
-    uint64_t value = 0;
+    uint64_t values[HALVES] = {0};
     if (operand->kind == OPERAND_ADDRESS) {
         memcpy(passed_bytes(image, frame, operand, lane), bytes, least(nbytes, operand->variable->nbytes));
     } else if (operand->kind == OPERAND_REGISTER) {
-        memcpy(&value, bytes, least(nbytes, sizeof value));
-        lane_set(frame->registers + frame->layout->registers[operand->index],
-                 simt_width(frame->function->registers[operand->index].type), lane, value);
+        memcpy(values, bytes, least(nbytes, sizeof values));
+        for (uint32_t h = 0; h < register_halves(frame, operand->index); h++)
+            lane_set(register_half(frame, operand->index, h),
+                     simt_width(frame->function->registers[operand->index].type), lane, values[h]);
     }
 }
 
