@@ -38,7 +38,7 @@ RIGHT = [
     Case(SOURCE, "vector_sums", "1", "32",
          [zeros("f32", 4, [32, sum(range(32)), -64, 16]),
           changed("f32", [x for t in range(32) for x in (10 * t, 20 * t, 0, 0)],
-                  [x for t in range(32) for x in (10 * t + 3, 20 * t + 4, 10 * t, 20 * t)]),
+                  [x for t in range(32) for x in (10 * t + 4, 20 * t + 3, 10 * t, 20 * t)]),
           zeros("u32", 4, [0x50005000, 0x50005400, 0x50005000, 0x54005000]), zeros("u32", 2, [0x3c004000, 31])]),
 ]
 

@@ -9,13 +9,13 @@ enum { RESULT, VALUE, COMPARE }; /* code->call.slots of 16 bytes; of vectors, th
 void simt_update_vector(struct path *path, struct request *request) {
     const struct code *code = request->code;
     const struct vector_code *vector = &code->memory.vector;
+    uint64_t values[VECTOR_MAX * SIMT_LANES]; /* a result may replace one */
+    simt_collect_values(path, vector, values);
     for (uint32_t e = 0; e < vector->count; e++) {
-        const unsigned char *values = slot_lanes(path, vector->slots[e]);
         SIMT_FOR_EACH_LANE (lane, request->lanes) {
             unsigned char *host = simt_request_host(request, lane) + e * vector->element_nbytes;
-            const uint64_t value = lane_get(values, vector->widths[e], lane);
-            const uint64_t old =
-                element_update(host, vector->element_nbytes, code->memory.scalar, value, 0, &request->has_changed);
+            const uint64_t old = element_update(host, vector->element_nbytes, code->memory.scalar, values[e * SIMT_LANES + lane],
+                                                0, &request->has_changed);
             if (code->memory.has_result) lane_set(slot_lanes(path, code->call.slots[e]), code->widths[e], lane, old);
         }
     }

@@ -17,6 +17,7 @@ static enum outcome refuse(struct warp *warp, struct path *path, uint32_t lane, 
 
 /* What is taken anew has no value yet: ones, as in all local memory. */
 static void clear(struct warp *warp, uint32_t lane, uint64_t begin, uint64_t end) {
+    if (begin == end) return; /* there may be no local memory yet */
     memset(warp->local + lane * warp->local_capacity + begin, 0xff, end - begin);
 }
 

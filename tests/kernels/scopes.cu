@@ -135,10 +135,10 @@ extern "C" __global__ void reversed_words(unsigned *words, unsigned *found, unsi
 
 // Vectors, each of whose elements is an atomic of its own.
 extern "C" __global__ void vector_sums(float *sums, float *found, unsigned *halves, unsigned *pairs) {
-    float a, b, *own = found + 4 * threadIdx.x;
+    float a = 3, b = 4, *own = found + 4 * threadIdx.x;
     asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};"
                  :: "l"(sums), "f"(1.f), "f"((float)threadIdx.x), "f"(-2.f), "f"(0.5f) : "memory");
-    asm volatile("atom.global.add.v2.f32 {%0, %1}, [%2], {%3, %4};" : "=f"(a), "=f"(b) : "l"(own), "f"(3.f), "f"(4.f) : "memory");
+    asm volatile("atom.global.add.v2.f32 {%0, %1}, [%2], {%1, %0};" : "+f"(a), "+f"(b) : "l"(own) : "memory");
     own[2] = a, own[3] = b;
     asm volatile("red.global.add.noftz.v8.f16 [%0], {%1, %1, %2, %1, %1, %1, %1, %2};"
                  :: "l"(halves), "h"((short)0x3c00), "h"((short)0x4000) : "memory"); // 1 and 2
