@@ -447,6 +447,8 @@ static const struct {
     {"cuGraphAddDependencies", 0, "cuGraphAddDependencies"},
     {"cuGraphRemoveDependencies", 12030, "cuGraphRemoveDependencies_v2"},
     {"cuGraphRemoveDependencies", 0, "cuGraphRemoveDependencies"},
+    {"cuGraphAddNode", 12030, "cuGraphAddNode_v2"},
+    {"cuGraphAddNode", 0, "cuGraphAddNode"},
     {"cuGraphKernelNodeGetParams", 12000, "cuGraphKernelNodeGetParams_v2"},
     {"cuGraphKernelNodeGetParams", 0, "cuGraphKernelNodeGetParams"},
     {"cuStreamBeginCapture", 10010, "cuStreamBeginCapture_v2"},

@@ -144,6 +144,10 @@ API cudaGraphCreate(cudaGraph_t *graph, unsigned flags);
 API cudaGraphClone(cudaGraph_t *result, cudaGraph_t graph);
 API cudaGraphNodeFindInClone(cudaGraphNode_t *result, cudaGraphNode_t original, cudaGraph_t clone);
 API cudaGraphDestroyNode(cudaGraphNode_t node);
+API cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, const void *edges,
+                     size_t count, struct cudaGraphNodeParams *params);
+API cudaGraphNodeSetParams(cudaGraphNode_t node, struct cudaGraphNodeParams *params);
+API cudaGraphExecNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, struct cudaGraphNodeParams *params);
 API cudaGraphNodeGetType(cudaGraphNode_t node, int *kind);
 API cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count);
 API cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count);

@@ -70,6 +70,9 @@ int cuStreamWaitValue32_v2(handle, address, uint32_t, unsigned), cuStreamWaitVal
 int cuStreamBatchMemOp_v2(handle, unsigned, word_request *, unsigned), cuGraphBatchMemOpNodeGetParams(handle, batch_params *);
 int cuGraphAddBatchMemOpNode(handle *, handle, const handle *, size_t, const batch_params *);
 int cuGraphExecBatchMemOpNodeSetParams(handle, handle, const batch_params *), cuGraphGetNodes(handle, handle *, size_t *);
+typedef struct { int type, reserved0[3]; char bytes[232]; long long reserved2; } any_node; /* CUgraphNodeParams */
+int cuGraphAddNode_v2(handle *, handle, const handle *, const void *, size_t, any_node *), cuGraphNodeSetParams(handle, any_node *);
+int cuGraphExecNodeSetParams(handle, handle, any_node *);
 int cuTexRefCreate(void), cuGreenCtxStreamCreate(void), cuOccupancyMaxPotentialBlockSize(int *, int *, handle, size_t (*)(int), size_t, int);
 
 enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, NO_BINARY = 209, INVALID_PTX = 218, INVALID_HANDLE = 400,
@@ -186,7 +189,7 @@ static int streams(handle add_function) {
 
 /* Nodes: a fill of 10, an addition of 4, and a copy of all to the host. */
 static int nodes(handle add_function) {
-    handle graph, exec, fill, addition, copy, context;
+    handle graph, exec, fill, addition, copy, node, context;
     address data;
     unsigned host[COUNT];
     int step = 4, type;
@@ -226,6 +229,28 @@ static int nodes(handle add_function) {
     step = 5;
     CHECK(cuGraphExecKernelNodeSetParams_v2(exec, addition, &kernel) == 0 && cuGraphLaunch(exec, NULL) == 0);
     CHECK(cuCtxSynchronize() == 0 && host[COUNT - 1] == 15 && cuGraphExecDestroy(exec) == 0);
+    CHECK(cuGraphDestroy(graph) == 0 && cuGraphCreate(&graph, 0) == 0);
+
+    any_node of_fill = {2}, of_kernel = {0}, of_copy = {1}, of_words = {12}, of_nothing = {99};
+    word_request word = {{2, data, 50, 0}};
+    batch_params words = {NULL, 1, &word, 0};
+    memcpy(of_fill.bytes, &filling, sizeof filling);
+    memcpy(of_kernel.bytes, &kernel, sizeof kernel);
+    memcpy(of_copy.bytes + 16, &copying, sizeof copying);
+    memcpy(of_words.bytes, &words, sizeof words);
+    step = 6;
+    CHECK(cuGraphAddNode_v2(&fill, graph, NULL, NULL, 0, &of_fill) == 0);
+    CHECK(cuGraphAddNode_v2(&addition, graph, &fill, NULL, 1, &of_kernel) == 0);
+    CHECK(cuGraphAddNode_v2(&node, graph, &addition, NULL, 1, &of_words) == 0);
+    CHECK(cuGraphAddNode_v2(&copy, graph, &node, NULL, 1, &of_copy) == 0);
+    CHECK(cuGraphAddNode_v2(&node, graph, NULL, NULL, 0, &of_nothing) == NOT_SUPPORTED);
+    filling.value = 20;
+    memcpy(of_fill.bytes, &filling, sizeof filling);
+    CHECK(cuGraphNodeSetParams(fill, &of_fill) == 0 && cuGraphInstantiateWithFlags(&exec, graph, 0) == 0);
+    CHECK(cuGraphLaunch(exec, NULL) == 0 && cuCtxSynchronize() == 0 && host[COUNT - 1] == 26 && host[0] == 50);
+    step = 7;
+    CHECK(cuGraphExecNodeSetParams(exec, addition, &of_kernel) == 0 && cuGraphLaunch(exec, NULL) == 0);
+    CHECK(cuCtxSynchronize() == 0 && host[COUNT - 1] == 27 && cuGraphExecDestroy(exec) == 0);
     CHECK(cuGraphDestroy(graph) == 0 && cuMemFree_v2(data) == 0);
     return 0;
 }
