@@ -635,3 +635,43 @@ def test_nan_is_expected_as_any_nan_and_zero_with_its_sign(write):
     ("2=0,1,2,3,4,5,6,7,8", "more values than argument 2 has elements")])
 def test_a_wrong_expectation_is_told(given, said, write):
     refused(2, said, "inspect", write("add.ptx", ADD), "--block", 8, *ARGUMENTS_OF_EIGHT, "--expect", given)
+
+
+def test_arguments_of_16_bytes(write, tmp_path):
+    """In a register each way: the function turns its halves round."""
+    path, out = write("wide.ptx", """.version 8.3
+        .target sm_90
+        .address_size 64
+        .func (.param .b128 turned) turn(.param .b128 given) {
+            .reg .b128 %q<3>; .reg .b64 %l<3>;
+            ld.param.b128 %q1, [given]; mov.b128 {%l1, %l2}, %q1; mov.b128 %q2, {%l2, %l1}; st.param.b128 [turned], %q2; ret;
+        }
+        .visible .entry wide(.param .u64 out) {
+            .reg .b128 %q<3>; .reg .b64 %l<4>; .reg .b32 %r<2>;
+            mov.b64 %l1, 0x1122334455667788; mov.b64 %l2, -3; mov.b128 %q1, {%l1, %l2};
+            call (%q2), turn, (%q1);
+            ld.param.u64 %l3, [out]; st.global.b128 [%l3], %q2; ret;
+        }
+        """), tmp_path / "out.npy"
+    inspected(path, "--block", "1", "--arg", "i64[2]", "--out", f"0={out}")
+    assert struct.unpack("<2q", read_npy(out)[2]) == (-3, 0x1122334455667788)
+
+
+@pytest.mark.parametrize("cluster, expected", [("1", [7, 7, 0]), ("2", [7, 7, 1])])
+def test_policies_of_caches_and_whether_there_are_clusters(write, tmp_path, cluster, expected):
+    """Policies are hints: a load and a store with one are a load and a store."""
+    path, out = write("hints.ptx", HEAD.replace("7.0", "8.0").replace("sm_75", "sm_90") + kernel("hints", parameters("hints", "u64"), """
+        ld.param.u64 %rd1, [hints_param_0];
+        createpolicy.fractional.L2::evict_last.L2::evict_unchanged.b64 %rd2, 0.5;
+        createpolicy.range.global.L2::evict_first.b64 %rd3, [%rd1], 4, 8;
+        ld.global.L2::cache_hint.u32 %r1, [%rd1], %rd2;
+        st.global.L2::cache_hint.u32 [%rd1+4], %r1, %rd3;
+        mov.pred %p1, %is_explicit_cluster;
+        selp.u32 %r2, 1, 0, %p1;
+        mov.u32 %r3, %ctaid.x;
+        setp.ne.u32 %p1, %r3, 0;
+        @%p1 ret;
+        st.global.u32 [%rd1+8], %r2;
+        ret;""")), tmp_path / "out.npy"
+    inspected(path, "--block", "1", "--cluster", cluster, "--grid", cluster, "--arg", "i32[3]=7,0,0", "--out", f"0={out}")
+    assert list(struct.unpack("<3i", read_npy(out)[2])) == expected

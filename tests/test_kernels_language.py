@@ -50,6 +50,21 @@ def deep_recursion():
 
 
 @kernel
+def taken_from_the_stack():
+    def weighed(thread, count):
+        return sum((i + 1) * (thread + count - 1 - i) for i in range(count)) + 1000 * thread
+
+    return Case("language.cu", "taken_from_the_stack", "1", "32",
+                [result("i32", [sum(weighed(t, count) for count in range(1, 2 + t % 7)) for t in range(32)])])
+
+
+@kernel
+def given_back_to_the_stack():
+    return Case("language.cu", "given_back_to_the_stack", "1", "32",
+                [result("u32", [sum(range(4096)) + 4096 * t for t in range(32)])])
+
+
+@kernel
 def structs_by_value():
     places = numbers(33, 32, 0, 100)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernel_helpers import SCHEDULES, Case, changed, check, inspect, zeros
+from kernel_helpers import SCHEDULES, Case, changed, check, inspect, result, zeros
 
 SOURCE = "scopes.cu"
 SCOPED = "both are atomic, but the scope .cta of one is its own block"
@@ -30,6 +30,16 @@ RIGHT = [
     Case(SOURCE, "watch<device>", "2", "1", words(1, 0, 0, 0)),
     Case(SOURCE, "whole_vectors", "8", "32",
          [zeros("i32", 128), zeros("i32", 32, [0] * 32), zeros("i32", 32, [7] * 32)]),
+    Case(SOURCE, "counted_pairs", "4", "16", [zeros("i64", 2, [64, -64]), zeros("i32", 1, [0])]),
+    Case(SOURCE, "reversed_words", "1", "32",
+         [changed("u32", list(range(128)), [4 * t + 3 - w for t in range(32) for w in range(4)]),
+          result("u32", list(range(128))), result("u32", [4 * t + 1 for t in range(32)])]),
+    # f16: 32 is 0x5000, 64 0x5400; the greatest of 0, -1 and small numbers is 31 units of the last place.
+    Case(SOURCE, "vector_sums", "1", "32",
+         [zeros("f32", 4, [32, sum(range(32)), -64, 16]),
+          changed("f32", [x for t in range(32) for x in (10 * t, 20 * t, 0, 0)],
+                  [x for t in range(32) for x in (10 * t + 4, 20 * t + 3, 10 * t, 20 * t)]),
+          zeros("u32", 4, [0x50005000, 0x50005400, 0x50005000, 0x54005000]), zeros("u32", 2, [0x3c004000, 31])]),
 ]
 
 

@@ -248,9 +248,18 @@ def test_host_code_that_waits_for_another_device(ran):
 
 def test_assertion_and_trap(ran):
     _, output, report, _ = ran("assert", status=3)
-    assert output == "cudaErrorAssert\ncudaErrorLaunchFailure\n"
-    assert findings(report) == [("trap", "claim"), ("trap", "stop")]
+    assert output == "cudaErrorAssert\n"
+    assert findings(report) == [("trap", "claim")]
     assert "value == 3" in report["findings"][0]["message"]
+    _, output, report, _ = ran("trap", status=3)
+    assert output == " ".join(7 * ["cudaErrorLaunchFailure"]) + "\n"
+    assert (findings(report), report["leaks"]) == ([("trap", "stop")], 0)
+
+
+def test_errors_of_other_calls_end_when_they_are_told(ran):
+    out_of_memory = "cudaErrorMemoryAllocation"
+    assert ran("passing_errors", status=0)[1] == " ".join(
+        2 * [out_of_memory] + ["cudaSuccess", out_of_memory, "cudaSuccess", out_of_memory, "cudaSuccess", "cudaSuccess"]) + "\n"
 
 
 def test_calls_that_failed_and_nobody_asked(ran):

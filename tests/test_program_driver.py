@@ -36,13 +36,51 @@ def report_of(tmp_path, *words, status):
 def test_driver(driver_program, tmp_path):
     """The program checks its results.  What is refused is told by name."""
     done, report = report_of(tmp_path, driver_program, status=0)
-    assert [(kernel["kernel"], kernel["launches"]) for kernel in report["kernels"]] == [("add", 13), ("rank", 1)]
+    assert [(kernel["kernel"], kernel["launches"]) for kernel in report["kernels"]] == [("add", 15), ("rank", 1)]
     assert (report["findings"], report["leaks"]) == ([], 0)
     for said in ("it is machine code (a cubin): load the PTX", "found 'nonsense'", "cuGreenCtxStreamCreate is not supported",
                  "cuTexRefCreate is not supported by the simulator: textures and surfaces are objects (cuTexObjectCreate)",
                  "linking of more than one text of PTX is not supported",
                  "cuMemCreate of memory for other processes is not supported"):
         assert said in done.stderr
+
+
+def exported():
+    listed = subprocess.run(["nm", "-D", "--defined-only", STAND_INS / "libcudart.so.13"], capture_output=True, text=True, check=True)
+    return {line.split()[2].split("@")[0] for line in listed.stdout.splitlines()}
+
+
+@needs_nvcc
+def test_every_function_that_headers_declare_is_there():
+    """Also by the names that programs with a default stream for each thread are compiled to."""
+    headers = [(INCLUDE / name).read_text() for name in ("cuda.h", "cudaProfiler.h", "cuda_runtime_api.h", "cuda_profiler_api.h")]
+    declared = {name for text in headers for name in re.findall(r"\b(?:CUDAAPI|CUDARTAPI|CUDARTAPI_CDECL)\s+(\w+)\s*\(", text)}
+    for text in headers:
+        for suffix, name in re.findall(r"#\s*define\s+\w+\s+__CUD\w+_(PTDS|PTSZ)\((\w+)\)", text):
+            declared |= {name, f"{name}_{suffix.lower()}"}
+    assert len(declared) > 900 and "cudaMemcpyAsync_ptsz" in declared
+    assert sorted(declared - exported() - {"cudaWGLGetDevice"}) == []  # of Windows
+
+
+def test_each_absent_function_says_its_name(tmp_path):
+    folder = SOURCES.parent.parent / "program" / "runtime"
+    absent = re.findall(r"ABSENT\((\w+)\)", "".join((folder / name).read_text() for name in ("absent.fn", "absent_driver.fn")))
+    (tmp_path / "all.c").write_text("""
+        #include <dlfcn.h>
+        #include <stdio.h>
+        int main(void) {
+            void *library = dlopen("libcudart.so.13", RTLD_NOW);
+            char name[200];
+            while (scanf("%199s", name) == 1) {
+                int (*function)(void) = (int (*)(void))dlsym(library, name);
+                if (!function || function() != 801) puts(name);
+            }
+        }""")
+    subprocess.run(["cc", "-o", tmp_path / "all", tmp_path / "all.c", "-ldl"], check=True)
+    done = run("run", tmp_path / "all", env=environment(), data="\n".join(absent))
+    assert (done.returncode, done.stdout) == (0, "") and len(absent) > 200
+    said = re.findall(r"warpfold: (\w+) is not supported by the simulator", done.stderr)
+    assert sorted(said) == sorted(absent)
 
 
 def test_driver_of_two_devices(driver_program, tmp_path):
@@ -73,7 +111,7 @@ def test_runtime_begins_for_the_driver_too(compiling, tmp_path):
 def test_wrong_kernel_breaks_the_context(driver_program, tmp_path):
     report = report_of(tmp_path, driver_program, "wrong", status=3)[1]
     finding, = report["findings"]
-    assert (finding["kind"], finding["thread"], finding["launch"], report["status"]) == ("bounds", [63, 0, 0], 15, 0)
+    assert (finding["kind"], finding["thread"], finding["launch"], report["status"]) == ("bounds", [63, 0, 0], 17, 0)
 
 
 @pytest.mark.parametrize("how, said", [

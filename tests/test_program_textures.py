@@ -138,10 +138,22 @@ def test_filtered_texels_have_the_bits_of_an_h200(program):
     assert done.stdout == (SOURCES.parent / "golden" / "textures-h200.txt").read_text()
 
 
-def test_cube_maps_have_the_bits_of_an_h200(tmp_path):
-    """Recorded on an H200, 2026-11-26: the nearest texel, filtered within a face, and of two cubes' layers."""
+@pytest.fixture(scope="module")
+def cubes(tmp_path_factory):
     options = ["-cudart", "shared", "-gencode", "arch=compute_75,code=compute_75"]
-    done = run("run", compiled(tmp_path, "cubes", SOURCES / "cubes.cu", *options), env=environment())
+    return compiled(tmp_path_factory.mktemp("cubes"), "cubes", SOURCES / "cubes.cu", *options)
+
+
+def test_gradients_of_cubes(cubes):
+    """The program compares each level with the length of the step on the face, by differences; it comes to all four levels."""
+    done = run("run", cubes, "steps", env=environment())
+    assert done.returncode == 0 and "no findings" in done.stderr, done
+    assert done.stdout == 2 * "4 levels, 1 sample; compared 1 1 1 1\n"
+
+
+def test_cube_maps_have_the_bits_of_an_h200(cubes):
+    """Recorded on an H200, 2026-11-26: the nearest texel, filtered within a face, and of two cubes' layers."""
+    done = run("run", cubes, env=environment())
     assert done.returncode == 0 and "no findings" in done.stderr, done
     *fetched, seamless, depth, height = done.stdout.splitlines(keepends=True)
     recorded = (SOURCES.parent / "golden" / "cubes-h200.txt").read_text()

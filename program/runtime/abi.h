@@ -111,6 +111,44 @@ struct cudaMemcpy3DParms {
     enum cudaMemcpyKind kind;
 };
 
+enum { cudaMemLocationTypeDevice = 1, LOCATION_HOST, LOCATION_LAST = 4 }; /* the last two: of a node of the host */
+
+struct cudaMemLocation {
+    int type, id;
+};
+
+enum cudaMemcpySrcAccessOrder { SOURCE_IN_STREAM = 1, SOURCE_DURING_CALL, SOURCE_ANY };
+
+struct cudaMemcpyAttributes {
+    int srcAccessOrder;
+    struct cudaMemLocation srcLocHint, dstLocHint;
+    unsigned flags;
+};
+
+enum cudaMemcpy3DOperandType { OPERAND_POINTER = 1, OPERAND_ARRAY };
+
+struct cudaMemcpy3DOperand {
+    int type;
+    union {
+        struct {
+            void *ptr;
+            size_t rowLength, layerHeight; /* elements; 0: as many as are copied */
+            struct cudaMemLocation locHint;
+        } ptr;
+        struct {
+            void *array;
+            struct cudaPos offset;
+        } array;
+    } op;
+};
+
+struct cudaMemcpy3DBatchOp {
+    struct cudaMemcpy3DOperand src, dst;
+    struct cudaExtent extent;
+    int srcAccessOrder;
+    unsigned flags;
+};
+
 struct cudaPointerAttributes {
     enum cudaMemoryType type;
     int device;
@@ -141,12 +179,6 @@ struct cudaIpcHandle { /* of memory, or of an event: 64 bytes that nobody else r
     uint64_t address;
     int64_t process;
     char reserved[32];
-};
-
-enum { cudaMemLocationTypeDevice = 1, LOCATION_HOST, LOCATION_LAST = 4 }; /* the last two: of a node of the host */
-
-struct cudaMemLocation {
-    int type, id;
 };
 
 struct cudaMemAccessDesc {

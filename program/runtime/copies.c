@@ -92,6 +92,49 @@ cudaError_t copy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind 
     return copy_row(to, from, nbytes, kind);
 }
 
+/* ---- one word ------------------------------------------------------------------------------------ */
+
+/* Managed memory is refused, as CUDA has it. */
+cudaError_t word_check(uint64_t address, size_t nbytes) {
+    void *const own = own_address((void *)(uintptr_t)address);
+    const struct buffer *buffer = buffer_find((uintptr_t)own);
+    if (!buffer || buffer->kind == BUFFER_MANAGED) return cudaErrorInvalidValue;
+    return side_of(own, nbytes) == SIDE_WRONG ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+bool word_is_host(uint64_t address) {
+    return side_of(own_address((void *)(uintptr_t)address), 0) != SIDE_DEVICE;
+}
+
+/* Where the program can see it; NULL: on the device alone. */
+static void *word_begin(uint64_t address, size_t nbytes) {
+    void *const own = own_address((void *)(uintptr_t)address);
+    order_touch(own, nbytes, TOUCHED_ATOMIC);
+    return word_is_host(address) ? own : NULL;
+}
+
+cudaError_t word_read(uint64_t address, void *word, size_t nbytes) {
+    cudaError_t error = word_check(address, nbytes);
+    const void *own = error ? NULL : word_begin(address, nbytes);
+    if (error) return error;
+    if (!own) return runtime_error_of(simt_machine_read(runtime.machine, address, word, nbytes));
+    if (nbytes == sizeof(uint64_t)) __atomic_load((const uint64_t *)own, (uint64_t *)word, __ATOMIC_ACQUIRE);
+    else __atomic_load((const uint32_t *)own, (uint32_t *)word, __ATOMIC_ACQUIRE);
+    return cudaSuccess;
+}
+
+cudaError_t word_write(uint64_t address, const void *word, size_t nbytes) {
+    cudaError_t error = word_check(address, nbytes);
+    void *own = error ? NULL : word_begin(address, nbytes);
+    if (error) return error;
+    if (!own) return runtime_error_of(simt_machine_write(runtime.machine, address, word, nbytes));
+    if (nbytes == sizeof(uint64_t)) __atomic_store_n((uint64_t *)own, *(const uint64_t *)word, __ATOMIC_RELEASE);
+    else __atomic_store_n((uint32_t *)own, *(const uint32_t *)word, __ATOMIC_RELEASE);
+    return cudaSuccess;
+}
+
+/* ---- one range ----------------------------------------------------------------------------------- */
+
 /* One that a stream asks for. */
 struct copying {
     struct operation operation;
@@ -115,6 +158,12 @@ static cudaError_t copy_in(cudaStream_t stream, const struct copying *copying) {
     return error;
 }
 
+cudaError_t copy_range_in(cudaStream_t stream, const struct range *range) {
+    const struct copying copying = {COPYING, range->to, range->from, range->nbytes, cudaMemcpyDefault};
+    if (!range->has_read_source) return copy_in(stream, &copying);
+    return stream_is_known(stream) ? operation_do(&copying.operation, stream) : cudaErrorInvalidResourceHandle;
+}
+
 cudaError_t copy_make(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind, struct operation **made) {
     const struct copying copying = {COPYING, to, from, nbytes, kind};
     return operation_keep(&copying.operation, made);
@@ -129,24 +178,6 @@ API cudaMemcpyAsync(void *to, const void *from, size_t nbytes, enum cudaMemcpyKi
     return CALL(copy_in(stream, &(struct copying){COPYING, to, from, nbytes, kind}));
 }
 ALSO(cudaMemcpyAsync, _ptsz)
-
-/* What the attributes are hints about is done at once; the stream must be one that was created, or the thread's own. */
-static cudaError_t copy_batch(void *const *to, const void *const *from, const size_t *sizes, size_t count,
-                              const size_t *firsts, size_t attribute_count, cudaStream_t stream) {
-    cudaError_t error = cudaSuccess;
-    if (!to || !from || !sizes || !count || !firsts || !attribute_count || attribute_count > count || firsts[0])
-        return cudaErrorInvalidValue;
-    if ((uintptr_t)stream <= 1) return cudaErrorInvalidValue;
-    for (size_t i = 0; i < count && !error; i++)
-        error = copy_in(stream, &(struct copying){COPYING, to[i], from[i], sizes[i], cudaMemcpyDefault});
-    return error;
-}
-
-API cudaMemcpyBatchAsync(void *const *to, const void *const *from, const size_t *sizes, size_t count, const void *attributes,
-                         const size_t *firsts, size_t attribute_count, cudaStream_t stream) {
-    return CALL_WITH(attributes, copy_batch(to, from, sizes, count, firsts, attribute_count, stream));
-}
-ALSO(cudaMemcpyBatchAsync, _ptsz)
 
 /* Whether the memory is the device's, or everybody's. */
 static cudaError_t check_place(const void *pointer, int device) {
@@ -269,7 +300,7 @@ cudaError_t planes_tell(const struct operation *operation, struct cudaMemcpy3DPa
     return cudaSuccess;
 }
 
-static cudaError_t copy_planes_in(cudaStream_t stream, const struct cudaMemcpy3DParms *request) {
+cudaError_t copy_planes_in(cudaStream_t stream, const struct cudaMemcpy3DParms *request) {
     const struct copying_planes copying = {{NODE_COPY, sizeof copying, run_planes}, *request};
     return stream_is_known(stream) ? operation_do(&copying.operation, stream) : cudaErrorInvalidResourceHandle;
 }

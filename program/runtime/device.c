@@ -90,7 +90,8 @@ API cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device) {
     X(120, clusterLaunch) X(121, deferredMappingCudaArraySupported) X(125, ipcEventSupported)                      \
     X(130, deviceNumaConfig) X(131, deviceNumaId) X(133, mpsEnabled) X(134, hostNumaId)
 
-enum { CLOCK_RATE = 13, TIMEOUT = 17, COMPUTE_MODE = 20, MEMORY_CLOCK_RATE = 36, DOUBLE_RATIO = 87, VIRTUAL_MEMORY = 102 };
+enum { CLOCK_RATE = 13, TIMEOUT = 17, COMPUTE_MODE = 20, MEMORY_CLOCK_RATE = 36, DOUBLE_RATIO = 87, VIRTUAL_MEMORY = 102,
+       STREAM_WORDS = 92, STREAM_WORDS_64 = 93, STREAM_WORDS_NOR = 94, STREAM_WORDS_64_V2 = 122, STREAM_WORDS_NOR_V2 = 123 };
 
 static cudaError_t get_attribute(int *value, int attribute, int device) {
     struct cudaDeviceProp properties;
@@ -104,6 +105,11 @@ static cudaError_t get_attribute(int *value, int attribute, int device) {
     case CLOCK_RATE: *value = runtime.gpu->clock_khz; return cudaSuccess;
     case MEMORY_CLOCK_RATE: *value = runtime.gpu->clock_khz; return cudaSuccess;
     case DOUBLE_RATIO: *value = runtime.gpu->minor ? WARP : 2; return cudaSuccess;
+    case STREAM_WORDS:
+    case STREAM_WORDS_64:
+    case STREAM_WORDS_NOR:
+    case STREAM_WORDS_64_V2:
+    case STREAM_WORDS_NOR_V2:
     case VIRTUAL_MEMORY: *value = 1; return cudaSuccess;
     case TIMEOUT:
     case COMPUTE_MODE: *value = 0; return cudaSuccess;

@@ -46,12 +46,11 @@ API cudaChooseDevice(int *device, const struct cudaDeviceProp *properties) {
     return CALL(answer_number(device, 0));
 }
 
-/* Also ends what an error of a launch has begun. */
+/* After an error of a launch, only another process can use the device again, as CUDA documents. */
 API cudaDeviceReset(void) {
-    if (!runtime_begin() && !runtime.machine) return runtime_end(__func__, device_current()->sticky);
-    const cudaError_t error = memory_clear();
-    device_current()->sticky = cudaSuccess;
-    return runtime_end(__func__, error);
+    const bool is_usable = runtime_begin();
+    const cudaError_t error = runtime.machine ? memory_clear() : cudaSuccess;
+    return runtime_end(__func__, is_usable ? error : device_current()->sticky);
 }
 
 /* ---- on the bus ---------------------------------------------------------------------------------- */

@@ -75,6 +75,10 @@ API cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const voi
 API cudaMemGetInfo(size_t *available, size_t *total);
 API cudaMemPrefetchAsync(const void *pointer, size_t nbytes, struct cudaMemLocation location, unsigned flags,
                          cudaStream_t stream);
+API cudaMemDiscardBatchAsync(void **pointers, size_t *sizes, size_t count, unsigned long long flags, cudaStream_t stream);
+API cudaMemDiscardAndPrefetchBatchAsync(void **pointers, size_t *sizes, size_t count, struct cudaMemLocation *locations,
+                                        size_t *firsts, size_t location_count, unsigned long long flags, cudaStream_t stream);
+API cudaMemcpy3DBatchAsync(size_t count, struct cudaMemcpy3DBatchOp *copies, unsigned long long flags, cudaStream_t stream);
 API cudaMemPrefetchBatchAsync(void **pointers, size_t *sizes, size_t count, struct cudaMemLocation *locations, size_t *firsts,
                               size_t location_count, unsigned long long flags, cudaStream_t stream);
 API cudaMemRangeGetAttribute(void *value, size_t size, int attribute, const void *pointer, size_t nbytes);
@@ -89,7 +93,8 @@ API cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *acc
 API cudaMemPoolGetAccess(int *flags, cudaMemPool_t pool, struct cudaMemLocation *location);
 API cudaMemcpy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind);
 API cudaMemcpyAsync(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind, cudaStream_t stream);
-API cudaMemcpyBatchAsync(void *const *to, const void *const *from, const size_t *sizes, size_t count, const void *attributes,
+API cudaMemcpyBatchAsync(void *const *to, const void *const *from, const size_t *sizes, size_t count,
+                         const struct cudaMemcpyAttributes *attributes,
                          const size_t *firsts, size_t attribute_count, cudaStream_t stream);
 API cudaIpcGetMemHandle(struct cudaIpcHandle *handle, void *pointer);
 API cudaIpcOpenMemHandle(void **pointer, struct cudaIpcHandle handle, unsigned flags);
@@ -139,6 +144,10 @@ API cudaGraphCreate(cudaGraph_t *graph, unsigned flags);
 API cudaGraphClone(cudaGraph_t *result, cudaGraph_t graph);
 API cudaGraphNodeFindInClone(cudaGraphNode_t *result, cudaGraphNode_t original, cudaGraph_t clone);
 API cudaGraphDestroyNode(cudaGraphNode_t node);
+API cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, const void *edges,
+                     size_t count, struct cudaGraphNodeParams *params);
+API cudaGraphNodeSetParams(cudaGraphNode_t node, struct cudaGraphNodeParams *params);
+API cudaGraphExecNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, struct cudaGraphNodeParams *params);
 API cudaGraphNodeGetType(cudaGraphNode_t node, int *kind);
 API cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count);
 API cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count);

@@ -275,12 +275,14 @@ DRIVER cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUco
     return DRIVE(cudaMemcpyPeer(pointer_to(to), driver_device(to_context), pointer_to(from),
                                 driver_device(from_context), nbytes));
 }
+ALSO(cuMemcpyPeer, _ptds)
 
 DRIVER cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t nbytes,
                          cudaStream_t stream) {
     return DRIVE(cudaMemcpyPeerAsync(pointer_to(to), driver_device(to_context), pointer_to(from),
                                      driver_device(from_context), nbytes, stream));
 }
+ALSO(cuMemcpyPeerAsync, _ptsz)
 
 /* One end of a copy of rows or planes. */
 struct end {
@@ -506,17 +508,34 @@ FILL(16, unsigned short)
 FILL(32, unsigned)
 
 /* An address is a pointer's bits. */
-DRIVER cuMemcpyBatchAsync_v2(void *const *to, const void *const *from, const size_t *sizes, size_t count, const void *attributes,
+DRIVER cuMemcpyBatchAsync_v2(void *const *to, const void *const *from, const size_t *sizes, size_t count,
+                             const struct cudaMemcpyAttributes *attributes,
                              const size_t *firsts, size_t attribute_count, cudaStream_t stream) {
     return DRIVE(cudaMemcpyBatchAsync(to, from, sizes, count, attributes, firsts, attribute_count, stream));
 }
 ALSO(cuMemcpyBatchAsync_v2, _ptsz)
+
+DRIVER cuMemcpy3DBatchAsync_v2(size_t count, struct cudaMemcpy3DBatchOp *copies, unsigned long long flags, cudaStream_t stream) {
+    return DRIVE(cudaMemcpy3DBatchAsync(count, copies, flags, stream));
+}
+ALSO(cuMemcpy3DBatchAsync_v2, _ptsz)
 
 DRIVER cuMemPrefetchBatchAsync(void **pointers, size_t *sizes, size_t count, struct cudaMemLocation *locations, size_t *firsts,
                                size_t location_count, unsigned long long flags, cudaStream_t stream) {
     return DRIVE(cudaMemPrefetchBatchAsync(pointers, sizes, count, locations, firsts, location_count, flags, stream));
 }
 ALSO(cuMemPrefetchBatchAsync, _ptsz)
+
+DRIVER cuMemDiscardBatchAsync(void **pointers, size_t *sizes, size_t count, unsigned long long flags, cudaStream_t stream) {
+    return DRIVE(cudaMemDiscardBatchAsync(pointers, sizes, count, flags, stream));
+}
+ALSO(cuMemDiscardBatchAsync, _ptsz)
+
+DRIVER cuMemDiscardAndPrefetchBatchAsync(void **pointers, size_t *sizes, size_t count, struct cudaMemLocation *locations,
+                                         size_t *firsts, size_t location_count, unsigned long long flags, cudaStream_t stream) {
+    return DRIVE(cudaMemDiscardAndPrefetchBatchAsync(pointers, sizes, count, locations, firsts, location_count, flags, stream));
+}
+ALSO(cuMemDiscardAndPrefetchBatchAsync, _ptsz)
 
 /* ---- for other processes ------------------------------------------------------------------------- */
 

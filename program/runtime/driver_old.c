@@ -14,6 +14,22 @@ DRIVER cuStreamBeginCapture(cudaStream_t stream) {
 }
 ALSO(cuStreamBeginCapture, _ptsz)
 
+DRIVER cuStreamGetCaptureInfo(cudaStream_t stream, int *status, unsigned long long *id) {
+    return DRIVE(cudaStreamGetCaptureInfo(stream, status, id, NULL, NULL, NULL, NULL));
+}
+ALSO(cuStreamGetCaptureInfo, _ptsz)
+
+DRIVER cuStreamGetCaptureInfo_v2(cudaStream_t stream, int *status, unsigned long long *id, cudaGraph_t *graph,
+                                 const cudaGraphNode_t **dependencies, size_t *count) {
+    return DRIVE(cudaStreamGetCaptureInfo(stream, status, id, graph, dependencies, NULL, count));
+}
+ALSO(cuStreamGetCaptureInfo_v2, _ptsz)
+
+DRIVER cuStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *dependencies, size_t count, unsigned flags) {
+    return DRIVE(cudaStreamUpdateCaptureDependencies(stream, dependencies, NULL, count, flags));
+}
+ALSO(cuStreamUpdateCaptureDependencies, _ptsz)
+
 static cudaError_t instantiate(cudaGraphExec_t *result, cudaGraph_t graph, cudaGraphNode_t *culprit, char *log,
                                size_t nbytes) {
     if (culprit) *culprit = NULL;
@@ -59,6 +75,27 @@ DRIVER cuGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
                                  size_t count) {
     return DRIVE(cudaGraphRemoveDependencies(graph, from, to, NULL, count));
 }
+
+/* ---- batches of copies, which told which of them was wrong --------------------------------------- */
+
+/* Of none in particular. */
+static cudaError_t tell_failure(cudaError_t error, size_t *failed) {
+    if (error && failed) *failed = SIZE_MAX;
+    return error;
+}
+
+DRIVER cuMemcpyBatchAsync(void *const *to, const void *const *from, const size_t *sizes, size_t count,
+                          const struct cudaMemcpyAttributes *attributes, const size_t *firsts, size_t attribute_count,
+                          size_t *failed, cudaStream_t stream) {
+    return DRIVE(tell_failure(cudaMemcpyBatchAsync(to, from, sizes, count, attributes, firsts, attribute_count, stream), failed));
+}
+ALSO(cuMemcpyBatchAsync, _ptsz)
+
+DRIVER cuMemcpy3DBatchAsync(size_t count, struct cudaMemcpy3DBatchOp *copies, size_t *failed, unsigned long long flags,
+                            cudaStream_t stream) {
+    return DRIVE(tell_failure(cudaMemcpy3DBatchAsync(count, copies, flags, stream), failed));
+}
+ALSO(cuMemcpy3DBatchAsync, _ptsz)
 
 /* ---- devices ------------------------------------------------------------------------------------- */
 

@@ -127,37 +127,44 @@ DRIVER cuMipmappedArrayDestroy(struct cudaMipmappedArray *mipmap) {
 DRIVER cuMemcpyHtoA_v2(struct cudaArray *to, size_t x, const void *from, size_t nbytes) {
     return DRIVE(cudaMemcpyToArray(to, x, 0, from, nbytes, cudaMemcpyHostToDevice));
 }
+ALSO(cuMemcpyHtoA_v2, _ptds)
 ALSO_UNVERSIONED(cuMemcpyHtoA)
 
 DRIVER cuMemcpyHtoAAsync_v2(struct cudaArray *to, size_t x, const void *from, size_t nbytes, cudaStream_t stream) {
     return DRIVE(cudaMemcpyToArrayAsync(to, x, 0, from, nbytes, cudaMemcpyHostToDevice, stream));
 }
+ALSO(cuMemcpyHtoAAsync_v2, _ptsz)
 ALSO_UNVERSIONED(cuMemcpyHtoAAsync)
 
 DRIVER cuMemcpyDtoA_v2(struct cudaArray *to, size_t x, CUdeviceptr from, size_t nbytes) {
     return DRIVE(cudaMemcpyToArray(to, x, 0, pointer_to(from), nbytes, cudaMemcpyDeviceToDevice));
 }
+ALSO(cuMemcpyDtoA_v2, _ptds)
 ALSO_UNVERSIONED(cuMemcpyDtoA)
 
 DRIVER cuMemcpyAtoH_v2(void *to, const struct cudaArray *from, size_t x, size_t nbytes) {
     return DRIVE(cudaMemcpyFromArray(to, from, x, 0, nbytes, cudaMemcpyDeviceToHost));
 }
+ALSO(cuMemcpyAtoH_v2, _ptds)
 ALSO_UNVERSIONED(cuMemcpyAtoH)
 
 DRIVER cuMemcpyAtoHAsync_v2(void *to, const struct cudaArray *from, size_t x, size_t nbytes, cudaStream_t stream) {
     return DRIVE(cudaMemcpyFromArrayAsync(to, from, x, 0, nbytes, cudaMemcpyDeviceToHost, stream));
 }
+ALSO(cuMemcpyAtoHAsync_v2, _ptsz)
 ALSO_UNVERSIONED(cuMemcpyAtoHAsync)
 
 DRIVER cuMemcpyAtoD_v2(CUdeviceptr to, const struct cudaArray *from, size_t x, size_t nbytes) {
     return DRIVE(cudaMemcpyFromArray(pointer_to(to), from, x, 0, nbytes, cudaMemcpyDeviceToDevice));
 }
+ALSO(cuMemcpyAtoD_v2, _ptds)
 ALSO_UNVERSIONED(cuMemcpyAtoD)
 
 DRIVER cuMemcpyAtoA_v2(struct cudaArray *to, size_t to_x, const struct cudaArray *from, size_t from_x, size_t nbytes) {
     return DRIVE(!to || !from ? cudaErrorInvalidResourceHandle
                               : cudaMemcpy2DArrayToArray(to, to_x, 0, from, from_x, 0, nbytes, 1, cudaMemcpyDeviceToDevice));
 }
+ALSO(cuMemcpyAtoA_v2, _ptds)
 ALSO_UNVERSIONED(cuMemcpyAtoA)
 
 /* ---- textures and surfaces ----------------------------------------------------------------------- */

@@ -6,7 +6,8 @@
 static const char *const kinds[] = {
     [NODE_LAUNCH] = "kernel", [NODE_COPY] = "copy",   [NODE_FILL] = "fill",           [NODE_HOST] = "host",
     [NODE_GRAPH] = "graph",   [NODE_EMPTY] = "empty", [NODE_WAIT] = "wait for event", [NODE_RECORD] = "record event",
-    [NODE_ALLOCATE] = "allocate", [NODE_FREE] = "free", [NODE_CONDITION] = "conditional",
+    [NODE_ALLOCATE] = "allocate", [NODE_FREE] = "free", [NODE_WORDS] = "words",
+    [NODE_CONDITION] = "conditional",
 };
 
 static const char *kernel_name(const struct operation *operation) {

@@ -112,7 +112,7 @@ static cudaError_t clone(cudaGraph_t *result, cudaGraph_t graph);
 
 static cudaError_t clone_node(cudaGraph_t graph, cudaGraphNode_t node) {
     struct operation *kept;
-    if (node->operation->kind >= NODE_ALLOCATE) return cudaErrorNotSupported; /* as CUDA has it */
+    if (node->operation->kind >= NODE_ALLOCATE && node->operation->kind != NODE_WORDS) return cudaErrorNotSupported; /* as CUDA has it */
     cudaError_t error = operation_keep(node->operation, &kept);
     if (error) return error;
     node->twin = graph_append(graph, kept);

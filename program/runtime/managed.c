@@ -9,12 +9,12 @@ enum { PAGE = 4096, CPU = -1, NOWHERE = -2 };
 /* Numbers of devices are kept with 2 added, so that pages of which nothing was said are zeros: NOWHERE, then CPU. */
 enum { BIAS = -NOWHERE };
 
-struct range {
+struct pages {
     struct page_hints *pages;
     size_t begin, end;
 };
 
-static cudaError_t find_range(struct range *range, const void *pointer, size_t nbytes) {
+static cudaError_t find_range(struct pages *range, const void *pointer, size_t nbytes) {
     const struct buffer *buffer = buffer_find((uintptr_t)pointer);
     const uint64_t at = buffer ? (uintptr_t)pointer - buffer->address : 0;
     if (!buffer || buffer->kind != BUFFER_MANAGED || nbytes > buffer->nbytes - at) return cudaErrorInvalidValue;
@@ -35,7 +35,7 @@ static cudaError_t find_place(struct cudaMemLocation location, int *place) {
 /* ---- telling ------------------------------------------------------------------------------------------- */
 
 static cudaError_t prefetch(const void *pointer, size_t nbytes, struct cudaMemLocation location) {
-    struct range range;
+    struct pages range;
     int place;
     cudaError_t error = find_place(location, &place);
     if (!error) error = find_range(&range, pointer, nbytes);
@@ -65,12 +65,62 @@ static cudaError_t prefetch_all(void **pointers, const size_t *sizes, size_t cou
     return error;
 }
 
+/* What all batches are refused for; the legacy default stream is none of theirs. */
+static cudaError_t check_batch(unsigned long long flags, cudaStream_t stream) {
+    if (flags || (uintptr_t)stream <= 1) return cudaErrorInvalidValue;
+    return stream_is_known(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+
 API cudaMemPrefetchBatchAsync(void **pointers, size_t *sizes, size_t count, struct cudaMemLocation *locations, size_t *firsts,
                               size_t location_count, unsigned long long flags, cudaStream_t stream) {
-    (void)stream;
-    return CALL(flags ? cudaErrorInvalidValue : prefetch_all(pointers, sizes, count, locations, firsts, location_count));
+    cudaError_t error = CALL(check_batch(flags, stream));
+    return error ? error : CALL(prefetch_all(pointers, sizes, count, locations, firsts, location_count));
 }
 ALSO(cudaMemPrefetchBatchAsync, _ptsz)
+
+/* ---- discarding ---------------------------------------------------------------------------------------- */
+
+enum { DISCARDED = 0xff }; /* what nobody may rely on: of floats, NaN */
+
+static cudaError_t check_ranges(void **pointers, const size_t *sizes, size_t count) {
+    struct pages range;
+    cudaError_t error = pointers && sizes && count ? cudaSuccess : cudaErrorInvalidValue;
+    for (size_t i = 0; i < count && !error; i++) error = find_range(&range, pointers[i], sizes[i]);
+    return error;
+}
+
+static cudaError_t discard(void **pointers, const size_t *sizes, size_t count, cudaStream_t stream) {
+    cudaError_t error = check_ranges(pointers, sizes, count);
+    if (error) return error;
+    order_begin(stream_order(stream), false, "a discard");
+    for (size_t i = 0; i < count; i++) {
+        order_touch(pointers[i], sizes[i], TOUCHED_STORE);
+        memset(pointers[i], DISCARDED, sizes[i]);
+    }
+    stream_advance(stream, order_end());
+    return cudaSuccess;
+}
+
+static cudaError_t discard_all(void **pointers, const size_t *sizes, size_t count, unsigned long long flags,
+                               cudaStream_t stream) {
+    cudaError_t error = check_batch(flags, stream);
+    if (error) return error;
+    return stream_is_captured(stream) ? stream_refuse_capture(stream) : discard(pointers, sizes, count, stream);
+}
+
+API cudaMemDiscardBatchAsync(void **pointers, size_t *sizes, size_t count, unsigned long long flags, cudaStream_t stream) {
+    return CALL(discard_all(pointers, sizes, count, flags, stream));
+}
+ALSO(cudaMemDiscardBatchAsync, _ptsz)
+
+/* The locations are looked at before anything is discarded. */
+API cudaMemDiscardAndPrefetchBatchAsync(void **pointers, size_t *sizes, size_t count, struct cudaMemLocation *locations,
+                                        size_t *firsts, size_t location_count, unsigned long long flags, cudaStream_t stream) {
+    cudaError_t error = CALL(check_batch(flags, stream));
+    if (!error) error = CALL(prefetch_all(pointers, sizes, count, locations, firsts, location_count));
+    return error ? error : CALL(discard_all(pointers, sizes, count, flags, stream));
+}
+ALSO(cudaMemDiscardAndPrefetchBatchAsync, _ptsz)
 
 enum { ADVICE_READ_MOSTLY = 1, ADVICE_NOT_READ_MOSTLY, ADVICE_PREFERRED, ADVICE_NOT_PREFERRED, ADVICE_ACCESSED, ADVICE_NOT_ACCESSED };
 
@@ -88,7 +138,7 @@ static void take_advice(struct page_hints *page, int advice, int place) {
 
 static cudaError_t advise(const void *pointer, size_t nbytes, int advice, struct cudaMemLocation location) {
     const bool has_place = advice == ADVICE_PREFERRED || advice == ADVICE_ACCESSED || advice == ADVICE_NOT_ACCESSED;
-    struct range range;
+    struct pages range;
     int place = CPU;
     cudaError_t error = has_place ? find_place(location, &place) : cudaSuccess;
     if (advice < ADVICE_READ_MOSTLY || advice > ADVICE_NOT_ACCESSED) return cudaErrorInvalidValue;
@@ -102,7 +152,7 @@ API cudaMemAdvise(const void *pointer, size_t nbytes, int advice, struct cudaMem
 }
 
 API cudaStreamAttachMemAsync(cudaStream_t stream, void *pointer, size_t nbytes, unsigned flags) {
-    struct range range;
+    struct pages range;
     (void)stream, (void)nbytes, (void)flags;
     return CALL(find_range(&range, pointer, 0));
 }
@@ -111,7 +161,7 @@ ALSO(cudaStreamAttachMemAsync, _ptsz)
 /* ---- asking -------------------------------------------------------------------------------------------- */
 
 /* What all pages of a range have in common. */
-static struct page_hints in_common(const struct range *range) {
+static struct page_hints in_common(const struct pages *range) {
     struct page_hints common = range->pages[range->begin];
     for (size_t p = range->begin + 1; p < range->end; p++) {
         const struct page_hints *page = &range->pages[p];
@@ -158,7 +208,7 @@ static cudaError_t tell(int *value, size_t nbytes, int attribute, const struct p
 
 static cudaError_t get_attributes(void *const *values, const size_t *sizes, const int *attributes, size_t count,
                                   const void *pointer, size_t nbytes) {
-    struct range range;
+    struct pages range;
     if (!values || !sizes || !attributes || !count || !nbytes) return cudaErrorInvalidValue;
     cudaError_t error = find_range(&range, pointer, nbytes);
     if (error) return error;

@@ -12,10 +12,13 @@ cudaError_t operation_keep(const struct operation *operation, struct operation *
 }
 
 /* Host functions may call the runtime, and touch nothing that is known. */
-static bool is_watched(const struct operation *operation) { return operation->kind <= NODE_FILL; }
+static bool is_watched(const struct operation *operation) {
+    return operation->kind <= NODE_FILL || operation->kind == NODE_WORDS;
+}
 
 cudaError_t operation_run(const struct operation *operation, order_set *set, bool is_of_graph) {
-    static const char *const names[] = {"a kernel", "a copy", "a fill"};
+    static const char *const names[] = {
+        [NODE_LAUNCH] = "a kernel", [NODE_COPY] = "a copy", [NODE_FILL] = "a fill", [NODE_WORDS] = "a stream's word"};
     if (!is_watched(operation)) return operation->run(operation);
     order_begin(*set, is_of_graph, names[operation->kind]);
     cudaError_t error = operation->run(operation);

@@ -173,6 +173,10 @@ order_set order_end(void) {
     return ended->before | bit_of(ended);
 }
 
+void order_after_all(void) {
+    if (running) running->before = live;
+}
+
 cudaError_t order_end_waited(cudaError_t error) {
     order_wait(order_end());
     return error;

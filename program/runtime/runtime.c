@@ -30,6 +30,7 @@ cudaError_t runtime_end(const char *call, cudaError_t error) {
 
 cudaError_t runtime_absent(const char *name) {
     host_enter();
+    if (runtime.record) runtime.record->has_begun = 1; /* the program has called something */
     return runtime_end(name, runtime_lacks(name));
 }
 

@@ -176,6 +176,12 @@ void memory_count_leaks(void); /* into the record */
 /* copies.c */
 cudaError_t copy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind);
 
+/* A word of device memory or pinned memory, accessed as one atomic. */
+cudaError_t word_check(uint64_t address, size_t nbytes); /* whether it is there */
+cudaError_t word_read(uint64_t address, void *word, size_t nbytes);
+cudaError_t word_write(uint64_t address, const void *word, size_t nbytes);
+bool word_is_host(uint64_t address); /* it is pinned memory */
+
 struct rows {
     void *to;
     const void *from;
@@ -184,6 +190,18 @@ struct rows {
 };
 
 cudaError_t copy_rows(const struct rows *rows);
+
+/* A copy in either direction.  The host need not wait for the stream before it uses the memory, once the source was read
+ * when the call returned. */
+struct range {
+    void *to;
+    const void *from;
+    size_t nbytes;
+    bool has_read_source;
+};
+
+cudaError_t copy_range_in(cudaStream_t stream, const struct range *range);
+cudaError_t copy_planes_in(cudaStream_t stream, const struct cudaMemcpy3DParms *request);
 cudaError_t copy_rows_in(cudaStream_t stream, const struct rows *rows);
 
 /* Rows of elements, each filled with the `width` bytes (1, 2 or 4) of the value. */
@@ -207,6 +225,7 @@ typedef uint64_t order_set;
  * and those before; 0: it is not watched. */
 void order_begin(order_set before, bool is_of_graph, const char *name);
 order_set order_end(void);
+void order_after_all(void); /* the running operation comes after every other that is known */
 cudaError_t order_end_waited(cudaError_t error); /* and the host waits for it; returns the error */
 /* The running operation touches these bytes, if they are the device's or the simulator knows them. */
 void order_touch(const void *pointer, size_t nbytes, enum touched_how how);
@@ -263,7 +282,8 @@ enum operation_kind { /* a cudaGraphNodeType */
     NODE_RECORD,
     NODE_ALLOCATE = 10,
     NODE_FREE,
-    NODE_CONDITION = 13
+    NODE_WORDS,
+    NODE_CONDITION
 };
 
 struct operation {

@@ -46,7 +46,7 @@ static const char *way_out(const char *name) {
 
 /* Each name is reported once. */
 cudaError_t runtime_lacks(const char *name) {
-    enum { NAMES = 64 };
+    enum { NAMES = 512 }; /* more than are absent */
     static const char *told[NAMES];
     int i = 0;
     while (i < NAMES && told[i] && strcmp(told[i], name)) i++;

@@ -369,14 +369,28 @@ static bool open_parameters(struct warp *warp, struct path *path, struct request
                      frame->layout->parameters_nbytes);
 }
 
+/* Each lane has what it has taken (alloca) behind its variables. */
+static bool open_local(struct warp *warp, struct path *path, struct request *request) {
+    const struct frame *frame = path->frame;
+    const uint64_t end = frame->local_base + frame->layout->locals_nbytes;
+    uint64_t limit = end;
+    SIMT_FOR_EACH_LANE (lane, frame->has_taken ? request->lanes : 0) {
+        const uint64_t own = end + frame->taken[lane];
+        if (request->nbytes > own || request->addresses[lane] > own - request->nbytes) {
+            fault(warp, path, request, lane, NULL, own);
+            return false;
+        }
+        if (own > limit) limit = own;
+    }
+    return open_flat(warp, path, request, warp->local, warp->local_capacity, limit);
+}
+
 static bool open_space(struct warp *warp, struct path *path, struct request *request) {
     request->has_written = false;
     find_stride(request);
     switch (request->space) {
     case SIMT_SHARED: return open_shared(warp, path, request);
-    case SIMT_LOCAL:
-        return open_flat(warp, path, request, warp->local, warp->local_capacity,
-                         path->frame->local_base + path->frame->layout->locals_nbytes);
+    case SIMT_LOCAL: return open_local(warp, path, request);
     case SIMT_PARAMETER: return open_parameters(warp, path, request);
     default: return open_global(warp, path, request);
     }

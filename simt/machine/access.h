@@ -56,8 +56,9 @@ bool simt_access_open(struct warp *warp, struct path *path, struct request *requ
 /* The same, of which nobody is notified. */
 bool simt_access_locate(struct warp *warp, struct path *path, struct request *request);
 
-/* execute_memory.c: a request's loads or stores, once it is open; the values to store, truncated to their size. */
+/* execute_memory.c: a request's loads or stores, once it is open */
 void simt_request_perform(struct path *path, struct request *request);
+/* vector.c: the values to store, truncated to their size */
 void simt_collect_values(const struct path *path, const struct vector_code *vector, uint64_t *values);
 
 /* The block whose shared memory the address is in, which becomes an offset there.  NULL: there is none. */

@@ -21,7 +21,8 @@ struct instruction_kind {
 };
 extern const struct instruction_kind simt_control_kinds[], simt_memory_kinds[], simt_warp_kinds[],
     simt_barrier_kinds[], simt_move_kinds[], simt_mbarrier_kinds[], simt_copy_kinds[], simt_cluster_kinds[],
-    simt_matrix_kinds[], simt_texture_kinds[], simt_surface_kinds[], simt_wgmma_kinds[];
+    simt_matrix_kinds[], simt_texture_kinds[], simt_surface_kinds[], simt_wgmma_kinds[],
+    simt_stack_kinds[];
 
 /* ---- operand.c: where operands are */
 
@@ -42,7 +43,7 @@ bool simt_decode_warp_barrier(struct decoder *decoder, struct code *code);
 bool simt_decode_cluster_barrier(struct decoder *decoder, struct code *code); /* execute_cluster.c */
 bool simt_decode_copies_arrive(struct decoder *decoder, struct code *code);   /* execute_mbarrier.c */
 bool simt_decode_tensor(struct decoder *decoder, struct code *code);          /* execute_tensor.c */
-/* execute_memory.c: the registers that an instruction loads or stores, of its own type */
+/* vector.c: the registers that an instruction loads or stores, of its own type */
 bool simt_decode_vector(struct decoder *decoder, struct code *code, const struct operand *operand);
 /* execute_send.c: of a store or reduction whose values and address are decoded */
 bool simt_decode_send(struct decoder *decoder, struct code *code);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "atomics.h"
 #include "decoder.h"
 #include "effects.h"
 #include "element.h"
@@ -81,21 +82,6 @@ static void store_element(const struct path *path, const struct request *request
     else
         SIMT_FOR_EACH_LANE (lane, request->lanes)
             element_store(simt_request_host(request, lane) + at, nbytes, values[lane]);
-}
-
-/* The value to store, truncated to its size. */
-void simt_collect_values(const struct path *path, const struct vector_code *vector, uint64_t *values) {
-    uint64_t bits = UINT64_MAX >> (64 - 8 * vector->element_nbytes);
-    for (uint32_t element = 0; element < vector->count; element++) {
-        const unsigned char *lanes = slot_lanes(path, vector->slots[element]);
-        enum width width = vector->widths[element];
-        uint64_t *to = values + element * SIMT_LANES;
-        if (width == WIDTH_32)
-            for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
-                to[lane] = ((const uint32_t *)(const void *)lanes)[lane] & bits;
-        else
-            for (uint32_t lane = 0; lane < SIMT_LANES; lane++) to[lane] = lane_get(lanes, width, lane) & bits;
-    }
 }
 
 /* ---- vectors, whole */
@@ -275,6 +261,18 @@ static enum outcome execute_atomic(struct warp *warp, struct path *path, const s
     return perform(warp, path, &request, atomic_perform);
 }
 
+static enum outcome execute_vector_atomic(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    struct request request;
+    simt_request_begin(&request, code, SIMT_ATOMIC, mask);
+    return perform(warp, path, &request, simt_update_vector);
+}
+
+static enum outcome execute_wide_atomic(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    struct request request;
+    simt_request_begin(&request, code, SIMT_ATOMIC, mask);
+    return perform(warp, path, &request, simt_update_wide);
+}
+
 /* ---- decoding */
 
 static bool starts(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
@@ -322,27 +320,6 @@ static bool knows_modifiers(const struct instruction *instruction, const char *o
         if (!is_vector && simt_type_find(modifier) == TYPE_NONE && !is_without_effect(modifier) &&
             !(operation && strcmp(modifier, operation) == 0))
             return false;
-    }
-    return true;
-}
-
-bool simt_decode_vector(struct decoder *decoder, struct code *code, const struct operand *operand) {
-    struct vector_code *vector = &code->memory.vector;
-    enum type type = simt_last_type(decoder->instruction);
-    uint32_t nbytes = simt_type_nbytes(type);
-    bool is_vector = operand->kind == OPERAND_VECTOR;
-    uint32_t count = is_vector ? operand->element_count : 1;
-    if (nbytes == 0 || nbytes > 8 || type == TYPE_PRED) return false;
-    if (count != 1 && count != 2 && count != 4 && count != 8) return false;
-    vector->element_nbytes = (uint8_t)nbytes;
-    vector->count = (uint8_t)count;
-    code->memory.is_signed = type >= TYPE_S8 && type <= TYPE_S64;
-    for (uint32_t e = 0; e < count; e++) {
-        const struct operand *element = is_vector ? &operand->elements[e] : operand;
-        if (element->kind == OPERAND_SINK) vector->sinks |= (uint8_t)(1u << e);
-        vector->widths[e] = simt_operand_width(decoder, element, simt_width(type));
-        if (vector->widths[e] == WIDTH_PREDICATE) return false;
-        if (!simt_operand(decoder, element, type, &vector->slots[e])) return false;
     }
     return true;
 }
@@ -407,10 +384,30 @@ scalar_function *simt_operation(const struct instruction *instruction, enum type
     return NULL;
 }
 
+static bool is_of_vector(const struct instruction *instruction) {
+    return simt_has(instruction, "v2") || simt_has(instruction, "v4") || simt_has(instruction, "v8");
+}
+
+/* Of vectors, and of 16 bytes: cas and exch. */
+static bool decode_large_update(struct decoder *decoder, struct code *code, uint32_t first) {
+    const struct instruction *instruction = decoder->instruction;
+    const bool is_vector = is_of_vector(instruction), is_cas = simt_has(instruction, "cas");
+    const char *name = is_cas ? "cas" : "exch";
+    if (is_vector) code->memory.scalar = simt_operation(instruction, simt_last_type(instruction), &name);
+    const bool has_operation = is_vector ? code->memory.scalar != NULL : first > 0 && simt_has(instruction, name);
+    if (!has_operation || !knows_modifiers(instruction, name)) return false;
+    decode_space(instruction, code);
+    code->memory.order = decode_order(instruction, SIMT_RELAXED);
+    code->execute = is_vector ? execute_vector_atomic : execute_wide_atomic;
+    if (!simt_address(decoder, &instruction->operands[first], &code->memory.address)) return false;
+    return is_vector ? simt_decode_update_vector(decoder, code, first) : simt_decode_update_wide(decoder, code, is_cas);
+}
+
 /* `first`: the place of the address among the operands; what precedes it is the result. */
 static bool decode_update(struct decoder *decoder, struct code *code, uint32_t first) {
     const struct instruction *instruction = decoder->instruction;
     enum type type = simt_last_type(instruction);
+    if (is_of_vector(instruction) || type == TYPE_B128) return decode_large_update(decoder, code, first);
     uint32_t nbytes = simt_type_nbytes(type);
     const char *name;
     code->memory.scalar = simt_operation(instruction, type, &name);
@@ -451,6 +448,19 @@ static bool decode_reduction(struct decoder *decoder, struct code *code) {
     if (!simt_has(instruction, "async")) return decode_update(decoder, code, 0);
     code->memory.scalar = simt_operation(instruction, simt_last_type(instruction), &name);
     return code->memory.scalar && decode_transfer(decoder, code, 1, 0) && simt_decode_send(decoder, code);
+}
+
+/* ---- policies of caches: numbers that only hints take, which change nothing here */
+
+static enum outcome execute_policy(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    (void)warp;
+    SIMT_FOR_EACH_LANE (lane, mask) lane_set(slot_lanes(path, code->call.slots[0]), WIDTH_64, lane, 0);
+    return OUTCOME_NEXT;
+}
+
+static bool decode_policy(struct decoder *decoder, struct code *code) {
+    code->execute = execute_policy;
+    return simt_operand(decoder, &decoder->instruction->operands[0], TYPE_B64, &code->call.slots[0]);
 }
 
 /* ---- fences */
@@ -494,4 +504,5 @@ static bool decode_fence(struct decoder *decoder, struct code *code) {
 
 const struct instruction_kind simt_memory_kinds[] = {
     {"ld", decode_load},      {"ldu", decode_load},      {"st", decode_store},    {"atom", decode_atomic},
-    {"red", decode_reduction}, {"membar", decode_fence}, {"fence", decode_fence}, {NULL, NULL}};
+    {"red", decode_reduction}, {"membar", decode_fence}, {"fence", decode_fence},
+    {"createpolicy", decode_policy}, {NULL, NULL}};

@@ -2,6 +2,7 @@
  * addresses. */
 #include <string.h>
 
+#include "atomics.h"
 #include "decoder.h"
 
 /* ---- mov */
@@ -55,12 +56,51 @@ static enum outcome execute_unpack(struct warp *warp, struct path *path, const s
     return OUTCOME_NEXT;
 }
 
+/* Parts of a register of 128 bits, which is two of 64. */
+struct part_place {
+    unsigned char *half;
+    uint32_t shift;
+};
+
+static struct part_place place_of_part(const struct path *path, const struct code *code, uint32_t part) {
+    const uint32_t at = 8u * code->parts.element_nbytes * part;
+    return (struct part_place){slot_lanes(path, code->call.slots[0] + at / 64 * HALF_REGISTER), at % 64};
+}
+
+static enum outcome execute_pack_wide(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    (void)warp;
+    for (uint32_t e = 0; e < code->parts.count; e++) {
+        const struct part_place place = place_of_part(path, code, e);
+        SIMT_FOR_EACH_LANE (lane, mask) {
+            const uint64_t part = lane_get(slot_lanes(path, code->parts.slots[e]), code->parts.widths[e], lane);
+            const uint64_t below = place.shift ? lane_get(place.half, WIDTH_64, lane) : 0;
+            lane_set(place.half, WIDTH_64, lane, part << place.shift | below);
+        }
+    }
+    return OUTCOME_NEXT;
+}
+
+static enum outcome execute_unpack_wide(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    (void)warp;
+    for (uint32_t e = 0; e < code->parts.count; e++) {
+        const struct part_place place = place_of_part(path, code, e);
+        if (code->parts.sinks >> e & 1) continue;
+        SIMT_FOR_EACH_LANE (lane, mask)
+            lane_set(slot_lanes(path, code->parts.slots[e]), code->parts.widths[e], lane,
+                     lane_get(place.half, WIDTH_64, lane) >> place.shift);
+    }
+    return OUTCOME_NEXT;
+}
+
 static bool decode_parts(struct decoder *decoder, struct code *code, const struct operand *whole,
                          const struct operand *parts) {
-    static const enum type types[] = {[1] = TYPE_B8, [2] = TYPE_B16, [4] = TYPE_B32};
+    static const enum type types[] = {[1] = TYPE_B8, [2] = TYPE_B16, [4] = TYPE_B32, [8] = TYPE_B64};
     uint32_t nbytes = simt_type_nbytes(simt_last_type(decoder->instruction));
     uint32_t count = parts->element_count;
-    if (nbytes > 8) return false;
+    if (nbytes == 16) {
+        if (whole->kind != OPERAND_REGISTER) return false;
+        code->execute = code->execute == execute_pack ? execute_pack_wide : execute_unpack_wide;
+    }
     code->parts.count = (uint8_t)count;
     code->parts.element_nbytes = (uint8_t)(nbytes / count);
     code->widths[0] = simt_operand_width(decoder, whole, simt_width(simt_last_type(decoder->instruction)));
@@ -113,6 +153,23 @@ static bool decode_clock(struct decoder *decoder, struct code *code, const struc
     return simt_operand(decoder, to, TYPE_B64, &code->call.slots[0]);
 }
 
+/* A special register as a predicate: %is_explicit_cluster. */
+static enum outcome execute_truth(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    (void)warp;
+    SIMT_FOR_EACH_LANE (lane, mask)
+        lane_set(slot_lanes(path, code->call.slots[0]), WIDTH_PREDICATE, lane,
+                 lane_get(slot_lanes(path, code->call.slots[1]), WIDTH_32, lane) != 0);
+    return OUTCOME_NEXT;
+}
+
+static bool decode_truth(struct decoder *decoder, struct code *code) {
+    const struct operand *operands = decoder->instruction->operands;
+    code->execute = execute_truth;
+    return !strcmp(operands[1].special, "is_explicit_cluster") &&
+           simt_operand(decoder, &operands[1], TYPE_U32, &code->call.slots[1]) &&
+           simt_operand(decoder, &operands[0], TYPE_PRED, &code->call.slots[0]);
+}
+
 static bool is_in_frame(const struct operand *operand) {
     return operand->kind == OPERAND_ADDRESS && operand->variable &&
            (operand->variable->space == SIMT_LOCAL || operand->variable->space == SIMT_PARAMETER);
@@ -129,6 +186,8 @@ static bool decode_move(struct decoder *decoder, struct code *code) {
         code->execute = execute_pack;
         return decode_parts(decoder, code, &operands[0], &operands[1]);
     }
+    if (operands[1].kind == OPERAND_SPECIAL && simt_last_type(decoder->instruction) == TYPE_PRED)
+        return decode_truth(decoder, code);
     if (is_in_frame(&operands[1])) return decode_address_of(decoder, code, 0);
     const struct clock *clock = find_clock(&operands[1]);
     return clock ? decode_clock(decoder, code, clock) : simt_decode_lanes(decoder, code);

@@ -15,7 +15,7 @@ enum { CHANNELS = 4, DIMENSIONS = 3, TAPS = 8, WEIGHT_BITS = 8, WHOLE = 1 << WEI
 
 /* code->call.slots: the coordinates; a layer is the last of the dimensions, whatever its place in the operands; then the layer
  * of cubes, and the level; or the gradient along x of the screen, while that along y is in memory.vector, behind the results. */
-enum { CUBE_LAYER = DIMENSIONS, LEVEL, GRADIENT = DIMENSIONS };
+enum { CUBE_LAYER = DIMENSIONS, LEVEL, GRADIENT = LEVEL };
 
 /* The lanes that fetch from one texture. */
 struct fetch {
@@ -315,16 +315,36 @@ static bool fetch_level(struct fetch *fetch, uint64_t handle) {
 
 /* ---- levels of a mipmap */
 
-/* The longest step in texels of the first level, as the logarithm to base 2. */
-static float level_of_gradient(const struct fetch *fetch, uint32_t lane) {
+/* A step of the direction moves the place on the face, which is across / |major|, from -1 to 1, by the derivative of that. */
+static void step_on_face(const struct fetch *fetch, uint32_t lane, double step[DIMENSIONS]) {
+    const double direction[] = {coordinate_of(fetch, 0, lane), coordinate_of(fetch, 1, lane), coordinate_of(fetch, 2, lane)};
+    float place[2];
+    const uint32_t major = cube_face(fetch, lane, place) / 2, across = major == 0 ? 2 : 0, down = major == 1 ? 2 : 1;
+    const double whole = direction[major], squared = 2 * whole * whole;
+    const double of_across = (step[across] * whole - direction[across] * step[major]) / squared;
+    const double of_down = (step[down] * whole - direction[down] * step[major]) / squared;
+    step[0] = of_across;
+    step[1] = of_down;
+}
+
+/* The square of a step's length, in texels of the first level. */
+static double step_in_texels(const struct fetch *fetch, uint32_t lane, const slot *slots) {
     const struct code *code = fetch->code;
-    double x = 0, y = 0;
-    for (uint32_t d = 0; d < (uint32_t)fetch->texture.rank - code->texture.has_layer; d++) {
-        const double along_x = (double)float_of(fetch, GRADIENT + d, lane) * fetch->texture.sizes[d];
-        const double along_y = (double)float_at(fetch, code->memory.vector.slots[CHANNELS + d], lane) * fetch->texture.sizes[d];
-        x += along_x * along_x;
-        y += along_y * along_y;
+    const uint32_t given = code->texture.is_cube ? (uint32_t)DIMENSIONS : (uint32_t)fetch->texture.rank - code->texture.has_layer;
+    double step[DIMENSIONS] = {0}, sum = 0;
+    for (uint32_t d = 0; d < given; d++) step[d] = (double)float_at(fetch, slots[d], lane);
+    if (code->texture.is_cube) step_on_face(fetch, lane, step);
+    for (uint32_t d = 0; d < (code->texture.is_cube ? 2 : given); d++) {
+        const double texels = step[d] * fetch->texture.sizes[d];
+        sum += texels * texels;
     }
+    return sum;
+}
+
+/* The longest step, as the logarithm to base 2. */
+static float level_of_gradient(const struct fetch *fetch, uint32_t lane) {
+    const double x = step_in_texels(fetch, lane, &fetch->code->call.slots[GRADIENT]);
+    const double y = step_in_texels(fetch, lane, &fetch->code->memory.vector.slots[CHANNELS]);
     return (float)(log2(fmax(x, y)) / 2);
 }
 
@@ -471,10 +491,9 @@ bool simt_decode_texture_address(struct decoder *decoder, struct code *code, con
            simt_address(decoder, &operand->elements[0], &code->memory.address);
 }
 
-/* A number for each coordinate but layers, and a fourth that is not used where there are three; cubes have none. */
+/* A number for each coordinate but layers, and a fourth that is not used where there are three, as cubes have. */
 static bool decode_gradient(struct decoder *decoder, const struct code *code, const struct operand *given, slot *slots) {
-    const uint32_t coordinates = code->texture.rank - code->texture.has_layer;
-    if (code->texture.is_cube) return false;
+    const uint32_t coordinates = code->texture.is_cube ? (uint32_t)DIMENSIONS : (uint32_t)code->texture.rank - code->texture.has_layer;
     if (given->kind != OPERAND_VECTOR) return coordinates == 1 && simt_operand(decoder, given, TYPE_F32, slots);
     if (given->element_count != (coordinates == DIMENSIONS ? CHANNELS : coordinates)) return false;
     for (uint32_t d = 0; d < coordinates; d++)
@@ -510,12 +529,24 @@ static int64_t size_of(const simt_texture *texture, uint32_t dimension) {
     return dimension < dimensions ? (int64_t)texture->sizes[dimension] : -1;
 }
 
-static int64_t width_of(const simt_texture *texture) { return size_of(texture, 0); }
-static int64_t height_of(const simt_texture *texture) { return size_of(texture, 1); }
-static int64_t depth_of(const simt_texture *texture) { return size_of(texture, 2); }
-static int64_t is_normalised(const simt_texture *texture) { return texture->is_surface ? -1 : texture->is_normalised; }
+/* What is asked about. */
+struct object {
+    simt_texture texture;
+    uint32_t level_count; /* 1: no mipmap */
+};
 
-static int64_t layers_of(const simt_texture *texture) {
+static int64_t width_of(const struct object *object) { return size_of(&object->texture, 0); }
+static int64_t height_of(const struct object *object) { return size_of(&object->texture, 1); }
+static int64_t depth_of(const struct object *object) { return size_of(&object->texture, 2); }
+static int64_t levels_of(const struct object *object) { return object->texture.is_surface ? -1 : (int64_t)object->level_count; }
+static int64_t samples_of(const struct object *object) { return object->texture.is_surface ? -1 : 1; }
+
+static int64_t is_normalised(const struct object *object) {
+    return object->texture.is_surface ? -1 : object->texture.is_normalised;
+}
+
+static int64_t layers_of(const struct object *object) {
+    const simt_texture *texture = &object->texture;
     const bool is_cube = texture->modes[2] == SIMT_TEXTURE_CUBE;
     return texture->is_layered && !is_cube ? (int64_t)texture->sizes[texture->rank - 1] : -1;
 }
@@ -524,21 +555,29 @@ static int64_t layers_of(const simt_texture *texture) {
  * which is not there. */
 static const struct query {
     const char *modifier, *lacking;
-    int64_t (*answer)(const simt_texture *texture); /* -1: it has none */
+    int64_t (*answer)(const struct object *object); /* -1: it has none */
 } queries[] = {{"width", "", width_of},
                {"height", "a question for the height of what has one dimension", height_of},
                {"depth", "a question for the depth of what has fewer than three dimensions", depth_of},
                {"array_size", "a question for the layers of what has none, or of cubes", layers_of},
-               {"normalized_coords", "a question for the coordinates of a surface", is_normalised}};
+               {"normalized_coords", "a question for the coordinates of a surface", is_normalised},
+               {"num_mipmap_levels", "a question for the levels of a surface", levels_of},
+               {"num_samples", "a question for the samples of a surface", samples_of}}; /* CUDA's textures have one */
+
+static uint32_t level_count_of(struct warp *warp, uint32_t lane, uint64_t handle) {
+    const unsigned char *bytes = simt_generic_bytes(warp, lane, handle, SIMT_TEXTURE_NBYTES);
+    const uint32_t count = bytes ? simt_mipmap_read(bytes).level_count : 0;
+    return count ? count : 1;
+}
 
 /* The handle of the level that each lane asks about: of what is no mipmap, and where none is asked for, the first; 0: no such one. */
 static void find_levels(struct warp *warp, struct path *path, const struct code *code, uint32_t mask, uint64_t handles[SIMT_LANES]) {
     if (!code->query.has_level) return;
     SIMT_FOR_EACH_LANE (lane, mask) {
-        const unsigned char *bytes = simt_generic_bytes(warp, lane, handles[lane], SIMT_TEXTURE_NBYTES);
         const uint64_t level = lane_get(slot_lanes(path, code->query.level), WIDTH_32, lane);
-        const uint32_t count = bytes ? simt_mipmap_read(bytes).level_count : 0;
-        if (bytes) handles[lane] = level < (count ? count : 1) ? handles[lane] + level * SIMT_TEXTURE_NBYTES : 0;
+        if (!simt_generic_bytes(warp, lane, handles[lane], SIMT_TEXTURE_NBYTES)) continue;
+        const bool is_there = level < level_count_of(warp, lane, handles[lane]);
+        handles[lane] = is_there ? handles[lane] + level * SIMT_TEXTURE_NBYTES : 0;
     }
 }
 
@@ -549,15 +588,16 @@ static enum outcome execute_query(struct warp *warp, struct path *path, const st
     simt_addresses(path, &code->query.address, handles);
     find_levels(warp, path, code, mask, handles);
     for (uint32_t rest = mask, lanes; rest; rest &= ~lanes) {
-        simt_texture texture;
+        struct object object;
         const uint64_t handle = handles[first_lane(rest)];
         if (!handle && code->query.has_level) {
             simt_texture_stop(warp, path, rest, handle, "a question for a level that the texture does not have");
             return OUTCOME_LEFT;
         }
-        lanes = simt_texture_lanes(warp, path, rest, handles, code->query.is_surface, &texture);
+        lanes = simt_texture_lanes(warp, path, rest, handles, code->query.is_surface, &object.texture);
         if (!lanes) return OUTCOME_LEFT;
-        const int64_t answer = query->answer(&texture);
+        object.level_count = level_count_of(warp, first_lane(lanes), handle);
+        const int64_t answer = query->answer(&object);
         if (answer < 0) {
             simt_texture_stop(warp, path, lanes, handle, query->lacking);
             return OUTCOME_LEFT;

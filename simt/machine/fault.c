@@ -84,7 +84,7 @@ static const struct code *code_of(const simt_event *event) {
     return &launch->image->codes[event->pc];
 }
 
-static bool is_of_mbarrier(const struct code *code) { return code->instruction && !strcmp(code->instruction->base, "mbarrier"); }
+static bool is_of_mbarrier(const struct code *code) { return code->instruction && simt_is_base(code->instruction, "mbarrier"); }
 
 static void put_element(const struct placed *array, uint64_t address, uint64_t nbytes, uint32_t size, char *text, size_t text_nbytes) {
     char name[64];

@@ -14,6 +14,9 @@ size_t simt_width_nbytes(enum width width); /* of a whole register: 4, 64, 128, 
 
 enum { LANE_OPERANDS_MAX = 7, LANE_SLOTS_MAX = 8, LANE_ALIGNMENT = 64 };
 
+/* A register of 128 bits is two of 64: the lanes' lower halves, and behind them the higher ones. */
+enum { HALF_REGISTER = 256, HALVES = 2 };
+
 /* The place of an operand's lanes: bytes from the beginning of the frame, a multiple of LANE_ALIGNMENT. */
 typedef uint32_t slot;
 

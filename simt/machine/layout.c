@@ -258,7 +258,8 @@ static bool lay_out_registers(const struct function *function, struct layout *la
     size_t end = 0;
     for (uint32_t r = 0; r < function->register_count; r++) {
         layout->registers[r] = (slot)end;
-        end += simt_width_nbytes(simt_width(function->registers[r].type));
+        const bool is_pair = function->registers[r].type == TYPE_B128; /* two of 64 bits */
+        end += simt_width_nbytes(simt_width(function->registers[r].type)) << is_pair;
         end = align(end, LANE_ALIGNMENT);
         if (end > FRAME_NBYTES_MAX) return false;
     }

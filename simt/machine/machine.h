@@ -229,6 +229,9 @@ struct code {
             bool is_constant;
         } space_test;
         struct {
+            uint64_t alignment; /* of what alloca takes */
+        } stack;
+        struct {
             bool is_beyond_block;
         } fence;
         struct {
@@ -302,6 +305,8 @@ struct frame {
     uint32_t lanes;            /* that have not returned */
     uint32_t depth;            /* calls between the kernel and it */
     uint64_t local_base;       /* of its locals in each lane's local memory */
+    uint32_t taken[SIMT_LANES]; /* bytes behind them, by alloca, */
+    bool has_taken;             /* by some lane */
     unsigned char *registers;
     unsigned char *parameters; /* lane after lane, layout->parameters_nbytes each */
     struct watched_register *watched; /* those that wgmma uses (warpgroup.c); NULL until needed */
@@ -618,6 +623,8 @@ bool simt_path_call(struct warp *warp, struct path *path, const struct code *cod
                     const struct function *function);
 void simt_path_return(struct warp *warp, struct path *path, uint32_t lanes);
 void simt_path_exit(struct warp *warp, struct path *path, uint32_t lanes);
+/* Every lane's local memory has that many bytes at least.  false: no memory, of which the launch is not told. */
+bool simt_local_reserve(struct warp *warp, uint64_t end);
 /* An argument or result of a call in the caller's frame: at most `nbytes` of it are copied. */
 void simt_passed_read(const struct image *image, const struct frame *frame, const struct operand *operand,
                       uint32_t lane, void *bytes, size_t nbytes);

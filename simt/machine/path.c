@@ -275,7 +275,7 @@ static struct frame *frame_create(struct warp *warp, const struct function *func
 }
 
 /* Local memory for a frame above `base`.  What no thread has written is no result: ones, not zeros, which often would be. */
-static bool local_reserve(struct warp *warp, uint64_t end) {
+bool simt_local_reserve(struct warp *warp, uint64_t end) {
     if (end <= warp->local_capacity) return true;
     size_t capacity = 2 * end + 256;
     unsigned char *grown = malloc(SIMT_LANES * capacity);
@@ -305,28 +305,38 @@ static unsigned char *passed_bytes(const struct image *image, const struct frame
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
+/* Of a register of 128 bits the second half follows. */
+static uint32_t register_halves(const struct frame *frame, uint32_t index) {
+    return frame->function->registers[index].type == TYPE_B128 ? HALVES : 1;
+}
+
+static unsigned char *register_half(const struct frame *frame, uint32_t index, uint32_t half) {
+    return frame->registers + frame->layout->registers[index] + half * HALF_REGISTER;
+}
+
 void simt_passed_read(const struct image *image, const struct frame *frame, const struct operand *operand,
                       uint32_t lane, void *bytes, size_t nbytes) {
-    uint64_t value = operand->bits;
+    uint64_t values[HALVES] = {operand->bits};
     if (operand->kind == OPERAND_ADDRESS) {
         memcpy(bytes, passed_bytes(image, frame, operand, lane), least(nbytes, operand->variable->nbytes));
         return;
     }
-    if (operand->kind == OPERAND_REGISTER)
-        value = lane_get(frame->registers + frame->layout->registers[operand->index],
-                         simt_width(frame->function->registers[operand->index].type), lane);
-    memcpy(bytes, &value, least(nbytes, sizeof value));
+    for (uint32_t h = 0; operand->kind == OPERAND_REGISTER && h < register_halves(frame, operand->index); h++)
+        values[h] = lane_get(register_half(frame, operand->index, h),
+                             simt_width(frame->function->registers[operand->index].type), lane);
+    memcpy(bytes, values, least(nbytes, sizeof values));
 }
 
 void simt_passed_write(const struct image *image, const struct frame *frame, const struct operand *operand,
                        uint32_t lane, const void *bytes, size_t nbytes) {
-    uint64_t value = 0;
+    uint64_t values[HALVES] = {0};
     if (operand->kind == OPERAND_ADDRESS) {
         memcpy(passed_bytes(image, frame, operand, lane), bytes, least(nbytes, operand->variable->nbytes));
     } else if (operand->kind == OPERAND_REGISTER) {
-        memcpy(&value, bytes, least(nbytes, sizeof value));
-        lane_set(frame->registers + frame->layout->registers[operand->index],
-                 simt_width(frame->function->registers[operand->index].type), lane, value);
+        memcpy(values, bytes, least(nbytes, sizeof values));
+        for (uint32_t h = 0; h < register_halves(frame, operand->index); h++)
+            lane_set(register_half(frame, operand->index, h),
+                     simt_width(frame->function->registers[operand->index].type), lane, values[h]);
     }
 }
 
@@ -364,12 +374,21 @@ static void pass_results(const struct image *image, struct frame *inner, uint32_
     }
 }
 
+/* Behind what the lanes use of their local memory: their variables, and what they have taken by alloca. */
+static uint64_t locals_end(const struct frame *frame, uint32_t lanes) {
+    enum { ALIGNMENT = 16 };
+    uint64_t taken = 0;
+    SIMT_FOR_EACH_LANE (lane, frame->has_taken ? lanes : 0)
+        if (frame->taken[lane] > taken) taken = frame->taken[lane];
+    return frame->local_base + frame->layout->locals_nbytes + (taken + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
 /* The path becomes an inner node that waits at the instruction after the call; a child executes the function. */
 bool simt_path_call(struct warp *warp, struct path *path, const struct code *code, uint32_t mask,
                     const struct function *function) {
     simt_event event = simt_event_of(warp, path, mask);
     struct frame *outer = path->frame, *inner = frame_create(warp, function);
-    if (inner) inner->local_base = outer->local_base + outer->layout->locals_nbytes;
+    if (inner) inner->local_base = locals_end(outer, mask);
     if (inner) inner->depth = outer->depth + 1;
     if (inner && is_too_deep(warp, inner)) {
         simt_record_finding(&event, SIMT_FINDING_RUNAWAY, (uint32_t)__builtin_ctz(mask), 0,
@@ -379,7 +398,7 @@ bool simt_path_call(struct warp *warp, struct path *path, const struct code *cod
         frame_free(warp, inner);
         return false;
     }
-    if (!inner || !local_reserve(warp, inner->local_base + inner->layout->locals_nbytes)) {
+    if (!inner || !simt_local_reserve(warp, inner->local_base + inner->layout->locals_nbytes)) {
         if (inner) frame_free(warp, inner);
         simt_launch_no_memory(warp->block->launch);
         return false;
@@ -442,7 +461,7 @@ void simt_path_exit(struct warp *warp, struct path *path, uint32_t lanes) {
 bool simt_paths_start(struct warp *warp, uint32_t lanes) {
     const struct launch *launch = warp->block->launch;
     if (warp->frames) simt_presets_begin_block(warp, warp->frames);
-    else if (!frame_create(warp, launch->function) || !local_reserve(warp, warp->frames->layout->locals_nbytes)) {
+    else if (!frame_create(warp, launch->function) || !simt_local_reserve(warp, warp->frames->layout->locals_nbytes)) {
         simt_launch_no_memory(warp->block->launch);
         return false;
     }

@@ -116,7 +116,9 @@ static bool list_deciders(struct search *search) {
     search->register_count = 0;
     for (uint32_t r = 0; r <= deciders->function->register_count; r++) {
         if (!deciders->is_decider[r]) continue;
-        if (search->register_count == DECIDERS_MAX) return false;
+        const bool is_carry = r == deciders->function->register_count;
+        const bool is_pair = !is_carry && deciders->function->registers[r].type == TYPE_B128; /* more than value_of tells */
+        if (search->register_count == DECIDERS_MAX || is_pair) return false;
         search->registers[search->register_count++] = r;
     }
     return true;

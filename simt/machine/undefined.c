@@ -109,10 +109,10 @@ static uint32_t true_lanes(const struct path *path, const struct operand *operan
 /* The lanes in which the result of `and` or `or` does not depend on the other operand. */
 static uint32_t decided_lanes(const struct path *path, const struct instruction *instruction,
                               const struct operand *operand, uint32_t lanes) {
-    const bool is_comparison = strcmp(instruction->base, "setp") == 0;
-    const bool is_and = is_comparison ? simt_has(instruction, "and") : strcmp(instruction->base, "and") == 0;
+    const bool is_comparison = simt_is_base(instruction, "setp");
+    const bool is_and = is_comparison ? simt_has(instruction, "and") : simt_is_base(instruction, "and");
     const bool is_or = is_comparison ? simt_has(instruction, "or")
-                                     : strcmp(instruction->base, "or") == 0 && simt_has(instruction, "pred");
+                                     : simt_is_base(instruction, "or") && simt_has(instruction, "pred");
     return is_and ? zero_lanes(path, operand, lanes) : is_or ? true_lanes(path, operand, lanes) : 0;
 }
 
@@ -131,8 +131,8 @@ static void compute(const struct path *path, const struct code *code, uint32_t m
     const struct instruction *instruction = code->instruction;
     const struct operand *operands = instruction->operands;
     const uint32_t count = instruction->operand_count;
-    const bool is_comparison = strcmp(instruction->base, "setp") == 0;
-    if (strcmp(instruction->base, "selp") == 0 && count == 4) {
+    const bool is_comparison = simt_is_base(instruction, "setp");
+    if (simt_is_base(instruction, "selp") && count == 4) {
         choose(path, instruction, mask, result);
         return;
     }
@@ -196,7 +196,7 @@ static void follow_other(struct warp *warp, const struct path *path, const struc
                          struct undefined_mark *used) {
     const struct instruction *instruction = code->instruction;
     const bool has_result = !simt_has_no_result(instruction),
-               is_shuffle = strcmp(instruction->base, "shfl") == 0;
+               is_shuffle = simt_is_base(instruction, "shfl");
     for (uint32_t o = has_result; o < instruction->operand_count; o++)
         if (!is_shuffle || o != 1) add_operand(path->frame, used, mask, &instruction->operands[o]);
     use(warp, path, used);

@@ -54,6 +54,17 @@ static const struct form {
      "async ?weak ?shared::cluster mbarrier::complete_tx::bytes ?v2|v4 b32|b64|u32|u64|s32|s64|f32|f64"},
     {"red", "async",
      "async relaxed cluster ?shared::cluster mbarrier::complete_tx::bytes " OPERATION " u32|s32|u64|b32"},
+#define VECTOR_UPDATE(base, length)                                                                            \
+    {base, length,                                                                                             \
+     "?relaxed|acquire|release|acq_rel ?cta|cluster|gpu|sys ?global add|min|max ?noftz ?L2::cache_hint "       \
+     "v2|v4|v8 f32|f16|bf16|f16x2|bf16x2"}
+    VECTOR_UPDATE("atom", "v2"),
+    VECTOR_UPDATE("atom", "v4"),
+    VECTOR_UPDATE("atom", "v8"),
+    VECTOR_UPDATE("red", "v2"),
+    VECTOR_UPDATE("red", "v4"),
+    VECTOR_UPDATE("red", "v8"),
+#undef VECTOR_UPDATE
     {"fence", "mbarrier_init", "mbarrier_init release cluster"},
     {"fence", "proxy async", "proxy async ?global|shared::cta|shared::cluster"},
     {"barrier", "cluster arrive", "cluster arrive ?release|relaxed ?aligned"},
@@ -66,6 +77,14 @@ static const struct form {
     {"sured", "b", "b and|or " SURFACE " b32"},
     {"mapa", "", "?shared::cluster u32|u64"},
     {"getctarank", "", "?shared::cluster u32|u64"},
+    {"createpolicy", "fractional",
+     "fractional L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged ?L2::evict_first|L2::evict_unchanged b64"},
+    {"createpolicy", "range",
+     "range ?global L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged ?L2::evict_first|L2::evict_unchanged b64"},
+    {"createpolicy", "cvt", "cvt L2 b64"},
+    {"alloca", "", "u32|u64"},
+    {"stacksave", "", "u32|u64"},
+    {"stackrestore", "", "u32|u64"},
 };
 
 enum { WORD_NBYTES = 64 };
@@ -193,6 +212,26 @@ static bool verify_mapped(const struct verifier *verifier) {
            simt_verify_refuse(verifier, "the address must have the size of its type");
 }
 
+/* Of halves, whose subnormal numbers must stay; of f32 sums alone. */
+static bool verify_vector_update(const struct verifier *verifier) {
+    enum { MOST = 16 };
+    const struct instruction *instruction = verifier->instruction;
+    const enum type type = simt_last_type(instruction);
+    const uint32_t length = simt_has(instruction, "v2") ? 2 : simt_has(instruction, "v4") ? 4 : 8;
+    if (length * simt_type_nbytes(type) > MOST) return simt_verify_refuse(verifier, "a vector of more than %d bytes", MOST);
+    if (type == TYPE_F32 && !simt_has(instruction, "add")) return simt_verify_refuse(verifier, "of f32 there are only sums");
+    return (type == TYPE_F32) != simt_has(instruction, "noftz") ||
+           simt_verify_refuse(verifier, "it needs the modifier noftz, which f32 cannot have");
+}
+
+static bool verify_alloca(const struct verifier *verifier) {
+    enum { MOST = 1 << 23 };
+    const struct instruction *instruction = verifier->instruction;
+    const uint64_t alignment = instruction->operand_count > 2 ? instruction->operands[2].bits : 1;
+    return (alignment && alignment <= MOST && !(alignment & (alignment - 1))) ||
+           simt_verify_refuse(verifier, "the alignment must be a power of 2 up to %d", MOST);
+}
+
 static bool verify_send(const struct verifier *verifier) {
     const struct instruction *instruction = verifier->instruction;
     return !simt_has(instruction, "v4") || simt_type_nbytes(simt_last_type(instruction)) == 4 ||
@@ -205,8 +244,11 @@ static bool verify_values(const struct verifier *verifier) {
     const bool is_plain = is_copy && !is_bulk && (simt_has(instruction, "ca") || simt_has(instruction, "cg"));
     const bool is_arrival = simt_has(instruction, "arrive") || simt_has(instruction, "arrive_drop");
     if (simt_is_base(instruction, "mapa") || simt_is_base(instruction, "getctarank")) return verify_mapped(verifier);
+    if (simt_is_base(instruction, "alloca")) return verify_alloca(verifier);
     if (simt_has(instruction, "tensor")) return true;
     if (is_plain) return verify_copy(verifier);
+    const bool is_update = simt_is_base(instruction, "red") || simt_is_base(instruction, "atom");
+    if (is_update && !simt_has(instruction, "async")) return verify_vector_update(verifier);
     if (simt_is_base(instruction, "red")) return verify_reduction(verifier);
     if (simt_is_base(instruction, "st")) return verify_send(verifier);
     if (is_copy && is_bulk && instruction->operand_count > 1 && !verify_bulk(verifier)) return false;

@@ -253,3 +253,38 @@ extern "C" __global__ void structs_by_value(const unsigned *places, unsigned *ou
     for (unsigned i = 0; i < 36; i++) table.value[i] = 1000 * t + i;
     out[t] = look_up(table, places, t % 4) + table.value[places[t] % 36];
 }
+
+// Memory of a size that each thread chooses, which the functions that it calls leave alone.
+__device__ __noinline__ int weigh_backwards(const int *values, int count) {
+    int *backwards = (int *)__builtin_alloca(count * sizeof(int)), sum = 0;
+    for (int i = 0; i < count; i++) backwards[i] = values[count - 1 - i];
+    for (int i = 0; i < count; i++) sum += (i + 1) * backwards[i];
+    return sum;
+}
+
+extern "C" __global__ void taken_from_the_stack(int *out) {
+    int count = 1 + threadIdx.x % 7, sum = 0;
+    for (int round = 0; round < count; round++) {
+        int *taken = (int *)__builtin_alloca((count - round) * sizeof(int));
+        for (int i = 0; i < count - round; i++) taken[i] = threadIdx.x + i;
+        sum += weigh_backwards(taken, count - round);
+        sum += 1000 * taken[0];
+    }
+    out[threadIdx.x] = sum;
+}
+
+// 4 MiB in all, given back in each round.
+extern "C" __global__ void given_back_to_the_stack(unsigned int *out) {
+    unsigned int sum = 0;
+    for (unsigned int round = 0; round < 4096; round++) {
+        unsigned long long top, taken;
+        unsigned int value;
+        asm volatile("stacksave.u64 %0;" : "=l"(top));
+        asm volatile("alloca.u64 %0, %1, 64;" : "=l"(taken) : "l"(1024ull));
+        asm volatile("st.local.u32 [%0+1020], %1;" :: "l"(taken), "r"(round + threadIdx.x) : "memory");
+        asm volatile("ld.local.u32 %0, [%1+1020];" : "=r"(value) : "l"(taken) : "memory");
+        asm volatile("stackrestore.u64 %0;" :: "l"(top));
+        sum += value + (taken % 64 != 0);
+    }
+    out[threadIdx.x] = sum;
+}

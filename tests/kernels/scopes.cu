@@ -107,3 +107,41 @@ extern "C" __global__ void whole_vectors(unsigned *values, unsigned *torn, unsig
     atomicOr(&torn[threadIdx.x], is_torn);
     atomicAdd(&done[threadIdx.x], 1);
 }
+
+// A pair of 64 bits that all threads count up and down at once; torn: what was read at once was of two different rounds.
+extern "C" __global__ void counted_pairs(long long *pair, int *torn) {
+    long long up, down, was_up, was_down;
+    asm volatile("{ .reg .b128 q; ld.relaxed.gpu.global.b128 q, [%2]; mov.b128 {%0, %1}, q; }"
+                 : "=l"(up), "=l"(down) : "l"(pair) : "memory");
+    for (;;) {
+        if (up + down) atomicAdd(torn, 1);
+        asm volatile("{ .reg .b128 old, new; mov.b128 old, {%3, %4}; mov.b128 new, {%5, %6};\n\t"
+                     "atom.global.cas.b128 old, [%2], old, new; mov.b128 {%0, %1}, old; }"
+                     : "=l"(was_up), "=l"(was_down) : "l"(pair), "l"(up), "l"(down), "l"(up + 1), "l"(down - 1) : "memory");
+        if (was_up == up && was_down == down) break;
+        up = was_up, down = was_down;
+    }
+}
+
+// The words of a register of 128 bits in reverse; what was found there; one word of it.
+extern "C" __global__ void reversed_words(unsigned *words, unsigned *found, unsigned *third) {
+    unsigned a, b, c, d, *at = words + 4 * threadIdx.x;
+    asm volatile("{ .reg .b128 q, r; ld.global.b128 q, [%4]; mov.b128 {%0, %1, %2, %3}, q;\n\t"
+                 "mov.b128 r, {%3, %2, %1, %0}; atom.global.exch.b128 q, [%4], r; st.global.b128 [%5], q;\n\t"
+                 "mov.b128 {_, _, %2, _}, r; }"
+                 : "=&r"(a), "=&r"(b), "=&r"(c), "=&r"(d) : "l"(at), "l"(found + 4 * threadIdx.x) : "memory");
+    third[threadIdx.x] = c;
+}
+
+// Vectors, each of whose elements is an atomic of its own.
+extern "C" __global__ void vector_sums(float *sums, float *found, unsigned *halves, unsigned *pairs) {
+    float a = 3, b = 4, *own = found + 4 * threadIdx.x;
+    asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};"
+                 :: "l"(sums), "f"(1.f), "f"((float)threadIdx.x), "f"(-2.f), "f"(0.5f) : "memory");
+    asm volatile("atom.global.add.v2.f32 {%0, %1}, [%2], {%1, %0};" : "+f"(a), "+f"(b) : "l"(own) : "memory");
+    own[2] = a, own[3] = b;
+    asm volatile("red.global.add.noftz.v8.f16 [%0], {%1, %1, %2, %1, %1, %1, %1, %2};"
+                 :: "l"(halves), "h"((short)0x3c00), "h"((short)0x4000) : "memory"); // 1 and 2
+    asm volatile("red.global.max.noftz.v2.f16x2 [%0], {%1, %2};"
+                 :: "l"(pairs), "r"(0x3c004000u), "r"(0xbc000000u + threadIdx.x) : "memory"); // 2 and 1; small ones and -1
+}

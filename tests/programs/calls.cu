@@ -93,8 +93,24 @@ template <typename T> static T range_attribute(cudaMemRangeAttribute attribute, 
     return value;
 }
 
+enum { PAGE = 4096 };
+
+// Nobody can rely on what was discarded: it is not what was there.
+static void discards(char *bytes, void **ranges, size_t *sizes, cudaMemLocation *locations) {
+    size_t first = 0;
+    for (size_t i = 0; i < 2 * PAGE; i++) bytes[i] = 1;
+    GIVES(cudaErrorInvalidValue, cudaMemDiscardBatchAsync(ranges, sizes, 1, 0, 0));
+    GIVES(cudaErrorInvalidValue, cudaMemDiscardBatchAsync(ranges, sizes, 1, 1, cudaStreamPerThread));
+    HOLDS(bytes[0] == 1);
+    CHECK(cudaMemDiscardBatchAsync(ranges, sizes, 1, 0, cudaStreamPerThread));
+    HOLDS(bytes[0] != 1 && bytes[PAGE - 1] != 1 && bytes[PAGE] == 1);
+    CHECK(cudaMemDiscardAndPrefetchBatchAsync(ranges, sizes, 2, locations + 1, &first, 1, 0, cudaStreamPerThread));
+    HOLDS(bytes[PAGE] != 1);
+    HOLDS(range_attribute<int>(cudaMemRangeAttributeLastPrefetchLocation, bytes, 2 * PAGE) == 0);
+}
+
 static void managed_ranges() {
-    enum { PAGE = 4096, NBYTES = 8 * PAGE };
+    enum { NBYTES = 8 * PAGE };
     struct two { int first, second; };
     const cudaMemLocation device = {cudaMemLocationTypeDevice, 0}, host = {cudaMemLocationTypeHost, 0};
     const cudaMemLocation other = {cudaMemLocationTypeDevice, 1};
@@ -116,10 +132,12 @@ static void managed_ranges() {
     void *ranges[] = {bytes, bytes + PAGE, bytes + 2 * PAGE};
     size_t sizes[] = {PAGE, PAGE, 6 * PAGE}, firsts[] = {0, 2};
     cudaMemLocation locations[] = {host, device};
-    CHECK(cudaMemPrefetchBatchAsync(ranges, sizes, 3, locations, firsts, 2, 0, 0));
+    GIVES(cudaErrorInvalidValue, cudaMemPrefetchBatchAsync(ranges, sizes, 3, locations, firsts, 2, 0, 0)); // no stream for it
+    CHECK(cudaMemPrefetchBatchAsync(ranges, sizes, 3, locations, firsts, 2, 0, cudaStreamPerThread));
     HOLDS(range_attribute<int>(cudaMemRangeAttributeLastPrefetchLocation, bytes, 2 * PAGE) == cudaCpuDeviceId);
     HOLDS(range_attribute<int>(cudaMemRangeAttributeLastPrefetchLocation, bytes + 2 * PAGE, 6 * PAGE) == 0);
     HOLDS(range_attribute<int>(cudaMemRangeAttributeLastPrefetchLocation, bytes, NBYTES) == cudaInvalidDeviceId);
+    discards((char *)bytes, ranges, sizes, locations);
     CHECK(cudaMemAdvise(bytes, PAGE, cudaMemAdviseUnsetAccessedBy, device));
     HOLDS(range_attribute<two>(cudaMemRangeAttributeAccessedBy, bytes, PAGE).second == cudaInvalidDeviceId);
     GIVES(cudaErrorInvalidDevice, cudaMemAdvise(bytes, PAGE, cudaMemAdviseSetPreferredLocation, other));
@@ -180,9 +198,49 @@ static void batch() {
     HOLDS(host[0] == HALF && host[HALF] == 0);
     GIVES(cudaErrorInvalidValue, cudaMemcpyBatchAsync(to, from, sizes, 2, &attributes, &first, 1, nullptr));
     GIVES(cudaErrorInvalidValue, cudaMemcpyBatchAsync(to, from, sizes, 2, &attributes, &beyond, 1, stream));
+    attributes.srcAccessOrder = cudaMemcpySrcAccessOrderDuringApiCall;
+    CHECK(cudaMemcpyBatchAsync(to, from, sizes, 2, &attributes, &first, 1, stream));
+    host[0] = 7; // it was read
+    attributes.srcAccessOrder = cudaMemcpySrcAccessOrderInvalid;
+    GIVES(cudaErrorInvalidValue, cudaMemcpyBatchAsync(to, from, sizes, 2, &attributes, &first, 1, stream));
     CHECK(cudaStreamDestroy(stream));
     CHECK(cudaFreeHost(host));
     CHECK(cudaFree(device));
+}
+
+// A box of a plain row-major block into the middle of an array, and from there back, tightly packed; the rows are longer
+// than what is copied, and so are the layers.
+static void batch_of_planes() {
+    enum { ROW = 10, ROWS = 7, LAYERS = 3, X = 4, Y = 3, Z = 2 };
+    static short host[LAYERS][ROWS][ROW], back[Z][Y][X];
+    cudaChannelFormatDesc format = cudaCreateChannelDesc<short>();
+    cudaArray_t array;
+    CHECK(cudaMalloc3DArray(&array, &format, make_cudaExtent(8, 6, 4)));
+    for (int i = 0; i < LAYERS * ROWS * ROW; i++) (&host[0][0][0])[i] = (short)i;
+    cudaMemcpy3DBatchOp in = {}, out = {};
+    in.src.type = out.dst.type = cudaMemcpyOperandTypePointer;
+    in.dst.type = out.src.type = cudaMemcpyOperandTypeArray;
+    in.src.op.ptr = {&host[1][2][5], ROW, ROWS, {}};
+    in.dst.op.array = {array, {3, 2, 1}};
+    out.src.op.array = in.dst.op.array;
+    out.dst.op.ptr = {back, 0, 0, {}};
+    in.extent = out.extent = make_cudaExtent(X, Y, Z);
+    in.srcAccessOrder = out.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+    cudaMemcpy3DBatchOp bad[] = {in, out};
+    CHECK(cudaMemcpy3DBatchAsync(1, &in, 0, cudaStreamPerThread));
+    CHECK(cudaMemcpy3DBatchAsync(1, &out, 0, cudaStreamPerThread));
+    CHECK(cudaStreamSynchronize(cudaStreamPerThread));
+    for (int z = 0; z < Z; z++)
+        for (int y = 0; y < Y; y++)
+            for (int x = 0; x < X; x++) HOLDS(back[z][y][x] == host[1 + z][2 + y][5 + x]);
+    bad[1].src.op.array.offset.z = 3; // of 4 layers
+    bad[0].dst.op.array.offset.x = 0;
+    GIVES(cudaErrorInvalidValue, cudaMemcpy3DBatchAsync(2, bad, 0, cudaStreamPerThread));
+    bad[0].src.op.ptr.rowLength = X - 1;
+    GIVES(cudaErrorInvalidValue, cudaMemcpy3DBatchAsync(1, bad, 0, cudaStreamPerThread));
+    in.srcAccessOrder = cudaMemcpySrcAccessOrderInvalid;
+    GIVES(cudaErrorInvalidValue, cudaMemcpy3DBatchAsync(1, &in, 0, cudaStreamPerThread));
+    CHECK(cudaFreeArray(array));
 }
 
 static void count(void *destroyed) { ++*(int *)destroyed; }
@@ -317,6 +375,7 @@ static void reset() {
 int main() {
     clusters();
     batch();
+    batch_of_planes();
     user_objects();
     libraries();
     processes();

@@ -60,6 +60,19 @@ int cuMemMap(address, size_t, size_t, unsigned long long, unsigned long long), c
 int cuMemSetAccess(address, size_t, const access *, size_t), cuMemGetAccess(unsigned long long *, const location *, address);
 int cuMemGetAllocationGranularity(size_t *, const properties *, int), cuMemRetainAllocationHandle(unsigned long long *, void *);
 int cuMemGetAllocationPropertiesFromHandle(properties *, unsigned long long);
+typedef union { /* CUstreamBatchMemOpParams */
+    struct { int operation; address address; uint64_t value; unsigned flags; } word;
+    uint64_t pad[6];
+} word_request;
+typedef struct { handle context; unsigned count; word_request *requests; unsigned flags; } batch_params;
+int cuStreamWriteValue32_v2(handle, address, uint32_t, unsigned), cuStreamWriteValue64_v2(handle, address, uint64_t, unsigned);
+int cuStreamWaitValue32_v2(handle, address, uint32_t, unsigned), cuStreamWaitValue64_v2(handle, address, uint64_t, unsigned);
+int cuStreamBatchMemOp_v2(handle, unsigned, word_request *, unsigned), cuGraphBatchMemOpNodeGetParams(handle, batch_params *);
+int cuGraphAddBatchMemOpNode(handle *, handle, const handle *, size_t, const batch_params *);
+int cuGraphExecBatchMemOpNodeSetParams(handle, handle, const batch_params *), cuGraphGetNodes(handle, handle *, size_t *);
+typedef struct { int type, reserved0[3]; char bytes[232]; long long reserved2; } any_node; /* CUgraphNodeParams */
+int cuGraphAddNode_v2(handle *, handle, const handle *, const void *, size_t, any_node *), cuGraphNodeSetParams(handle, any_node *);
+int cuGraphExecNodeSetParams(handle, handle, any_node *);
 int cuTexRefCreate(void), cuGreenCtxStreamCreate(void), cuOccupancyMaxPotentialBlockSize(int *, int *, handle, size_t (*)(int), size_t, int);
 
 enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, NO_BINARY = 209, INVALID_PTX = 218, INVALID_HANDLE = 400,
@@ -176,7 +189,7 @@ static int streams(handle add_function) {
 
 /* Nodes: a fill of 10, an addition of 4, and a copy of all to the host. */
 static int nodes(handle add_function) {
-    handle graph, exec, fill, addition, copy, context;
+    handle graph, exec, fill, addition, copy, node, context;
     address data;
     unsigned host[COUNT];
     int step = 4, type;
@@ -216,6 +229,28 @@ static int nodes(handle add_function) {
     step = 5;
     CHECK(cuGraphExecKernelNodeSetParams_v2(exec, addition, &kernel) == 0 && cuGraphLaunch(exec, NULL) == 0);
     CHECK(cuCtxSynchronize() == 0 && host[COUNT - 1] == 15 && cuGraphExecDestroy(exec) == 0);
+    CHECK(cuGraphDestroy(graph) == 0 && cuGraphCreate(&graph, 0) == 0);
+
+    any_node of_fill = {2}, of_kernel = {0}, of_copy = {1}, of_words = {12}, of_nothing = {99};
+    word_request word = {{2, data, 50, 0}};
+    batch_params words = {NULL, 1, &word, 0};
+    memcpy(of_fill.bytes, &filling, sizeof filling);
+    memcpy(of_kernel.bytes, &kernel, sizeof kernel);
+    memcpy(of_copy.bytes + 16, &copying, sizeof copying);
+    memcpy(of_words.bytes, &words, sizeof words);
+    step = 6;
+    CHECK(cuGraphAddNode_v2(&fill, graph, NULL, NULL, 0, &of_fill) == 0);
+    CHECK(cuGraphAddNode_v2(&addition, graph, &fill, NULL, 1, &of_kernel) == 0);
+    CHECK(cuGraphAddNode_v2(&node, graph, &addition, NULL, 1, &of_words) == 0);
+    CHECK(cuGraphAddNode_v2(&copy, graph, &node, NULL, 1, &of_copy) == 0);
+    CHECK(cuGraphAddNode_v2(&node, graph, NULL, NULL, 0, &of_nothing) == NOT_SUPPORTED);
+    filling.value = 20;
+    memcpy(of_fill.bytes, &filling, sizeof filling);
+    CHECK(cuGraphNodeSetParams(fill, &of_fill) == 0 && cuGraphInstantiateWithFlags(&exec, graph, 0) == 0);
+    CHECK(cuGraphLaunch(exec, NULL) == 0 && cuCtxSynchronize() == 0 && host[COUNT - 1] == 26 && host[0] == 50);
+    step = 7;
+    CHECK(cuGraphExecNodeSetParams(exec, addition, &of_kernel) == 0 && cuGraphLaunch(exec, NULL) == 0);
+    CHECK(cuCtxSynchronize() == 0 && host[COUNT - 1] == 27 && cuGraphExecDestroy(exec) == 0);
     CHECK(cuGraphDestroy(graph) == 0 && cuMemFree_v2(data) == 0);
     return 0;
 }
@@ -267,6 +302,67 @@ static int also_of_the_runtime(handle function) {
     CHECK(cuUserObjectCreate(&object, &calls, count, 1, 1) == 0 && cuGraphCreate(&graph, 0) == 0);
     CHECK(cuGraphRetainUserObject(graph, object, 1, 1) == 0 && calls == 0); /* the graph's alone from now on */
     CHECK(cuGraphDestroy(graph) == 0 && calls == 1 && cuStreamDestroy_v2(stream) == 0);
+    return 0;
+}
+
+/* Words that streams write and wait for. */
+static int stream_words(void) {
+    enum { GREATER_EQUAL, EQUAL, AND, NOR, FLUSH = 1 << 30 };
+    enum { WAIT_32 = 1, WRITE_32, FLUSH_WRITES, WAIT_64, WRITE_64, BARRIER };
+    address data, managed;
+    uint64_t host[4] = {0};
+    handle first, second;
+    int can;
+    const int attributes[] = {92, 93, 122, 123};
+    for (int i = 0; i < 4; i++) CHECK(cuDeviceGetAttribute(&can, attributes[i], 0) == 0 && can == 1);
+    CHECK(cuStreamCreate(&first, 1) == 0 && cuStreamCreate(&second, 1) == 0 && cuMemAlloc_v2(&data, sizeof host) == 0);
+    CHECK(cuMemsetD8_v2(data, 0, sizeof host) == 0 && cuMemAllocManaged(&managed, 8, 1) == 0 && cuCtxSynchronize() == 0);
+    CHECK(cuStreamWriteValue32_v2(first, data, 5, 0) == 0 && cuStreamWriteValue64_v2(first, data + 8, 1ull << 40, 0) == 0);
+    CHECK(cuStreamWaitValue32_v2(second, data, 5, EQUAL) == 0 && cuStreamWaitValue32_v2(second, data, 4, GREATER_EQUAL) == 0);
+    CHECK(cuStreamWaitValue32_v2(second, data, 0x80000006u, GREATER_EQUAL) == 0); /* the difference is 2^31 - 1 */
+    CHECK(cuStreamWaitValue32_v2(second, data, 0x80000005u, GREATER_EQUAL) == NOT_SUPPORTED); /* -2^31 */
+    CHECK(cuStreamWaitValue32_v2(second, data, 4, AND) == 0 && cuStreamWaitValue32_v2(second, data, 2, AND) == NOT_SUPPORTED);
+    CHECK(cuStreamWaitValue32_v2(second, data, ~5u, NOR) == NOT_SUPPORTED && cuStreamWaitValue32_v2(second, data, ~7u, NOR) == 0);
+    CHECK(cuStreamWaitValue64_v2(second, data + 8, 1ull << 40, EQUAL) == 0);
+    CHECK(cuStreamWaitValue64_v2(second, data + 8, (1ull << 40) + 1, GREATER_EQUAL) == NOT_SUPPORTED);
+    CHECK(cuStreamWaitValue32_v2(second, data, 5, NOR + 1) == INVALID_VALUE && cuStreamWaitValue32_v2(second, data, 5, FLUSH) == NOT_SUPPORTED);
+    CHECK(cuStreamWriteValue32_v2(first, data + 2, 5, 0) == INVALID_VALUE && cuStreamWriteValue64_v2(first, data + 4, 5, 0) == INVALID_VALUE);
+    CHECK(cuStreamWriteValue32_v2(first, managed, 5, 0) == INVALID_VALUE && cuStreamWriteValue32_v2(first, 64, 5, 0) == INVALID_VALUE);
+    word_request requests[] = {{{WRITE_64, data + 16, 7ull << 33, 0}}, {{BARRIER, 0, 0, 0}}, {{WAIT_64, data + 16, 7ull << 33, EQUAL}},
+                               {{WRITE_32, data + 24, 9, 0}}};
+    CHECK(cuStreamBatchMemOp_v2(first, 4, requests, 0) == 0 && cuStreamBatchMemOp_v2(first, 4, requests, 1) == INVALID_VALUE);
+    CHECK(cuStreamBatchMemOp_v2(first, 256, requests, 0) == INVALID_VALUE);
+    CHECK(cuCtxSynchronize() == 0 && cuMemcpyDtoH_v2(host, data, sizeof host) == 0);
+    CHECK(host[0] == 5 && host[1] == 1ull << 40 && host[2] == 7ull << 33 && host[3] == 9);
+    requests[0].word.operation = FLUSH_WRITES;
+    CHECK(cuStreamBatchMemOp_v2(first, 1, requests, 0) == NOT_SUPPORTED);
+
+    handle graph, exec, node, captured;
+    batch_params params = {NULL, 1, &requests[3], 0}, told;
+    size_t count = 1;
+    CHECK(cuGraphCreate(&graph, 0) == 0 && cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &params) == 0);
+    CHECK(cuGraphBatchMemOpNodeGetParams(node, &told) == 0 && told.count == 1 && told.requests->word.value == 9);
+    CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0) == 0);
+    requests[3].word.value = 11;
+    CHECK(cuGraphExecBatchMemOpNodeSetParams(exec, node, &params) == 0 && cuGraphLaunch(exec, first) == 0);
+    CHECK(cuStreamSynchronize(first) == 0 && cuMemcpyDtoH_v2(host, data, sizeof host) == 0 && host[3] == 11);
+    CHECK(cuGraphExecDestroy(exec) == 0 && cuGraphDestroy(graph) == 0);
+    CHECK(cuStreamBeginCapture_v2(first, 0) == 0 && cuStreamWriteValue32_v2(first, data, 12, 0) == 0);
+    CHECK(cuStreamEndCapture(first, &graph) == 0 && cuGraphGetNodes(graph, &captured, &count) == 0 && count == 1);
+    CHECK(cuGraphNodeGetType(captured, &can) == 0 && can == 12 && cuGraphInstantiateWithFlags(&exec, graph, 0) == 0);
+    CHECK(cuMemcpyDtoH_v2(host, data, sizeof host) == 0 && host[0] == 5 && cuGraphLaunch(exec, second) == 0);
+    CHECK(cuStreamSynchronize(second) == 0 && cuMemcpyDtoH_v2(host, data, sizeof host) == 0 && host[0] == 12);
+    CHECK(cuGraphExecDestroy(exec) == 0 && cuGraphDestroy(graph) == 0 && cuMemFree_v2(managed) == 0);
+
+    /* The second stream's fill comes after the first one's copy, and the host, which has seen the word, after both. */
+    void *pinned, *seen;
+    CHECK(cuMemAllocHost_v2(&pinned, sizeof host) == 0 && cuMemAllocHost_v2(&seen, 4) == 0);
+    CHECK(cuMemcpyDtoHAsync_v2(pinned, data, sizeof host, first) == 0);
+    CHECK(cuStreamWriteValue32_v2(first, data, 13, 0) == 0 && cuStreamWaitValue32_v2(second, data, 13, EQUAL) == 0);
+    CHECK(cuMemsetD32Async(data, 1, 2, second) == 0);
+    CHECK(cuStreamWriteValue32_v2(second, (address)(uintptr_t)seen, 1, 0) == 0);
+    CHECK(*(volatile unsigned *)seen == 1 && *(volatile unsigned *)pinned == 12 && cuMemFreeHost(seen) == 0);
+    CHECK(cuMemFreeHost(pinned) == 0 && cuMemFree_v2(data) == 0 && cuStreamDestroy_v2(first) == 0 && cuStreamDestroy_v2(second) == 0);
     return 0;
 }
 
@@ -490,6 +586,7 @@ int main(int count, char **words) {
     if (!status && count > 2) return wrong_page(function, words[2]);
     if (!status) status = pages(function);
     if (!status) status = streams(function);
+    if (!status) status = stream_words();
     if (!status) status = nodes(function);
     if (!status) status = modules();
     if (!status) status = also_of_the_runtime(function);

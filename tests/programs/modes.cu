@@ -379,9 +379,34 @@ static int mode_printf() {
 static int mode_assert() {
     claim<<<1, 32>>>(4);
     printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
-    CHECK(cudaDeviceReset());
+    return 0;
+}
+
+/* The error stays: cudaGetLastError() does not end it, nor does cudaDeviceReset(). */
+static int mode_trap() {
+    int *data;
+    CHECK(cudaMalloc(&data, sizeof *data));
     stop<<<1, 32>>>();
-    printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    printf("%s", cudaGetErrorName(cudaDeviceSynchronize()));
+    for (int i = 0; i < 2; i++) printf(" %s", cudaGetErrorName(cudaGetLastError()));
+    printf(" %s", cudaGetErrorName(cudaDeviceReset()));
+    printf(" %s", cudaGetErrorName(cudaGetLastError()));
+    printf(" %s", cudaGetErrorName(cudaMalloc(&data, sizeof *data)));
+    empty<<<1, 1>>>();
+    printf(" %s\n", cudaGetErrorName(cudaPeekAtLastError()));
+    return 0;
+}
+
+/* Errors of other calls end when they are told, and are the thread's, whatever is reset. */
+static int mode_passing_errors() {
+    void *data;
+    printf("%s", cudaGetErrorName(cudaMalloc(&data, (size_t)1 << 60)));
+    for (int i = 0; i < 2; i++) printf(" %s", cudaGetErrorName(cudaGetLastError()));
+    printf(" %s", cudaGetErrorName(cudaMalloc(&data, (size_t)1 << 60)));
+    printf(" %s", cudaGetErrorName(cudaDeviceReset()));
+    for (int i = 0; i < 2; i++) printf(" %s", cudaGetErrorName(cudaGetLastError()));
+    printf(" %s\n", cudaGetErrorName(cudaMalloc(&data, 4)));
+    CHECK(cudaFree(data));
     return 0;
 }
 
@@ -601,7 +626,7 @@ int main(int argc, char **argv) {
 #define MODE(name) {#name, mode_##name}
         MODE(add),      MODE(reduce),  MODE(race),   MODE(bounds),     MODE(freed),  MODE(unwritten), MODE(leak), MODE(equal),
         MODE(symbols),  MODE(managed), MODE(copies), MODE(streams),    MODE(device), MODE(memory),    MODE(grid),
-        MODE(printf),   MODE(assert),  MODE(status), MODE(registered), MODE(crash),  MODE(forever),   MODE(many),
+        MODE(printf),   MODE(assert), MODE(trap), MODE(passing_errors),  MODE(status), MODE(registered), MODE(crash),  MODE(forever),   MODE(many),
         MODE(counting), MODE(early),   MODE(waited), MODE(early_atomics), MODE(filled_but_one),
         MODE(dynamic),  MODE(columns), MODE(absent),  MODE(graph),    MODE(configurations),
         MODE(threads),  MODE(peers),   MODE(pools),   MODE(foreign), MODE(other_waited), MODE(nodes), MODE(captured_rows),
