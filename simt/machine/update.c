@@ -475,7 +475,7 @@ uint32_t simt_awaiting_branch(const simt_event *event, uint32_t load) {
 /* ---- an exchange: of two elements each gets what the other had, or the smaller and the larger of the two */
 
 static bool is_choice(const struct instruction *joint) {
-    return !joint || is_base(joint, "min") || is_base(joint, "max") || is_base(joint, "selp");
+    return !joint || simt_is_base(joint, "min") || simt_is_base(joint, "max") || simt_is_base(joint, "selp");
 }
 
 /* Whether what the store stores is what was loaded from the element. */
