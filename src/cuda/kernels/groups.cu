@@ -385,6 +385,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) groups(const __gri
     if (HAS_VALUE_SUM) sum_open(&group.sum, group_memory, GROUP_VALUE_ROWS);
     if (HAS_PRODUCT_SUM) sum_open(&group.product_sum, group_memory + (HAS_VALUE_SUM ? 16 * BIN_LANES * GROUP_VALUE_ROWS : 0),
                                   GROUP_PRODUCT_ROWS);
+    if (BIN_LANES < 32) __syncwarp(); // lanes have cleared the same columns
     if (task.stage == WF_GROUPS_REDUCE) reduce_groups(&task, &lanes, &group);
 #if !IS_SHORT || ARE_LABELLED // of short groups along axes none is longer than others
     else reduce_listed(&task, &lanes, &group);
