@@ -224,7 +224,7 @@ static void share_bins(struct job *job, const struct wf_gpu *gpu) {
     wf_cuda_group_plan_fit(&job->plan, &task, gpu);
 }
 
-enum { VECTOR_NBYTES = 16 };
+enum { VECTOR_NBYTES = 16, ROW_WARPS = 16 /* of a multiprocessor, that have rows of teams */ };
 
 /* Whether every group is whole vectors. */
 static bool are_whole_vectors(const struct job *job) {
@@ -253,13 +253,20 @@ static bool is_contiguous(const struct job *job) {
 
 /* Whether a float of 16 bits, or a variance of up to 32, of rows is tried by a few f64 of each lane: kernels/group_rows.cuh. */
 static bool are_rows_of_teams(const struct job *job) {
-    enum { WORTHWHILE_NBYTES = 256 };
+    enum { WORTHWHILE_NBYTES = 256, ELEMENTS_MAX = 1 << 29 /* which lanes count by 32 bits */ };
     const struct wf_accumulator *empty = job->grouped->empty;
     int64_t nbytes = (int64_t)wf_type_nbytes(empty->type);
-    bool is_spread = empty->op == WF_VAR || empty->op == WF_STD, is_sum = empty->op == WF_SUM || empty->op == WF_MEAN || empty->op == WF_NORM1;
+    bool is_spread = empty->op == WF_VAR || empty->op == WF_STD;
+    bool is_sum = empty->op == WF_SUM || empty->op == WF_MEAN || empty->op == WF_NORM1;
     if (!wf_type_is_float(empty->type) || job->grouped->result_type != empty->type || nbytes > (is_spread ? 4 : 2)) return false;
-    if (!(is_spread || is_sum) || job->grouped->layout->axis >= 0 || job->arguments.reduced_ndim != 1 || job->plan.pieces > 1) return false;
-    return is_contiguous(job) && job->elements * nbytes >= WORTHWHILE_NBYTES;
+    if (!(is_spread || is_sum) || job->grouped->layout->axis >= 0 || job->arguments.reduced_ndim != 1) return false;
+    return is_contiguous(job) && job->elements <= ELEMENTS_MAX && job->elements * nbytes >= WORTHWHILE_NBYTES;
+}
+
+/* Whether whole rows, if others would be cut into pieces, keep the GPU's warps busy for most of the time. */
+static bool are_rows_enough(const struct job *job, const struct wf_gpu *gpu) {
+    int64_t warps = (int64_t)gpu->multiprocessors * ROW_WARPS, rounds = (job->plan.tiles + warps - 1) / warps;
+    return job->plan.pieces == 1 || 10 * job->plan.tiles >= 7 * rounds * warps;
 }
 
 /* More lanes share a row than where each has bins, so that they load more of it at once. */
@@ -269,6 +276,8 @@ static void share_rows(struct job *job, const struct wf_gpu *gpu) {
     int log2 = 63 - __builtin_clzll((uint64_t)vectors) - VECTORS_OF_LANE_LOG2;
     if (log2 > LANES_LOG2_MAX) log2 = LANES_LOG2_MAX;
     if (log2 > job->plan.lanes_log2) job->plan.lanes_log2 = log2;
+    job->plan.pieces = 1;
+    job->plan.piece = job->elements;
     const struct wf_cuda_group_task task = make_task(job);
     wf_cuda_group_plan_fit(&job->plan, &task, gpu);
 }
@@ -282,7 +291,7 @@ static void make_plan(struct job *job, const struct wf_gpu *gpu) {
     job->plan = wf_cuda_group_plan_make(&task, gpu);
     if (job->keeps_slots) return;
     const struct wf_accumulator *empty = job->grouped->empty;
-    job->plan.in_rows = are_rows_of_teams(job);
+    job->plan.in_rows = are_rows_of_teams(job) && are_rows_enough(job, gpu);
     if (job->plan.in_rows) share_rows(job, gpu);
     job->plan.in_registers = !job->plan.in_rows && fits_registers(job);
     job->plan.in_chunks = job->plan.in_registers && find_shortness(job) == ARE_IN_CHUNKS;
@@ -296,6 +305,7 @@ static void make_plan(struct job *job, const struct wf_gpu *gpu) {
 /* ---- the kernel ---- */
 
 enum { WALK_STRAIGHT, WALK_INDEXED, WALK_FOLDED, WALK_CONTIGUOUS };
+
 static int find_walk(const struct job *job) {
     if (is_indexed(job)) return WALK_INDEXED;
     if (job->arguments.reduced_ndim > 1) return WALK_FOLDED;
@@ -334,6 +344,20 @@ static int find_ring_nbytes(const struct job *job) {
     return WF_GROUP_RING_BATCHES * LANES * of_batch * (job->grouped->b ? 2 : 1);
 }
 
+/* As many blocks as run at a time, twice: with a few more than run, most of the GPU would wait for those that come last. */
+static wf_error fill_rounds(wf_handle *handle, struct job *job) {
+    enum { ROUNDS = 2, LANES = 32 };
+    struct wf_cuda *cuda = handle->device_state;
+    int resident = 0;
+    wf_error error = WF_DRIVER_CALL(handle, OccupancyMaxActiveBlocksPerMultiprocessor,
+                                    (&resident, job->function, LANES, (size_t)(job->sums_nbytes + job->ring_nbytes)),
+                                    "the kernel of %lld groups", (long long)job->arguments.count);
+    int64_t blocks = (int64_t)ROUNDS * resident * cuda->gpu.multiprocessors, shares = job->plan.tiles * job->plan.pieces;
+    if (error || !blocks) return error;
+    job->plan.grid = cuda->group_plan.grid = blocks < shares ? blocks : shares < 1 ? 1 : shares;
+    return WF_OK;
+}
+
 static wf_error find_kernel(wf_handle *handle, struct job *job) {
     struct wf_cuda *cuda = handle->device_state;
     const struct wf_accumulator *empty = job->grouped->empty;
@@ -352,7 +376,8 @@ static wf_error find_kernel(wf_handle *handle, struct job *job) {
         key.finish_op = empty->op;
         key.finish_type = job->grouped->result_type;
     }
-    return wf_kernels_groups(handle, &cuda->gpu, &cuda->kernels, &key, job->sums_nbytes + job->ring_nbytes, &job->function);
+    wf_error error = wf_kernels_groups(handle, &cuda->gpu, &cuda->kernels, &key, job->sums_nbytes + job->ring_nbytes, &job->function);
+    return error || job->keeps_slots ? error : fill_rounds(handle, job);
 }
 
 static wf_error launch(wf_handle *handle, struct job *job, enum wf_group_stage stage, int64_t grid) {

@@ -14,7 +14,7 @@
 #if ARE_ROWS_OF_TEAMS
 
 #define ROW_VECTORS 4 // that a lane has on their way
-#define IS_LAST_BIT_SOUGHT (!IS_SHORT_SPREAD && IS_BF16) // f64 hold all sums of up to 2^13 f16, but of bf16 that depends
+#define IS_LAST_BIT_SOUGHT (!IS_SHORT_SPREAD && IS_BF16) // that of f16 is known
 
 // What a lane knows of its elements.
 typedef struct {
@@ -124,20 +124,18 @@ static __device__ __forceinline__ bool finish_row_spread(const row_sums *sums, i
     return round_within(found, bound + found.high * 0x1p-48, bits);
 }
 
-// Whether no addition has been rounded: all are multiples of the last bit of the smallest one, and no sum of some is 2^53 times as
+// Whether no addition has been rounded: all are multiples of the last bit of the smallest one, and no sum of some is 2^52 times as
 // large.
-static __device__ __forceinline__ bool is_row_exact(const row_sums *sums, int count)
+static __device__ __forceinline__ bool is_row_exact(const row_sums *sums)
 {
-    if (IS_F16) return count <= 1 << 13;
-    if (!IS_BF16) return false;
     u32 least = min(sums->least & 0xffff, sums->least >> 16) + 1; // 2^16: all are 0
-    int unit_exponent = max((int)(least >> FRACTION_BITS), 1) - BIAS - FRACTION_BITS;
+    int unit_exponent = IS_F16 ? LOW_EXPONENT : max((int)(least >> FRACTION_BITS), 1) - BIAS - FRACTION_BITS;
     return sums->largest < __hiloint2double((unit_exponent + 52 + 1023) << 20, 0);
 }
 
 static __device__ __forceinline__ bool finish_row_sum(const row_sums *sums, int count, double roundings, u64 *bits)
 {
-    bool is_exact = is_row_exact(sums, count);
+    bool is_exact = is_row_exact(sums);
     double_sum found = {sums->sum, 0};
     double bound = is_exact ? 0 : 2 * roundings * 0x1p-53 * sums->largest;
     if (!(sums->largest <= 0x1.fffffffffffffp1023)) return false;
