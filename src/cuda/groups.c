@@ -253,7 +253,7 @@ static bool is_contiguous(const struct job *job) {
 
 /* Whether a float of 16 bits, or a variance of up to 32, of rows is tried by a few f64 of each lane: kernels/group_rows.cuh. */
 static bool are_rows_of_teams(const struct job *job) {
-    enum { WORTHWHILE_NBYTES = 256, ELEMENTS_MAX = 1 << 29 /* which lanes count by 32 bits */ };
+    enum { WORTHWHILE_NBYTES = 128, ELEMENTS_MAX = 1 << 29 /* which lanes count by 32 bits */ };
     const struct wf_accumulator *empty = job->grouped->empty;
     int64_t nbytes = (int64_t)wf_type_nbytes(empty->type);
     bool is_spread = empty->op == WF_VAR || empty->op == WF_STD;
