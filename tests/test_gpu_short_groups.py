@@ -68,6 +68,41 @@ def test_groups_in_chunks(pair, type_name):
                         assert library.wf_handle_plan(pair.device.pointer).startswith(ONE_IN_REGISTERS), (op, shape)
 
 
+IN_ROWS = {"f32": ("var",), "bf16": ("mean", "std"), "f16": ("sum",)}
+ROWS_OPS = {"f32": ("var", "std"), "bf16": ("sum", "norm1", "mean", "var", "std"), "f16": ("sum", "norm1", "mean", "var", "std")}
+
+
+def encoded(type_name, number):
+    if type_name == "bf16":
+        return struct.pack("=f", number)[2:]
+    return struct.pack({"f32": "=f", "f16": "=e"}[type_name], number)
+
+
+def make_row_data(array, kind, rng):
+    """Besides samples: equal numbers, small ones, whose sums and means are often half-way between two results, and such far from 0."""
+    numbers = {"equal": [rng.choice((-0.0, 3.0))], "small": [0.0, -0.0, 1.0, 2.0, 3.0], "far": [1000.0, 1004.0, 1008.0, 1012.0]}
+    if kind in numbers:
+        count, elements = len(array.data) // array.nbytes, [encoded(array.type, number) for number in numbers[kind]]
+        array.data = b"".join(rng.choices(elements, k=count))
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", IN_ROWS)
+def test_rows_of_narrow_floats(pair, type_name):
+    """A team has a row, by a few f64 and a bound of their error; rows begin at any multiple of their elements' size."""
+    rng = random.Random(f"gpu rows {type_name}")
+    for kind in ("plain", "wild", "special", "equal", "small", "far"):
+        for shape in ((40, 67), (9, 128), (5, 301), (3, 2050), (2, 9001)) if pair.gpu.is_real else ((5, 301),):
+            array = Laid(type_name, shape, rng, "plain" if kind in ("equal", "small", "far") else kind, plain=True)
+            make_row_data(array, kind, rng)
+            for op in ROWS_OPS[type_name] if pair.gpu.is_real else IN_ROWS[type_name]:
+                for nan in NAN_POLICIES if kind == "special" else ("propagate",):
+                    pair.check(op, library.wf_groups_axes(2), [array], shape, kind, nan=nan,
+                               ddof=rng.choice((0, 1, shape[1])) if op in ("var", "std") else 0)
+                if shape[0] > 4 and array.nbytes * shape[1] >= 128:
+                    assert library.wf_handle_plan(pair.device.pointer).startswith(b"rows in registers"), (op, shape)
+
+
 SHORT_SEGMENTS = {"f32": ("sum", "argmax"), "f64": ("var", "dot"), "bf16": ("mean",), "i32": ("sum",)}
 
 

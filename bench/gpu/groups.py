@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 NBYTES = 1 << 28
 ROUNDS = 5
-LENGTHS = (4, 32, 100, 256, 4096, 1 << 20)
+LENGTHS = (3, 4, 8, 10, 32, 33, 100, 256, 500, 4096, 1 << 20)  # few, no powers of two, and long: all take ways of their own
 KEYS = (1, 10, 1000, 100_000, 10_000_000)
 OPS = ("sum", "max", "argmax", "var", "mean")
 
@@ -32,8 +32,8 @@ class Bench:
         self.torch, self.wf, self.library = torch, wf, wf.library
         self.host, self.device = wf.Handle("cpu"), wf.Handle("cuda:0")
         self.device.set_stream(torch.cuda.current_stream().cuda_stream)
-        self.dtypes = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.int8: "i8",
-                       torch.int32: "i32", torch.int64: "i64"}
+        self.dtypes = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16",
+                       torch.int8: "i8", torch.int32: "i32", torch.int64: "i64"}
         self.fill = wf.value_of_bits(wf.WF_U8, 0)  # of many random keys some have no element
         self.ceiling = self.read_ceiling()
 
@@ -70,8 +70,8 @@ class Bench:
 
     def output(self, op, type_name, shape):
         number = self.library.wf_op_result_type(self.wf.OP_BY_NAME[op], self.wf.TYPE_BY_NAME[type_name])
-        names = {"f16": "float16", "f32": "float32", "f64": "float64", "i64": "int64", "u64": "int64", "i8": "int8",
-                 "i32": "int32"}
+        names = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i64": "int64", "u64": "int64",
+                 "i8": "int8", "i32": "int32"}
         results = self.torch.empty(shape, dtype=getattr(self.torch, names[self.wf.TYPE_NAME[number]]), device="cuda")
         lengths = (ctypes.c_int64 * max(len(shape), 1))(*shape)
         return results, self.wf.wf_output(data=results.data_ptr(), type=number, ndim=len(shape), shape=lengths)
@@ -229,15 +229,15 @@ def main():
     parser.add_argument("--keys", action="append", type=int)
     parser.add_argument("--order", action="append", help="of keys: random, sorted, skewed, mostly sorted, half one key")
     parser.add_argument("--op", action="append", choices=OPS)
-    parser.add_argument("--type", action="append", choices=["f32", "f64", "f16", "i8", "i32"])
+    parser.add_argument("--type", action="append", choices=["f32", "f64", "f16", "bf16", "i8", "i32"])
     options = parser.parse_args()
     bench = Bench(options.build)
     types = {name: dtype for dtype, name in bench.dtypes.items()}
     wanted = options.only or ["axes", "segments", "keys"]
     print(f"ceiling {bench.ceiling:.0f} GB/s\n{'groups':34s} | op     | type |   GB/s | share | torch  | ratio | plan")
-    for name in options.type or (["f32"] if options.quick else ["f32", "f64", "f16", "i8"]):
+    for name in options.type or (["f32"] if options.quick else ["f32", "f64", "f16", "bf16", "i8"]):
         if "axes" in wanted:
-            axes(bench, types[name], OPS[:4] if options.quick else OPS, options.length or LENGTHS)
+            axes(bench, types[name], options.op or (OPS[:4] if options.quick else OPS), options.length or LENGTHS)
         if "segments" in wanted:
             segments(bench, types[name], (4, 32, 256, 4096, 1 << 20))
         if "keys" in wanted:

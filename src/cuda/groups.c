@@ -144,7 +144,7 @@ static bool is_indexed(const struct job *job) {
     return job->grouped->layout->by == WF_GROUP_KEYS && !job->are_segments;
 }
 
-enum { ARE_LONG, ARE_SHORT, ARE_SHORT_SEGMENTS, ARE_SHORT_ROWS, ARE_IN_CHUNKS = 5 }; /* IS_SHORT of kernels/groups.cu */
+enum { ARE_LONG, ARE_SHORT, ARE_SHORT_SEGMENTS, ARE_SHORT_ROWS, ARE_IN_CHUNKS = 5, ARE_ROWS_OF_TEAMS }; /* IS_SHORT of kernels/groups.cu */
 
 /* Whether labelled groups of several neighbours are mostly short.  Indices of sorted keys are in no order. */
 static bool are_short_rows(const struct job *job) {
@@ -224,28 +224,7 @@ static void share_bins(struct job *job, const struct wf_gpu *gpu) {
     wf_cuda_group_plan_fit(&job->plan, &task, gpu);
 }
 
-static void make_plan(struct job *job, const struct wf_gpu *gpu) {
-    const struct wf_group_arguments *r = &job->arguments;
-    const struct wf_layout *layout = job->grouped->layout;
-    job->elements = layout->reduced_count;
-    if (layout->axis >= 0 && layout->shape[layout->axis]) job->elements /= layout->shape[layout->axis];
-    const struct wf_cuda_group_task task = make_task(job);
-    job->plan = wf_cuda_group_plan_make(&task, gpu);
-    if (job->keeps_slots) return;
-    const struct wf_accumulator *empty = job->grouped->empty;
-    job->plan.in_registers = fits_registers(job);
-    job->plan.in_chunks = job->plan.in_registers && find_shortness(job) == ARE_IN_CHUNKS;
-    if (job->plan.in_registers && layout->axis < 0) share_bins(job, gpu);
-    job->plan.has_tables = layout->by == WF_GROUP_KEYS && layout->ndim == 1 && job->alignment > 1 && r->ndim == 1 &&
-                           wf_cuda_tables_fit(empty, layout->reduced_count, layout->count);
-    job->plan.tables_suffice = job->plan.has_tables && wf_cuda_tables_suffice(empty);
-    if (job->plan.has_tables) job->plan.tables = wf_cuda_tables_plan(empty, job->grouped->result_type, layout->reduced_count, layout->count, gpu);
-}
-
-/* ---- the kernel ---- */
-
-enum { WALK_STRAIGHT, WALK_INDEXED, WALK_FOLDED, WALK_CONTIGUOUS };
-enum { VECTOR_NBYTES = 16 };
+enum { VECTOR_NBYTES = 16, ROW_WARPS = 16 /* of a multiprocessor, that have rows of teams */ };
 
 /* Whether every group is whole vectors. */
 static bool are_whole_vectors(const struct job *job) {
@@ -272,9 +251,65 @@ static bool is_contiguous(const struct job *job) {
     return are_whole_vectors(job) || job->elements * nbytes >= WORTHWHILE_NBYTES;
 }
 
+/* Whether a float of 16 bits, or a variance of up to 32, of rows is tried by a few f64 of each lane: kernels/group_rows.cuh. */
+static bool are_rows_of_teams(const struct job *job) {
+    enum { WORTHWHILE_NBYTES = 128, ELEMENTS_MAX = 1 << 29 /* which lanes count by 32 bits */ };
+    const struct wf_accumulator *empty = job->grouped->empty;
+    int64_t nbytes = (int64_t)wf_type_nbytes(empty->type);
+    bool is_spread = empty->op == WF_VAR || empty->op == WF_STD;
+    bool is_sum = empty->op == WF_SUM || empty->op == WF_MEAN || empty->op == WF_NORM1;
+    if (!wf_type_is_float(empty->type) || job->grouped->result_type != empty->type || nbytes > (is_spread ? 4 : 2)) return false;
+    if (!(is_spread || is_sum) || job->grouped->layout->axis >= 0 || job->arguments.reduced_ndim != 1) return false;
+    return is_contiguous(job) && job->elements <= ELEMENTS_MAX && job->elements * nbytes >= WORTHWHILE_NBYTES;
+}
+
+/* Whether whole rows, if others would be cut into pieces, keep the GPU's warps busy for most of the time. */
+static bool are_rows_enough(const struct job *job, const struct wf_gpu *gpu) {
+    int64_t warps = (int64_t)gpu->multiprocessors * ROW_WARPS, rounds = (job->plan.tiles + warps - 1) / warps;
+    return job->plan.pieces == 1 || 10 * job->plan.tiles >= 7 * rounds * warps;
+}
+
+/* More lanes share a row than where each has bins, so that they load more of it at once. */
+static void share_rows(struct job *job, const struct wf_gpu *gpu) {
+    enum { VECTORS_OF_LANE_LOG2 = 3, LANES_LOG2_MAX = 5 };
+    int64_t vectors = job->elements * (int64_t)wf_type_nbytes(job->grouped->a->type) / VECTOR_NBYTES;
+    int log2 = 63 - __builtin_clzll((uint64_t)vectors) - VECTORS_OF_LANE_LOG2;
+    if (log2 > LANES_LOG2_MAX) log2 = LANES_LOG2_MAX;
+    if (log2 > job->plan.lanes_log2) job->plan.lanes_log2 = log2;
+    job->plan.pieces = 1;
+    job->plan.piece = job->elements;
+    const struct wf_cuda_group_task task = make_task(job);
+    wf_cuda_group_plan_fit(&job->plan, &task, gpu);
+}
+
+static void make_plan(struct job *job, const struct wf_gpu *gpu) {
+    const struct wf_group_arguments *r = &job->arguments;
+    const struct wf_layout *layout = job->grouped->layout;
+    job->elements = layout->reduced_count;
+    if (layout->axis >= 0 && layout->shape[layout->axis]) job->elements /= layout->shape[layout->axis];
+    const struct wf_cuda_group_task task = make_task(job);
+    job->plan = wf_cuda_group_plan_make(&task, gpu);
+    if (job->keeps_slots) return;
+    const struct wf_accumulator *empty = job->grouped->empty;
+    job->plan.in_rows = are_rows_of_teams(job) && are_rows_enough(job, gpu);
+    if (job->plan.in_rows) share_rows(job, gpu);
+    job->plan.in_registers = !job->plan.in_rows && fits_registers(job);
+    job->plan.in_chunks = job->plan.in_registers && find_shortness(job) == ARE_IN_CHUNKS;
+    if (job->plan.in_registers && layout->axis < 0) share_bins(job, gpu);
+    job->plan.has_tables = layout->by == WF_GROUP_KEYS && layout->ndim == 1 && job->alignment > 1 && r->ndim == 1 &&
+                           wf_cuda_tables_fit(empty, layout->reduced_count, layout->count);
+    job->plan.tables_suffice = job->plan.has_tables && wf_cuda_tables_suffice(empty);
+    if (job->plan.has_tables) job->plan.tables = wf_cuda_tables_plan(empty, job->grouped->result_type, layout->reduced_count, layout->count, gpu);
+}
+
+/* ---- the kernel ---- */
+
+enum { WALK_STRAIGHT, WALK_INDEXED, WALK_FOLDED, WALK_CONTIGUOUS };
+
 static int find_walk(const struct job *job) {
     if (is_indexed(job)) return WALK_INDEXED;
     if (job->arguments.reduced_ndim > 1) return WALK_FOLDED;
+    if (job->plan.in_rows) return WALK_CONTIGUOUS;
     if (find_shortness(job) != ARE_LONG) return WALK_STRAIGHT;
     return is_contiguous(job) ? WALK_CONTIGUOUS : WALK_STRAIGHT;
 }
@@ -295,7 +330,7 @@ static int find_resident(const struct job *job, const struct wf_gpu *gpu) {
     int64_t room = wf_cuda_group_warps(job->sums_nbytes + job->ring_nbytes, gpu) / gpu->multiprocessors;
     bool is_wide = wf_type_nbytes(job->grouped->a->type) == 8;
     int most = parts & (WF_PART_SQUARES | WF_PART_DOT) ? 12 : has_sums(job) ? 16 : 24;
-    if (job->plan.in_chunks && most == 12 && !is_wide) most = 16;
+    if ((job->plan.in_chunks || job->plan.in_rows) && most == 12 && !is_wide) most = 16;
     if (job->plan.in_chunks && most == 24) most = 32;
     return room < most ? (int)room : most;
 }
@@ -309,6 +344,20 @@ static int find_ring_nbytes(const struct job *job) {
     return WF_GROUP_RING_BATCHES * LANES * of_batch * (job->grouped->b ? 2 : 1);
 }
 
+/* As many blocks as run at a time, twice: with a few more than run, most of the GPU would wait for those that come last. */
+static wf_error fill_rounds(wf_handle *handle, struct job *job) {
+    enum { ROUNDS = 2, LANES = 32 };
+    struct wf_cuda *cuda = handle->device_state;
+    int resident = 0;
+    wf_error error = WF_DRIVER_CALL(handle, OccupancyMaxActiveBlocksPerMultiprocessor,
+                                    (&resident, job->function, LANES, (size_t)(job->sums_nbytes + job->ring_nbytes)),
+                                    "the kernel of %lld groups", (long long)job->arguments.count);
+    int64_t blocks = (int64_t)ROUNDS * resident * cuda->gpu.multiprocessors, shares = job->plan.tiles * job->plan.pieces;
+    if (error || !blocks) return error;
+    job->plan.grid = cuda->group_plan.grid = blocks < shares ? blocks : shares < 1 ? 1 : shares;
+    return WF_OK;
+}
+
 static wf_error find_kernel(wf_handle *handle, struct job *job) {
     struct wf_cuda *cuda = handle->device_state;
     const struct wf_accumulator *empty = job->grouped->empty;
@@ -318,7 +367,7 @@ static wf_error find_kernel(wf_handle *handle, struct job *job) {
     key.parts = job->parts;
     key.is_indexed = wf_accumulator_is_indexed(empty) && job->parts & (WF_PART_MIN | WF_PART_MAX); /* only extremes have any */
     key.walk = find_walk(job) + 1;
-    key.is_short = job->plan.in_registers ? find_shortness(job) : ARE_LONG;
+    key.is_short = job->plan.in_rows ? ARE_ROWS_OF_TEAMS : job->plan.in_registers ? find_shortness(job) : ARE_LONG;
     key.alignment = job->alignment;
     key.block = 32;
     key.vectors = 1;
@@ -327,7 +376,8 @@ static wf_error find_kernel(wf_handle *handle, struct job *job) {
         key.finish_op = empty->op;
         key.finish_type = job->grouped->result_type;
     }
-    return wf_kernels_groups(handle, &cuda->gpu, &cuda->kernels, &key, job->sums_nbytes + job->ring_nbytes, &job->function);
+    wf_error error = wf_kernels_groups(handle, &cuda->gpu, &cuda->kernels, &key, job->sums_nbytes + job->ring_nbytes, &job->function);
+    return error || job->keeps_slots ? error : fill_rounds(handle, job);
 }
 
 static wf_error launch(wf_handle *handle, struct job *job, enum wf_group_stage stage, int64_t grid) {

@@ -23,6 +23,7 @@
 // Where each lane has a group of its own along axes, and most need no bins, lanes take turns at a few columns of large ones, so
 // that shared memory has room for more warps.
 #define ARE_IN_CHUNKS (IS_SHORT == 5)
+#define ARE_ROWS_OF_TEAMS (IS_SHORT == 6) // group_rows.cuh
 #if IS_SHORT == 1 || IS_SHORT == 5
 #define BIN_LANES (WIDTH < 64 ? 32 : HAS_PRODUCT_SUM ? WF_GROUP_LANES_OF_PRODUCTS : WF_GROUP_LANES_OF_VALUES)
 #else

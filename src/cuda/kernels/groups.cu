@@ -1,7 +1,8 @@
 // Reductions by groups: along axes, over segments, and of what has been sorted by key.  Besides the options of reduce.cu
 // (-DIS_SMALL=0, -DBLOCK=32), -DWALK: how a group's elements are found (group_state.cuh), -DALIGNMENT: 16 if every element is
 // aligned, or 1, -DIS_SHORT: 1 if all groups are a batch each at most, of one lane, 2 if segments of a vector mostly are, 3 if
-// labelled groups of neighbours are, 5 if each group is one lane's, several elements at a time.
+// labelled groups of neighbours are, 5 if each group is one lane's, several elements at a time, 6 if each is a row of a team's that
+// is tried in registers first.
 //
 // A block is a warp, and its lanes are teams of 1 to 32, each of which has one group at a time.  Lanes sum up exactly by
 // themselves (group_sums.cuh) and then merge, so any team gives the same bits.  Groups that are much longer than others are
@@ -12,7 +13,9 @@
 #include "group_arguments.h"
 #include "kernels/chain.cuh"
 #include "kernels/group_finish.cuh"
-#ifdef FINISH_OP
+#if ARE_ROWS_OF_TEAMS
+#include "kernels/group_rows.cuh"
+#elif defined FINISH_OP
 #include "kernels/group_chunks.cuh"
 #include "kernels/group_spans.cuh"
 #endif
@@ -190,7 +193,21 @@ static __device__ __forceinline__ team_task find_task(const struct wf_group_argu
     return task;
 }
 
-#if IS_SHORT
+#if ARE_ROWS_OF_TEAMS
+
+// ---- rows
+
+static __device__ __forceinline__ void reduce_short(const struct wf_group_arguments *r, const team *lanes, group_state *group)
+{
+    for (i64 i = blockIdx.x; i < r->tiles; i += gridDim.x) {
+        team_task task = find_result(r, i, lanes);
+        task.end = r->reduced_count;
+        task.exists = !reduce_row_of_team(r, task.result, task.exists, lanes);
+        if (__any_sync(ALL_LANES, task.exists)) reduce_task(r, &task, lanes, group);
+    }
+}
+
+#elif IS_SHORT
 
 // ---- short groups
 
@@ -368,6 +385,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) groups(const __gri
     if (HAS_VALUE_SUM) sum_open(&group.sum, group_memory, GROUP_VALUE_ROWS);
     if (HAS_PRODUCT_SUM) sum_open(&group.product_sum, group_memory + (HAS_VALUE_SUM ? 16 * BIN_LANES * GROUP_VALUE_ROWS : 0),
                                   GROUP_PRODUCT_ROWS);
+    if (BIN_LANES < 32) __syncwarp(); // lanes have cleared the same columns
     if (task.stage == WF_GROUPS_REDUCE) reduce_groups(&task, &lanes, &group);
 #if !IS_SHORT || ARE_LABELLED // of short groups along axes none is longer than others
     else reduce_listed(&task, &lanes, &group);

@@ -10,6 +10,7 @@
 #include "kernels/integers.cuh"
 #include "kernels/lane.cuh"
 #include "kernels/magnitude.cuh"
+#include "kernels/narrow.cuh"
 #include "kernels/specials.cuh"
 #include "kernels/sums.cuh"
 
@@ -38,6 +39,9 @@ typedef struct {
     u32 product_flags;
     sums_state sums;
     bins_state bins;
+#if USES_NARROW
+    narrow_state narrow;
+#endif
     integer_sum sum, abs, product_sum;
 #if !IS_FLOAT // where it is not used, its place above would change what integers' statistics compile to
     float_range range;
@@ -183,6 +187,9 @@ static __device__ __forceinline__ void segment_clear(const lane_state *lane, seg
     }
     if (USES_LEVELS) sums_clear(&segment->sums, memory);
     if (USES_BINS) bins_clear(&segment->bins, (bin *)memory);
+#if USES_NARROW
+    narrow_clear(&segment->narrow);
+#endif
 }
 
 // All but extremes and the sums of floats.
@@ -273,7 +280,12 @@ static __device__ __forceinline__ void segment_commit(lane_state *lane, segment_
     lane->bits_and &= segment->bits_and;
     lane->bits_or |= segment->bits_or;
     lane->bits_xor ^= segment->bits_xor;
+#if USES_NARROW
+    narrow_flush(&segment->narrow, block->sum, block->abs);
+    if (segment->narrow.bins_hold) bins_flush(&segment->bins, block->sum, block->abs);
+#else
     if (USES_BINS) bins_flush(&segment->bins, block->sum, block->abs);
+#endif
     if (USES_LEVELS) sums_flush(&segment->sums, block);
     if (!IS_FLOAT && HAS_SUM) integer_flush(&segment->sum, block->sum, IS_SIGNED, false);
     if (!IS_FLOAT && HAS_ABS) integer_flush(&segment->abs, block->abs, false, false);
@@ -346,13 +358,9 @@ static __device__ __forceinline__ void accumulate_chunk_by_levels(segment_state 
     for (int j = 0; USES_BINS && j < VECTORS; j++) bins_add(&segment->bins, &x[j]);
 }
 
-// The sums of a chunk go to bins.
-static __device__ __forceinline__ void accumulate_chunk_by_bins(segment_state *segment, lane_state *lane,
-                                                                vector x[VECTORS], vector y[VECTORS], u32 chunk)
+static __device__ __forceinline__ void add_chunk_to_bins(segment_state *segment, lane_state *lane, vector x[VECTORS],
+                                                         vector y[VECTORS], u32 chunk)
 {
-    bool is_ahead = chunk < lane->clean_until;
-    if (IS_F16) is_ahead = is_ahead || largest_magnitude(x) >= SPECIAL_WORD;
-    if (is_ahead) clean_chunk(lane, x, y, chunk);
 #pragma unroll
     for (int j = 0; j < VECTORS; j++) bins_add(&segment->bins, &x[j]);
 #if !IS_F16
@@ -366,6 +374,23 @@ static __device__ __forceinline__ void accumulate_chunk_by_bins(segment_state *s
         lane->clean_until = chunk + CLEANED_WHILE;
     }
     bins_note(&segment->bins);
+#endif
+}
+
+// The sums of a chunk go to bins, or to registers in their place.
+static __device__ __forceinline__ void accumulate_chunk_by_bins(segment_state *segment, lane_state *lane,
+                                                                vector x[VECTORS], vector y[VECTORS], u32 chunk)
+{
+    bool is_ahead = chunk < lane->clean_until;
+    if (IS_F16) is_ahead = is_ahead || largest_magnitude(x) >= SPECIAL_WORD;
+    if (is_ahead) clean_chunk(lane, x, y, chunk);
+#if USES_NARROW
+    if (!narrow_takes(&segment->narrow, x)) {
+        segment->narrow.bins_hold = true;
+        add_chunk_to_bins(segment, lane, x, y, chunk);
+    }
+#else
+    add_chunk_to_bins(segment, lane, x, y, chunk);
 #endif
     if (PLAIN_SPECIAL && !lane->is_not_negative_zero) lane->is_not_negative_zero = chunk_is_not_negative_zero(x, x);
 }
