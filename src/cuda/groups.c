@@ -349,9 +349,7 @@ static wf_error fill_rounds(wf_handle *handle, struct job *job) {
     enum { ROUNDS = 2, LANES = 32 };
     struct wf_cuda *cuda = handle->device_state;
     int resident = 0;
-    wf_error error = WF_DRIVER_CALL(handle, OccupancyMaxActiveBlocksPerMultiprocessor,
-                                    (&resident, job->function, LANES, (size_t)(job->sums_nbytes + job->ring_nbytes)),
-                                    "the kernel of %lld groups", (long long)job->arguments.count);
+    wf_error error = wf_kernels_resident(handle, cuda->kernels, job->function, LANES, job->sums_nbytes + job->ring_nbytes, &resident);
     int64_t blocks = (int64_t)ROUNDS * resident * cuda->gpu.multiprocessors, shares = job->plan.tiles * job->plan.pieces;
     if (error || !blocks) return error;
     job->plan.grid = cuda->group_plan.grid = blocks < shares ? blocks : shares < 1 ? 1 : shares;

@@ -142,6 +142,17 @@ wf_error wf_kernels_groups(wf_handle *handle, const struct wf_gpu *gpu, struct w
     return find_or_load(handle, gpu, list, key, "kernels/groups.cu", shared_nbytes, function);
 }
 
+wf_error wf_kernels_resident(wf_handle *handle, struct wf_kernel *list, wf_cuda_function function, int block, int shared_nbytes,
+                             int *resident) {
+    wf_error error = WF_OK;
+    while (list->function != function) list = list->next;
+    if (!list->resident)
+        error = WF_DRIVER_CALL(handle, OccupancyMaxActiveBlocksPerMultiprocessor,
+                               (&list->resident, function, block, (size_t)shared_nbytes), "a kernel of reductions by groups");
+    *resident = list->resident;
+    return error;
+}
+
 wf_error wf_kernels_tables(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
                            const struct wf_kernel_key *key, int shared_nbytes, wf_cuda_function *function) {
     return find_or_load(handle, gpu, list, key, "kernels/tables.cu", shared_nbytes, function);

@@ -20,6 +20,7 @@ struct wf_kernel {
     struct wf_kernel_key key;
     wf_cuda_module module;
     wf_cuda_function function;
+    int resident; /* blocks of it that a multiprocessor has at a time; 0: not asked yet */
     struct wf_kernel *next;
 };
 
@@ -31,6 +32,10 @@ wf_error wf_kernels_reduce(wf_handle *handle, const struct wf_gpu *gpu, struct w
 /* The same of reductions by groups. */
 wf_error wf_kernels_groups(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
                            const struct wf_kernel_key *key, int shared_nbytes, wf_cuda_function *function);
+
+/* How many blocks of such a kernel a multiprocessor has at a time, asked of the driver once for each. */
+wf_error wf_kernels_resident(wf_handle *handle, struct wf_kernel *list, wf_cuda_function function, int block, int shared_nbytes,
+                             int *resident);
 
 /* The same of those that add to tables, whose walk is that of no other. */
 wf_error wf_kernels_tables(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
