@@ -112,7 +112,7 @@ struct entry {
 
 static const char magic[16] = "warpfold cache 1";
 
-static struct entry describe(const struct wf_cache_key *key, const struct wf_cuda_image *image) {
+static struct entry describe(const struct wf_cache_key *key, const struct wf_compiled *image) {
     struct entry entry = {.key = {key->hash[0], key->hash[1]}, .nbytes = image->nbytes};
     memcpy(entry.magic, magic, sizeof magic);
     hash_begin(entry.hash);
@@ -130,10 +130,10 @@ static void name_entry(char name[NAME_NBYTES], const struct wf_cache_key *key, i
 }
 
 /* The bytes of an entry whose head gives this size. */
-static bool read_image(FILE *stream, const struct wf_cache_key *key, struct wf_cuda_image *image) {
+static bool read_image(FILE *stream, const struct wf_cache_key *key, struct wf_compiled *image) {
     struct entry found;
     if (fread(&found, sizeof found, 1, stream) != 1 || found.nbytes > ENTRY_NBYTES_MAX) return false;
-    *image = (struct wf_cuda_image){calloc(1, found.nbytes + 1), found.nbytes};
+    *image = (struct wf_compiled){calloc(1, found.nbytes + 1), found.nbytes};
     if (!image->bytes) return false;
     bool is_whole = fread(image->bytes, 1, image->nbytes, stream) == image->nbytes && fgetc(stream) == EOF;
     struct entry right = describe(key, image);
@@ -143,7 +143,7 @@ static bool read_image(FILE *stream, const struct wf_cache_key *key, struct wf_c
 }
 
 static bool read_file(int folder, const char *name, const struct wf_cache_key *key,
-                      struct wf_cuda_image *image) {
+                      struct wf_compiled *image) {
     int file = open_private(folder, name, 0, S_IFREG);
     if (file < 0) return false;
     FILE *stream = fdopen(file, "rb");
@@ -158,7 +158,7 @@ static bool read_file(int folder, const char *name, const struct wf_cache_key *k
 
 /* The first whole entry whose name begins so. */
 static bool read_any(int folder, const char *beginning, const struct wf_cache_key *key,
-                     struct wf_cuda_image *image) {
+                     struct wf_compiled *image) {
     int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *directory = copy >= 0 ? fdopendir(copy) : NULL;
     if (copy >= 0 && !directory) close(copy);
@@ -171,7 +171,7 @@ static bool read_any(int folder, const char *beginning, const struct wf_cache_ke
     return is_read;
 }
 
-bool wf_cache_read(const struct wf_cache_key *key, int compiler_version, struct wf_cuda_image *image) {
+bool wf_cache_read(const struct wf_cache_key *key, int compiler_version, struct wf_compiled *image) {
     char path[PATH_MAX], name[NAME_NBYTES];
     int folder = folder_name(path) ? open_folder(path) : -1;
     if (folder < 0) return false;
@@ -184,7 +184,7 @@ bool wf_cache_read(const struct wf_cache_key *key, int compiler_version, struct 
 
 /* ---- writing ------------------------------------------------------------------------------------- */
 
-static bool write_image(int file, const struct wf_cache_key *key, const struct wf_cuda_image *image) {
+static bool write_image(int file, const struct wf_cache_key *key, const struct wf_compiled *image) {
     FILE *stream = fdopen(file, "wb");
     if (!stream) {
         close(file);
@@ -209,7 +209,7 @@ static int create_unfinished(int folder, char name[NAME_NBYTES]) {
 }
 
 static void write_entry(int folder, const char *name, const struct wf_cache_key *key,
-                        const struct wf_cuda_image *image) {
+                        const struct wf_compiled *image) {
     char unfinished[NAME_NBYTES];
     int file = create_unfinished(folder, unfinished);
     if (file < 0) return;
@@ -217,7 +217,7 @@ static void write_entry(int folder, const char *name, const struct wf_cache_key 
         unlinkat(folder, unfinished, 0);
 }
 
-void wf_cache_write(const struct wf_cache_key *key, int compiler_version, const struct wf_cuda_image *image) {
+void wf_cache_write(const struct wf_cache_key *key, int compiler_version, const struct wf_compiled *image) {
     char name[NAME_NBYTES];
     int folder = open_or_make_folder();
     if (folder < 0) return;

@@ -13,7 +13,8 @@
 
 #include "names.h"
 
-struct wf_cuda_image {
+/* What a compiler made of a source: PTX or machine code. */
+struct wf_compiled {
     char *bytes; /* the caller's to free; a 0 is after them */
     size_t nbytes;
 };
@@ -27,10 +28,10 @@ void wf_cache_key_begin(struct wf_cache_key *key, const char *name);
 void wf_cache_key_add(struct wf_cache_key *key, const char *text);
 
 /* Whether there is a whole entry, which is then the caller's to free.  compiler_version 0: by any compiler. */
-bool wf_cache_read(const struct wf_cache_key *key, int compiler_version, struct wf_cuda_image *image);
+bool wf_cache_read(const struct wf_cache_key *key, int compiler_version, struct wf_compiled *image);
 
 /* Does what it can. */
-void wf_cache_write(const struct wf_cache_key *key, int compiler_version, const struct wf_cuda_image *image);
+void wf_cache_write(const struct wf_cache_key *key, int compiler_version, const struct wf_compiled *image);
 
 /* Of the entries whose names begin so, removes the oldest beyond this number. */
 void wf_cache_trim(const char *beginning, size_t kept);

@@ -255,7 +255,7 @@ bool simt_kept_key(struct wf_cache_key *key, const struct wf_nvrtc *nvrtc, const
 enum { VERSION = 1 };
 
 bool simt_kept_read(const struct wf_cache_key *key, char **ptx, char **mangled) {
-    struct wf_cuda_image image;
+    struct wf_compiled image;
     if (!wf_cache_read(key, VERSION, &image)) return false;
     const size_t name_length = strlen(image.bytes);
     *ptx = name_length < image.nbytes ? strdup(image.bytes + name_length + 1) : NULL;
@@ -270,7 +270,7 @@ bool simt_kept_read(const struct wf_cache_key *key, char **ptx, char **mangled) 
 
 void simt_kept_write(const struct wf_cache_key *key, const char *ptx, const char *mangled) {
     const char *name = mangled ? mangled : "";
-    struct wf_cuda_image image = {NULL, strlen(name) + 1 + strlen(ptx)};
+    struct wf_compiled image = {NULL, strlen(name) + 1 + strlen(ptx)};
     if (!(image.bytes = malloc(image.nbytes + 1))) return;
     strcpy(stpcpy(image.bytes, name) + 1, ptx);
     wf_cache_write(key, VERSION, &image);

@@ -1,13 +1,13 @@
 #include "core/big.h"
 
 static void trim(struct wf_big *big) {
-    while (big->count && !big->limb[big->count - 1]) big->count--;
+    WF_ROLLED while (big->count && !big->limb[big->count - 1]) big->count--;
 }
 
 /* -big, of a number of limbs in two's complement. */
 static void negate(struct wf_big *big) {
     uint64_t carry = 1;
-    for (int i = big->lowest; i < big->count; i++) {
+    WF_ROLLED for (int i = big->lowest; i < big->count; i++) {
         carry += (uint32_t)~big->limb[i];
         big->limb[i] = (uint32_t)carry;
         carry >>= 32;
@@ -23,13 +23,13 @@ static bool are_zero(const int64_t *digit) {
 void wf_total_of_exact(struct wf_total *total, struct wf_exact x) {
     struct wf_big *big = &total->magnitude;
     int first = 0, last = x.digit_count - 1;
-    while (last >= 7 && are_zero(&x.digit[last - 7])) last -= 8;
-    while (last >= 0 && !x.digit[last]) last--;
-    while (first + 8 <= last && are_zero(&x.digit[first])) first += 8;
-    while (first < last && !x.digit[first]) first++;
+    WF_ROLLED while (last >= 7 && are_zero(&x.digit[last - 7])) last -= 8;
+    WF_ROLLED while (last >= 0 && !x.digit[last]) last--;
+    WF_ROLLED while (first + 8 <= last && are_zero(&x.digit[first])) first += 8;
+    WF_ROLLED while (first < last && !x.digit[first]) first++;
     int64_t carry = 0;
     memset(big->limb, 0, (size_t)first * sizeof big->limb[0]);
-    for (int i = first; i <= last; i++) {
+    WF_ROLLED for (int i = first; i <= last; i++) {
         carry += x.digit[i];
         big->limb[i] = (uint32_t)carry;
         carry >>= 32;
@@ -73,7 +73,7 @@ void wf_big_multiply_u64(struct wf_big *big, uint64_t factor) {
 
 int wf_big_compare(const struct wf_big *a, const struct wf_big *b) {
     if (a->count != b->count) return a->count < b->count ? -1 : 1;
-    for (int i = a->count - 1; i >= 0; i--)
+    WF_ROLLED for (int i = a->count - 1; i >= 0; i--)
         if (a->limb[i] != b->limb[i]) return a->limb[i] < b->limb[i] ? -1 : 1;
     return 0;
 }
@@ -101,7 +101,7 @@ static wf_u128 bits_from(const struct wf_big *big, int top, int shift) {
 }
 
 static bool any_below(const struct wf_big *big, int position) {
-    for (int i = big->lowest; 32 * i < position; i++) {
+    WF_ROLLED for (int i = big->lowest; 32 * i < position; i++) {
         uint32_t bits = big->limb[i];
         if (position - 32 * i < 32) bits &= (UINT32_C(1) << (position - 32 * i)) - 1;
         if (bits) return true;
@@ -148,9 +148,9 @@ static void divide_by_u64(struct quotient *q, uint64_t divisor) {
 }
 
 /* Bit by bit below the first quotient. */
-static void divide_by_u128(struct quotient *q, wf_u128 divisor) {
+static WF_APART void divide_by_u128(struct quotient *q, wf_u128 divisor) {
     wf_u128 high = q->high / divisor, rest = q->high - high * divisor, low = 0;
-    for (int i = 127; i >= 0; i--) {
+    WF_ROLLED for (int i = 127; i >= 0; i--) {
         rest = rest << 1 | (q->low >> i & 1);
         bool bit = rest >= divisor;
         if (bit) rest -= divisor;
@@ -223,7 +223,7 @@ struct wf_number wf_big_quotient_root(const struct wf_big *big, int32_t exponent
     struct quotient q = divide(big, exponent, divisor);
     normalise(&q, true);
     wf_u128 root = 0, rest = 0;
-    for (int i = 0; i < ROOT_BITS; i++) {
+    WF_ROLLED for (int i = 0; i < ROOT_BITS; i++) {
         rest = rest << 2 | q.high >> 126;
         q.high = q.high << 2 | q.low >> 126;
         q.low <<= 2;

@@ -32,6 +32,8 @@ typedef unsigned long long uintptr_t;
 #define NULL 0
 #define WF_API
 #define WF_HOT
+#define WF_APART __noinline__
+#define WF_ROLLED _Pragma("unroll 1")
 
 static inline int wf_leading_zeros_u64(uint64_t x) {
     return __clzll((long long)x);
@@ -51,6 +53,11 @@ static inline int wf_trailing_zeros_u64(uint64_t x) {
 /* Of a path that many processes take in turns on one processor: linkers put such functions side by side, so that each
  * process finds them in few pages and lines of the caches. */
 #define WF_HOT __attribute__((hot))
+
+/* For kernels alone, in which such code runs once for a result: a function that is not copied to each of its callers, and a
+ * loop whose steps are not, since NVRTC would take longer for these copies than for what runs for each element. */
+#define WF_APART
+#define WF_ROLLED
 
 /* These require x != 0. */
 static inline int wf_leading_zeros_u64(uint64_t x) {

@@ -100,7 +100,7 @@ static wf_error refused(wf_handle *handle, const struct wf_nvrtc *nvrtc, wf_nvrt
 }
 
 static wf_error get_image(wf_handle *handle, const struct wf_nvrtc *nvrtc, wf_nvrtc_program program,
-                          const struct wf_cuda_source *source, bool is_ptx, struct wf_cuda_image *image) {
+                          const struct wf_cuda_source *source, bool is_ptx, struct wf_compiled *image) {
     size_t nbytes = 0;
     int result = is_ptx ? nvrtc->GetPTXSize(program, &nbytes) : nvrtc->GetCUBINSize(program, &nbytes);
     if (result || !nbytes)
@@ -112,13 +112,13 @@ static wf_error get_image(wf_handle *handle, const struct wf_nvrtc *nvrtc, wf_nv
         free(bytes);
         return refused(handle, nvrtc, program, source, "nvrtcGetCUBIN or GetPTX", result);
     }
-    *image = (struct wf_cuda_image){bytes, nbytes};
+    *image = (struct wf_compiled){bytes, nbytes};
     return WF_OK;
 }
 
 static wf_error compile_program(wf_handle *handle, const struct wf_nvrtc *nvrtc, wf_nvrtc_program program,
                                 const struct wf_cuda_source *source, const struct target *target,
-                                struct wf_cuda_image *image) {
+                                struct wf_compiled *image) {
     int count = 0;
     const char **options = join_options(source, target, &count);
     if (!options) return no_memory(handle, source);
@@ -129,7 +129,7 @@ static wf_error compile_program(wf_handle *handle, const struct wf_nvrtc *nvrtc,
 }
 
 static wf_error compile(wf_handle *handle, const struct wf_nvrtc *nvrtc, const struct wf_cuda_source *source,
-                        const struct target *target, struct wf_cuda_image *image) {
+                        const struct target *target, struct wf_compiled *image) {
     wf_nvrtc_program program = NULL;
     int header_count = 0;
     const char **headers = part_headers(source, &header_count);
@@ -146,7 +146,7 @@ static wf_error compile(wf_handle *handle, const struct wf_nvrtc *nvrtc, const s
 
 wf_error wf_cuda_compile(wf_handle *handle, const struct wf_cuda_compiler *compiler,
                          const struct wf_cuda_source *source, int capability, bool wants_ptx,
-                         struct wf_cuda_image *image) {
+                         struct wf_compiled *image) {
     struct target target;
     if (!compiler->version)
         return wf_fail(handle, WF_ERROR_DEVICE,

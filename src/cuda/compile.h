@@ -27,6 +27,6 @@ void wf_cuda_compiler_open(struct wf_cuda_compiler *compiler);
  * know the capability: then for the newest before it. */
 wf_error wf_cuda_compile(wf_handle *handle, const struct wf_cuda_compiler *compiler,
                          const struct wf_cuda_source *source, int capability, bool wants_ptx,
-                         struct wf_cuda_image *image);
+                         struct wf_compiled *image);
 
 #endif

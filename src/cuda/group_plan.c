@@ -1,4 +1,8 @@
 #include "cuda/group_plan.h"
+#include "cuda/group_arguments.h"
+#include "cuda/group_tables.h"
+#include "cuda/group_ways.h"
+#include "cuda/trees.h"
 
 #include <stdio.h>
 
@@ -11,6 +15,7 @@ enum {
     PIECE_MAX = 1 << 29,        /* which lanes count by 32 bits */
     PIECE_MULTIPLE = 16,        /* so that pieces begin as groups do, as far as vectors of 16 bytes matter */
     WARPS_OF_MULTIPROCESSOR = 32,
+    WARPS_OF_ROWS = 16,         /* the same, that have rows of teams */
     BLOCK_NBYTES = 1024         /* shared memory that each block takes besides its own */
 };
 
@@ -26,7 +31,7 @@ static int at_most(int log2) {
  * neighbouring lanes have groups of several rows, and what else they load of so few elements stays in the L1 cache. */
 static bool are_neighbours_few(const struct wf_cuda_group_task *task) {
     enum { FEW = 8, SOME = 25, ELEMENTS_OF_FEW = 1024, ELEMENTS_OF_SOME = 200 };
-    if (task->are_labelled || task->is_tree || task->groups == task->neighbours) return false;
+    if (task->are_labelled || task->empty->tree || task->groups == task->neighbours) return false;
     return task->elements <= (task->neighbours < FEW ? ELEMENTS_OF_FEW : task->neighbours < SOME ? ELEMENTS_OF_SOME : 0);
 }
 
@@ -44,22 +49,9 @@ static void choose_lanes(struct wf_cuda_group_plan *plan, const struct wf_cuda_g
     if (plan->lanes_log2 > free_log2) plan->lanes_log2 = free_log2;
 }
 
-static bool float_fits_registers(wf_op op) {
-    return op == WF_SUM || op == WF_NORM1 || op == WF_MEAN || op == WF_VAR || op == WF_STD || op == WF_NORM2 || op == WF_DOT;
-}
-
-/* As HAS_SHORT_RESULT in kernels/group_short.cuh, which holds the kernel to it. */
-bool wf_cuda_group_fits_registers(wf_op op, wf_type type, wf_type result_type) {
-    bool is_narrow = wf_type_nbytes(type) < 8, is_signed = wf_type_table[type].kind == WF_KIND_SIGNED;
-    if (op == WF_MIN || op == WF_MAX) return result_type == type;
-    if (op == WF_ARGMIN || op == WF_ARGMAX) return result_type == WF_I64 || result_type == WF_U64;
-    if (wf_type_is_float(type)) return float_fits_registers(op) && result_type == type;
-    if (op == WF_MEAN) return is_narrow && result_type == WF_F64;
-    return (op == WF_SUM || op == WF_DOT) && is_narrow && result_type == (is_signed ? WF_I64 : WF_U64);
-}
-
-int64_t wf_cuda_group_warps(int shared_nbytes, const struct wf_gpu *gpu) {
-    int64_t resident = gpu->shared_per_multiprocessor / (shared_nbytes + BLOCK_NBYTES);
+/* Warps that the GPU has at a time, by their shared memory. */
+static int64_t count_warps(const struct wf_cuda_group_plan *plan, const struct wf_gpu *gpu) {
+    int64_t resident = gpu->shared_per_multiprocessor / (plan->sums_nbytes + plan->ring_nbytes + BLOCK_NBYTES);
     if (resident > WARPS_OF_MULTIPROCESSOR) resident = WARPS_OF_MULTIPROCESSOR;
     return gpu->multiprocessors * (resident ? resident : 1);
 }
@@ -74,9 +66,10 @@ static int64_t count_tiles(const struct wf_cuda_group_plan *plan, const struct w
 /* Pieces where there are fewer groups than the GPU takes at a time, and slots take no more memory than half the array. */
 static void choose_pieces(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, int64_t warps) {
     int64_t most = task->elements / ((int64_t)PIECE_OF_LANE << plan->lanes_log2);
+    int64_t least = 2 * (int64_t)sizeof(struct wf_group_slot) / (int64_t)wf_type_nbytes(task->empty->type);
     int64_t wanted = plan->tiles ? 4 * warps / plan->tiles : 1; /* so that all end at about the same time */
     plan->pieces = wanted < most ? wanted : most;
-    if (plan->pieces < 1 || task->elements < 2 * task->slot_nbytes / task->nbytes) plan->pieces = 1;
+    if (plan->pieces < 1 || task->elements < least) plan->pieces = 1;
     if (plan->pieces < task->elements / PIECE_MAX + 1) plan->pieces = task->elements / PIECE_MAX + 1;
     plan->piece = (task->elements + plan->pieces - 1) / plan->pieces;
     if (plan->pieces > 1) plan->piece = (plan->piece + PIECE_MULTIPLE - 1) / PIECE_MULTIPLE * PIECE_MULTIPLE;
@@ -87,29 +80,101 @@ static void choose_pieces(struct wf_cuda_group_plan *plan, const struct wf_cuda_
 }
 
 void wf_cuda_group_plan_fit(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
-    int64_t warps = wf_cuda_group_warps(task->shared_nbytes, gpu);
+    int64_t warps = count_warps(plan, gpu);
     plan->tiles = count_tiles(plan, task);
     plan->grid = plan->tiles > warps / plan->pieces ? warps : plan->tiles * plan->pieces;
     if (plan->grid < 1) plan->grid = 1;
+    plan->listed_grid = warps;
+}
+
+/* As many blocks as run at a time, twice: with a few more than run, most of the GPU would wait for those that come last. */
+void wf_cuda_group_plan_fill(struct wf_cuda_group_plan *plan, int resident, const struct wf_gpu *gpu) {
+    enum { ROUNDS = 2 };
+    int64_t blocks = (int64_t)ROUNDS * resident * gpu->multiprocessors, shares = plan->tiles * plan->pieces;
+    if (blocks) plan->grid = blocks < shares ? blocks : shares < 1 ? 1 : shares;
+}
+
+/* Whether whole rows, if others would be cut into pieces, keep the GPU's warps busy for most of the time. */
+static bool are_rows_enough(const struct wf_cuda_group_plan *plan, const struct wf_gpu *gpu) {
+    int64_t warps = (int64_t)gpu->multiprocessors * WARPS_OF_ROWS, rounds = (plan->tiles + warps - 1) / warps;
+    return plan->pieces == 1 || 10 * plan->tiles >= 7 * rounds * warps;
+}
+
+/* More lanes share a row than where each has bins, so that they load more of it at once. */
+static void share_rows(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
+    enum { VECTORS_OF_LANE_LOG2 = 3 };
+    int64_t vectors = task->elements * (int64_t)wf_type_nbytes(task->empty->type) / WF_GROUP_VECTOR_NBYTES;
+    int log2 = at_most(log2_of(vectors) - VECTORS_OF_LANE_LOG2);
+    if (log2 > plan->lanes_log2) plan->lanes_log2 = log2;
+    plan->pieces = 1;
+    plan->piece = task->elements;
+}
+
+/* What is tried before groups are reduced as longer ones are. */
+static void choose_first(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
+    if (wf_cuda_group_has_rows(plan, task) && are_rows_enough(plan, gpu)) {
+        plan->held = WF_SHORT_TEAMS;
+        share_rows(plan, task);
+        return;
+    }
+    plan->held = wf_cuda_group_find_held(plan, task);
+    if (plan->held && !task->are_labelled) wf_cuda_group_share_bins(plan, task);
+}
+
+static void choose_tables(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
+    const struct wf_accumulator *empty = task->empty;
+    plan->has_tables = task->are_keys && task->is_vector && task->is_aligned && wf_cuda_tables_fit(empty, task->positions, task->labels);
+    if (!plan->has_tables) return;
+    plan->tables_suffice = wf_cuda_tables_suffice(empty);
+    plan->tables = wf_cuda_tables_plan(empty, task->result_type, task->positions, task->labels, gpu);
+}
+
+static void plan_trees(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
+    struct wf_tree_stage first = wf_cuda_trees_begin(task->empty->first_index, task->elements, plan->is_across);
+    plan->tree_levels = first.levels;
+    plan->tree_nodes = task->groups * first.nodes;
+}
+
+/* What follows from all else. */
+static void finish(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
+    plan->walk = wf_cuda_group_find_walk(plan, task);
+    plan->resident = wf_cuda_group_find_resident(plan, task, (int)(count_warps(plan, gpu) / gpu->multiprocessors));
+    wf_cuda_group_plan_fit(plan, task, gpu);
 }
 
 struct wf_cuda_group_plan wf_cuda_group_plan_make(const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
-    struct wf_cuda_group_plan plan = {0};
-    int64_t warps = wf_cuda_group_warps(task->shared_nbytes, gpu);
+    struct wf_cuda_group_plan plan = {.sums_nbytes = wf_cuda_group_sums_nbytes(task), .ring_nbytes = wf_cuda_group_ring_nbytes(task)};
+    int64_t warps = count_warps(&plan, gpu);
     choose_lanes(&plan, task, warps);
     plan.tiles = count_tiles(&plan, task);
     choose_pieces(&plan, task, warps);
-    wf_cuda_group_plan_fit(&plan, task, gpu);
+    if (!task->keeps_slots) {
+        choose_first(&plan, task, gpu);
+        choose_tables(&plan, task, gpu);
+        if (task->empty->tree) plan_trees(&plan, task);
+    }
+    finish(&plan, task, gpu);
     return plan;
+}
+
+struct wf_cuda_group_plan wf_cuda_group_plan_segments(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task,
+                                                      const struct wf_gpu *gpu) {
+    struct wf_cuda_group_plan segments = *plan;
+    struct wf_cuda_group_task sorted = *task;
+    sorted.are_positions_sorted = false;
+    segments.ring_nbytes = wf_cuda_group_ring_nbytes(&sorted);
+    segments.held = wf_cuda_group_find_held(&segments, &sorted);
+    finish(&segments, &sorted, gpu);
+    return segments;
 }
 
 /* What is tried before groups are reduced as longer ones are. */
 static int describe_first(const struct wf_cuda_group_plan *plan, char *text, size_t capacity) {
     const struct wf_cuda_table_plan *tables = &plan->tables;
-    const char *registers = plan->in_rows        ? "rows in registers"
-                            : plan->in_chunks    ? "one group of a lane in registers"
-                            : plan->in_registers ? "several groups of a lane in registers"
-                                                 : "";
+    const char *registers = plan->held == WF_SHORT_TEAMS    ? "rows in registers"
+                            : plan->held == WF_SHORT_CHUNKS ? "one group of a lane in registers"
+                            : plan->held                    ? "several groups of a lane in registers"
+                                                            : "";
     if (!plan->has_tables) return snprintf(text, capacity, "%s", registers);
     if (tables->copies)
         return snprintf(text, capacity, "tables in shared memory, %d cop%s each%s", tables->copies,

@@ -2,20 +2,43 @@
 #ifndef WF_CUDA_GROUP_PLAN_H
 #define WF_CUDA_GROUP_PLAN_H
 
-#include "core/types.h"
+#include "core/accumulator.h"
 #include "cuda/gpu.h"
 
 struct wf_cuda_group_task {
-    int64_t groups;     /* results */
+    const struct wf_accumulator *empty; /* the reduction */
+    wf_type result_type;
+    unsigned parts;     /* enum wf_part: those that are gathered */
+    bool keeps_slots;   /* every group's slot is what is wanted, not its result */
+    bool is_pair;       /* there are two operands */
+    int64_t groups;     /* results; of an accumulator's slice, its own */
     int64_t elements;   /* of each group; of segments and keys, on average */
+    int64_t labels, positions; /* of segments and keys: how many groups there are, and places on the axis */
     bool are_labelled;  /* segments and keys, whose lengths differ */
-    bool is_tree;       /* a product that is one */
+    bool are_keys;
+    bool are_positions_sorted; /* elements are found through the sorted positions of keys */
+    bool is_vector;     /* there is no dimension but that of labels */
+    bool is_folded;     /* a group has elements along several dimensions */
+    bool is_aligned;    /* every element is, to its size */
+    bool is_contiguous; /* a group's elements lie side by side, of each operand */
+    bool starts_at_vectors;     /* every group is whole vectors of 16 bytes */
+    bool are_alike_in_vectors;  /* the operands' elements have the same places in vectors */
     int64_t apart;      /* bytes from one element of a group to the next */
     int64_t across;     /* bytes from a group's element to that of the next group */
     int64_t neighbours; /* how many groups lie `across` from each other, and have as many elements */
-    int64_t nbytes;     /* of an element */
-    int64_t slot_nbytes; /* memory in which pieces of a group are merged */
-    int shared_nbytes;  /* of a warp */
+};
+
+/* How lanes find a group's elements: WALK of kernels/groups.cu. */
+enum wf_cuda_group_walk { WF_WALK_STRAIGHT, WF_WALK_INDEXED, WF_WALK_FOLDED, WF_WALK_CONTIGUOUS };
+
+/* What is held in registers, before groups are reduced as longer ones are: IS_SHORT of kernels/groups.cu. */
+enum wf_cuda_group_short {
+    WF_NONE_SHORT,
+    WF_SHORT_GROUPS,      /* lanes have several groups of a few elements at once: see kernels/group_short.cuh */
+    WF_SHORT_SEGMENTS,    /* the same, if most segments of a vector are as short */
+    WF_SHORT_ROWS,        /* the same, of neighbours with labels */
+    WF_SHORT_CHUNKS = 5,  /* each lane has one group, several elements of it at a time: see kernels/group_chunks.cuh */
+    WF_SHORT_TEAMS        /* teams try rows in registers first: see kernels/group_rows.cuh */
 };
 
 /* Where elements by key are gathered. */
@@ -38,9 +61,11 @@ struct wf_cuda_group_plan {
     int64_t pieces; /* that each group is cut into; of labelled groups only long ones are */
     int64_t tiles;  /* as many results as a warp has teams of lanes */
     int64_t grid;   /* warps, each a block */
-    bool in_registers; /* lanes have several groups of a few elements at once: see kernels/group_short.cuh */
-    bool in_chunks;    /* each lane has one group, several elements of it at a time: see kernels/group_chunks.cuh */
-    bool in_rows;      /* teams try rows in registers first: see kernels/group_rows.cuh */
+    int64_t listed_grid; /* the same of the pieces that are listed */
+    enum wf_cuda_group_short held;
+    enum wf_cuda_group_walk walk;
+    int sums_nbytes, ring_nbytes; /* shared memory of a warp */
+    int resident;   /* warps of a multiprocessor that the kernel is compiled for */
     /* Elements by key are added to tables first; what is above says how they are reduced if tables do not hold them. */
     bool has_tables;
     bool tables_suffice; /* they hold whatever there is */
@@ -55,11 +80,15 @@ struct wf_cuda_group_plan wf_cuda_group_plan_make(const struct wf_cuda_group_tas
 /* Makes it the plan of a task that differs in its number of groups, and has no more of them. */
 void wf_cuda_group_plan_fit(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu);
 
+/* The plan of the same elements by key, if their keys turn out to be sorted: these are segments, then. */
+struct wf_cuda_group_plan wf_cuda_group_plan_segments(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task,
+                                                      const struct wf_gpu *gpu);
+
+/* What is known once the kernel is loaded: how many of its blocks a multiprocessor has at a time; 0: not known. */
+void wf_cuda_group_plan_fill(struct wf_cuda_group_plan *plan, int resident, const struct wf_gpu *gpu);
+
 /* Whether results of a few elements each can be found in registers. */
 bool wf_cuda_group_fits_registers(wf_op op, wf_type type, wf_type result_type);
-
-/* Warps that the GPU has at a time, each with so much shared memory. */
-int64_t wf_cuda_group_warps(int shared_nbytes, const struct wf_gpu *gpu);
 
 /* In words. */
 void wf_cuda_group_plan_describe(const struct wf_cuda_group_plan *plan, char *text, size_t capacity);

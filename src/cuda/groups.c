@@ -5,6 +5,7 @@
 #include "cuda/group_arguments.h"
 #include "cuda/group_keys.h"
 #include "cuda/group_tables.h"
+#include "cuda/group_ways.h"
 #include "cuda/transfer.h"
 #include "cuda/trees.h"
 
@@ -22,13 +23,10 @@ struct job {
     const struct wf_grouped *grouped;
     unsigned parts;   /* enum wf_part: those that are gathered */
     bool keeps_slots; /* every group's slot is what is wanted, not its result */
-    bool are_segments; /* keys are, as they are sorted */
     struct wf_group_arguments arguments;
+    struct wf_cuda_group_task task;
     struct wf_cuda_group_plan plan;
     wf_cuda_function function;
-    int sums_nbytes, ring_nbytes; /* shared memory of a warp */
-    int alignment;
-    int64_t elements; /* of each group, on average */
     bool is_output_host, is_array_host, are_labels_host;
     int64_t slots; /* that there is memory for */
     /* Parts of the scratch memory, which follow each other: bytes. */
@@ -127,233 +125,93 @@ static void lay_out_elements(struct job *job) {
     for (int o = 0; o < layout->operands; o++) r->dimension[r->ndim].stride[o] = view.stride_bytes[o][0];
 }
 
-static int find_alignment(const struct job *job) {
+/* ---- the plan ---- */
+
+static bool is_aligned(const struct job *job) {
     const struct wf_group_arguments *r = &job->arguments;
     uint64_t bits = r->x | r->y;
     for (int d = 0; d < r->ndim + r->reduced_ndim; d++)
         bits |= (uint64_t)r->dimension[d].stride[0] | (uint64_t)r->dimension[d].stride[1];
-    return bits % wf_type_nbytes(job->grouped->a->type) ? 1 : 16;
+    return bits % wf_type_nbytes(job->grouped->a->type) == 0;
+}
+
+static bool is_contiguous(const struct job *job) {
+    const struct wf_group_dimension *reduced = &job->arguments.dimension[job->arguments.ndim];
+    int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->a->type);
+    return reduced->stride[0] == nbytes && (!job->grouped->b || reduced->stride[1] == nbytes);
+}
+
+static bool starts_at_vectors(const struct job *job) {
+    const struct wf_group_arguments *r = &job->arguments;
+    uint64_t bits = r->x | (uint64_t)r->reduced_count * wf_type_nbytes(job->grouped->a->type);
+    for (int d = 0; d < r->ndim; d++) bits |= (uint64_t)r->dimension[d].stride[0];
+    return job->grouped->layout->axis < 0 && bits % WF_GROUP_VECTOR_NBYTES == 0;
+}
+
+static bool are_alike_in_vectors(const struct wf_group_arguments *r) {
+    uint64_t bits = r->x ^ r->y;
+    for (int d = 0; d < r->ndim; d++) bits |= (uint64_t)r->dimension[d].stride[0] ^ (uint64_t)r->dimension[d].stride[1];
+    return bits % WF_GROUP_VECTOR_NBYTES == 0;
 }
 
 static int64_t stride_of(const struct wf_group_arguments *r, int d) {
     return d < 0 ? 0 : distance(r->dimension[d].stride[0]);
 }
 
-/* Whether elements are found through their sorted positions. */
-static bool is_indexed(const struct job *job) {
-    return job->grouped->layout->by == WF_GROUP_KEYS && !job->are_segments;
+static int64_t elements_of_group(const struct wf_layout *layout) {
+    int64_t labels = layout->axis >= 0 ? layout->shape[layout->axis] : 1;
+    return labels ? layout->reduced_count / labels : layout->reduced_count;
 }
 
-enum { ARE_LONG, ARE_SHORT, ARE_SHORT_SEGMENTS, ARE_SHORT_ROWS, ARE_IN_CHUNKS = 5, ARE_ROWS_OF_TEAMS }; /* IS_SHORT of kernels/groups.cu */
-
-/* Whether labelled groups of several neighbours are mostly short.  Indices of sorted keys are in no order. */
-static bool are_short_rows(const struct job *job) {
-    enum { NEIGHBOURS_MIN = 32, ELEMENTS_MAX = 12 };
-    const struct wf_group_arguments *r = &job->arguments;
-    bool has_order = !is_indexed(job) || (job->grouped->empty->op != WF_ARGMIN && job->grouped->empty->op != WF_ARGMAX);
-    bool has_neighbours = job->plan.is_across && r->counts_groups != r->ndim - 1 && r->dimension[r->ndim - 1].length >= NEIGHBOURS_MIN;
-    return has_order && has_neighbours && job->elements <= ELEMENTS_MAX && r->reduced_ndim == 1;
-}
-
-static bool result_fits_registers(const struct job *job) {
-    const struct wf_accumulator *empty = job->grouped->empty;
-    return wf_cuda_group_fits_registers(empty->op, empty->type, job->grouped->result_type);
-}
-
-static bool has_sums(const struct job *job) {
-    return job->parts & (WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES | WF_PART_DOT);
-}
-
-/* Of rows, whose elements lie side by side and which lanes load 16 bytes at a time otherwise: where that takes longer, by measuring. */
-static bool are_rows_in_chunks(const struct job *job) {
-    enum { EXTREMES_MAX = 63, SUMS_MAX = 96, SQUARES_MAX = 256 }; /* bytes */
-    int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->a->type), of_row = job->elements * nbytes;
-    if (job->parts & WF_PART_SQUARES) return nbytes == 8 || of_row <= SQUARES_MAX;
-    return has_sums(job) ? of_row <= SUMS_MAX : nbytes == 8 || of_row <= EXTREMES_MAX;
-}
-
-/* Whether a lane's group, along one axis, is found in registers a chunk at a time. */
-static bool are_in_chunks(const struct job *job) {
-    enum { ELEMENTS_MAX = 1024 }; /* group_chunks.cuh: for as many the errors have bounds */
-    const struct wf_group_arguments *r = &job->arguments;
-    int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->a->type);
-    if (job->keeps_slots || job->grouped->layout->axis >= 0 || job->grouped->b || r->reduced_ndim > 1) return false;
-    if (job->plan.pieces > 1 || job->elements > ELEMENTS_MAX || !result_fits_registers(job)) return false;
-    return stride_of(r, r->ndim) != nbytes || are_rows_in_chunks(job);
-}
-
-/* Whether every group is a batch at most, which one lane has (see kernels/group_state.cuh), or most labelled ones are. */
-static int find_shortness(const struct job *job) {
-    enum { BATCH = 8 };
-    const struct wf_layout *layout = job->grouped->layout;
-    if (job->plan.lanes_log2) return ARE_LONG;
-    if (layout->axis >= 0 && layout->ndim > 1) return are_short_rows(job) ? ARE_SHORT_ROWS : ARE_LONG;
-    if (job->elements > BATCH) return are_in_chunks(job) ? ARE_IN_CHUNKS : ARE_LONG;
-    if (layout->axis < 0) return ARE_SHORT;
-    return is_indexed(job) || job->arguments.reduced_ndim > 1 ? ARE_LONG : ARE_SHORT_SEGMENTS;
-}
-
+/* What the plan is made of. */
 static struct wf_cuda_group_task make_task(const struct job *job) {
+    const struct wf_grouped *grouped = job->grouped;
+    const struct wf_layout *layout = grouped->layout;
     const struct wf_group_arguments *r = &job->arguments;
-    bool last_counts = r->counts_groups == r->ndim - 1;
+    bool last_counts = r->counts_groups == r->ndim - 1, are_keys = layout->by == WF_GROUP_KEYS;
     return (struct wf_cuda_group_task){
+        .empty = grouped->empty,
+        .result_type = grouped->result_type,
+        .parts = job->parts,
+        .keeps_slots = job->keeps_slots,
+        .is_pair = grouped->b,
         .groups = r->count,
-        .elements = job->elements,
-        .are_labelled = job->grouped->layout->axis >= 0,
-        .is_tree = job->grouped->empty->tree,
+        .elements = elements_of_group(layout),
+        .labels = layout->count,
+        .positions = layout->reduced_count,
+        .are_labelled = layout->axis >= 0,
+        .are_keys = are_keys,
+        .are_positions_sorted = are_keys,
+        .is_vector = layout->ndim == 1,
+        .is_folded = r->reduced_ndim > 1,
+        .is_aligned = is_aligned(job),
+        .is_contiguous = is_contiguous(job),
+        .starts_at_vectors = starts_at_vectors(job),
+        .are_alike_in_vectors = are_alike_in_vectors(r),
         .apart = stride_of(r, r->ndim + r->reduced_ndim - 1),
         .across = stride_of(r, r->ndim - 1),
-        .neighbours = r->ndim && !last_counts ? r->dimension[r->ndim - 1].length : 1,
-        .nbytes = (int64_t)wf_type_nbytes(job->grouped->a->type),
-        .slot_nbytes = sizeof(struct wf_group_slot),
-        .shared_nbytes = job->sums_nbytes + job->ring_nbytes};
-}
-
-static bool fits_registers(const struct job *job) {
-    return result_fits_registers(job) && find_shortness(job) != ARE_LONG;
-}
-
-/* Lanes that have a group each along an axis load to registers, and few at a time have bins, of which f64 have many (BIN_LANES of
- * kernels/group_sums.cuh). */
-static void share_bins(struct job *job, const struct wf_gpu *gpu) {
-    enum { LANES = 32 };
-    int lanes = job->parts & (WF_PART_SQUARES | WF_PART_DOT) ? WF_GROUP_LANES_OF_PRODUCTS : WF_GROUP_LANES_OF_VALUES;
-    if (wf_type_nbytes(job->grouped->a->type) == 8) job->sums_nbytes = job->sums_nbytes / LANES * lanes;
-    job->ring_nbytes = 0;
-    const struct wf_cuda_group_task task = make_task(job);
-    wf_cuda_group_plan_fit(&job->plan, &task, gpu);
-}
-
-enum { VECTOR_NBYTES = 16, ROW_WARPS = 16 /* of a multiprocessor, that have rows of teams */ };
-
-/* Whether every group is whole vectors. */
-static bool are_whole_vectors(const struct job *job) {
-    const struct wf_group_arguments *r = &job->arguments;
-    uint64_t bits = r->x | (uint64_t)r->reduced_count * wf_type_nbytes(job->grouped->a->type);
-    for (int d = 0; d < r->ndim; d++) bits |= (uint64_t)r->dimension[d].stride[0];
-    return job->grouped->layout->axis < 0 && bits % VECTOR_NBYTES == 0;
-}
-
-/* Whether pairs of elements have the same place in vectors. */
-static bool are_alike_in_vectors(const struct wf_group_arguments *r) {
-    uint64_t bits = r->x ^ r->y;
-    for (int d = 0; d < r->ndim; d++) bits |= (uint64_t)r->dimension[d].stride[0] ^ (uint64_t)r->dimension[d].stride[1];
-    return bits % VECTOR_NBYTES == 0;
-}
-
-/* Whether a group's elements lie side by side, and are enough for the few at its ends, outside of vectors, to cost little. */
-static bool is_contiguous(const struct job *job) {
-    enum { WORTHWHILE_NBYTES = 128 };
-    const struct wf_group_dimension *reduced = &job->arguments.dimension[job->arguments.ndim];
-    int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->a->type);
-    if (job->plan.is_across || job->alignment == 1 || reduced->stride[0] != nbytes) return false;
-    if (job->grouped->b && (reduced->stride[1] != nbytes || !are_alike_in_vectors(&job->arguments))) return false;
-    return are_whole_vectors(job) || job->elements * nbytes >= WORTHWHILE_NBYTES;
-}
-
-/* Whether a float of 16 bits, or a variance of up to 32, of rows is tried by a few f64 of each lane: kernels/group_rows.cuh. */
-static bool are_rows_of_teams(const struct job *job) {
-    enum { WORTHWHILE_NBYTES = 128, ELEMENTS_MAX = 1 << 29 /* which lanes count by 32 bits */ };
-    const struct wf_accumulator *empty = job->grouped->empty;
-    int64_t nbytes = (int64_t)wf_type_nbytes(empty->type);
-    bool is_spread = empty->op == WF_VAR || empty->op == WF_STD;
-    bool is_sum = empty->op == WF_SUM || empty->op == WF_MEAN || empty->op == WF_NORM1;
-    if (!wf_type_is_float(empty->type) || job->grouped->result_type != empty->type || nbytes > (is_spread ? 4 : 2)) return false;
-    if (!(is_spread || is_sum) || job->grouped->layout->axis >= 0 || job->arguments.reduced_ndim != 1) return false;
-    return is_contiguous(job) && job->elements <= ELEMENTS_MAX && job->elements * nbytes >= WORTHWHILE_NBYTES;
-}
-
-/* Whether whole rows, if others would be cut into pieces, keep the GPU's warps busy for most of the time. */
-static bool are_rows_enough(const struct job *job, const struct wf_gpu *gpu) {
-    int64_t warps = (int64_t)gpu->multiprocessors * ROW_WARPS, rounds = (job->plan.tiles + warps - 1) / warps;
-    return job->plan.pieces == 1 || 10 * job->plan.tiles >= 7 * rounds * warps;
-}
-
-/* More lanes share a row than where each has bins, so that they load more of it at once. */
-static void share_rows(struct job *job, const struct wf_gpu *gpu) {
-    enum { VECTORS_OF_LANE_LOG2 = 3, LANES_LOG2_MAX = 5 };
-    int64_t vectors = job->elements * (int64_t)wf_type_nbytes(job->grouped->a->type) / VECTOR_NBYTES;
-    int log2 = 63 - __builtin_clzll((uint64_t)vectors) - VECTORS_OF_LANE_LOG2;
-    if (log2 > LANES_LOG2_MAX) log2 = LANES_LOG2_MAX;
-    if (log2 > job->plan.lanes_log2) job->plan.lanes_log2 = log2;
-    job->plan.pieces = 1;
-    job->plan.piece = job->elements;
-    const struct wf_cuda_group_task task = make_task(job);
-    wf_cuda_group_plan_fit(&job->plan, &task, gpu);
+        .neighbours = r->ndim && !last_counts ? r->dimension[r->ndim - 1].length : 1};
 }
 
 static void make_plan(struct job *job, const struct wf_gpu *gpu) {
-    const struct wf_group_arguments *r = &job->arguments;
-    const struct wf_layout *layout = job->grouped->layout;
-    job->elements = layout->reduced_count;
-    if (layout->axis >= 0 && layout->shape[layout->axis]) job->elements /= layout->shape[layout->axis];
-    const struct wf_cuda_group_task task = make_task(job);
-    job->plan = wf_cuda_group_plan_make(&task, gpu);
-    if (job->keeps_slots) return;
-    const struct wf_accumulator *empty = job->grouped->empty;
-    job->plan.in_rows = are_rows_of_teams(job) && are_rows_enough(job, gpu);
-    if (job->plan.in_rows) share_rows(job, gpu);
-    job->plan.in_registers = !job->plan.in_rows && fits_registers(job);
-    job->plan.in_chunks = job->plan.in_registers && find_shortness(job) == ARE_IN_CHUNKS;
-    if (job->plan.in_registers && layout->axis < 0) share_bins(job, gpu);
-    job->plan.has_tables = layout->by == WF_GROUP_KEYS && layout->ndim == 1 && job->alignment > 1 && r->ndim == 1 &&
-                           wf_cuda_tables_fit(empty, layout->reduced_count, layout->count);
-    job->plan.tables_suffice = job->plan.has_tables && wf_cuda_tables_suffice(empty);
-    if (job->plan.has_tables) job->plan.tables = wf_cuda_tables_plan(empty, job->grouped->result_type, layout->reduced_count, layout->count, gpu);
+    job->task = make_task(job);
+    job->plan = wf_cuda_group_plan_make(&job->task, gpu);
 }
 
 /* ---- the kernel ---- */
 
-enum { WALK_STRAIGHT, WALK_INDEXED, WALK_FOLDED, WALK_CONTIGUOUS };
-
-static int find_walk(const struct job *job) {
-    if (is_indexed(job)) return WALK_INDEXED;
-    if (job->arguments.reduced_ndim > 1) return WALK_FOLDED;
-    if (job->plan.in_rows) return WALK_CONTIGUOUS;
-    if (find_shortness(job) != ARE_LONG) return WALK_STRAIGHT;
-    return is_contiguous(job) ? WALK_CONTIGUOUS : WALK_STRAIGHT;
+static int shared_nbytes(const struct job *job) {
+    return job->plan.sums_nbytes + job->plan.ring_nbytes;
 }
 
-/* Shared memory of a warp: see kernels/group_sums.cuh. */
-static int find_sums_nbytes(wf_type type, unsigned parts) {
-    enum { ROW_NBYTES = 512, BINADES = 64 };
-    int bias = wf_type_is_float(type) ? wf_type_bias(type) : 0, rows = 0;
-    if (!bias) return 0;
-    if (parts & (WF_PART_SUM | WF_PART_ABS)) rows += (2 * bias - 1) / BINADES + 2;
-    if (parts & (WF_PART_SQUARES | WF_PART_DOT)) rows += (4 * bias - 2 + (type == WF_F64 ? 53 : 0)) / BINADES + 2;
-    return rows * ROW_NBYTES;
-}
-
-/* Warps of a multiprocessor: as many as shared memory has room for, if registers are not too few for what a lane keeps. */
-static int find_resident(const struct job *job, const struct wf_gpu *gpu) {
-    unsigned parts = job->parts;
-    int64_t room = wf_cuda_group_warps(job->sums_nbytes + job->ring_nbytes, gpu) / gpu->multiprocessors;
-    bool is_wide = wf_type_nbytes(job->grouped->a->type) == 8;
-    int most = parts & (WF_PART_SQUARES | WF_PART_DOT) ? 12 : has_sums(job) ? 16 : 24;
-    if ((job->plan.in_chunks || job->plan.in_rows) && most == 12 && !is_wide) most = 16;
-    if (job->plan.in_chunks && most == 24) most = 32;
-    return room < most ? (int)room : most;
-}
-
-/* See kernels/group_walk.cuh: batches are at least 8 elements and a vector. */
-static int find_ring_nbytes(const struct job *job) {
-    enum { LANES = 32, BATCH = 8 };
-    int of_batch = BATCH * (int)wf_type_nbytes(job->grouped->a->type);
-    if (is_indexed(job) || job->arguments.reduced_ndim > 1 || job->alignment == 1) return 0;
-    if (of_batch < VECTOR_NBYTES) of_batch = VECTOR_NBYTES;
-    return WF_GROUP_RING_BATCHES * LANES * of_batch * (job->grouped->b ? 2 : 1);
-}
-
-/* As many blocks as run at a time, twice: with a few more than run, most of the GPU would wait for those that come last. */
-static wf_error fill_rounds(wf_handle *handle, struct job *job) {
-    enum { ROUNDS = 2, LANES = 32 };
+/* With as many warps as the GPU has at a time of the kernel, which is asked. */
+static wf_error fill_gpu(wf_handle *handle, struct job *job) {
+    enum { LANES = 32 };
     struct wf_cuda *cuda = handle->device_state;
     int resident = 0;
-    wf_error error = wf_kernels_resident(handle, cuda->kernels, job->function, LANES, job->sums_nbytes + job->ring_nbytes, &resident);
-    int64_t blocks = (int64_t)ROUNDS * resident * cuda->gpu.multiprocessors, shares = job->plan.tiles * job->plan.pieces;
-    if (error || !blocks) return error;
-    job->plan.grid = cuda->group_plan.grid = blocks < shares ? blocks : shares < 1 ? 1 : shares;
-    return WF_OK;
+    wf_error error = wf_kernels_resident(handle, cuda->kernels, job->function, LANES, shared_nbytes(job), &resident);
+    if (!error) wf_cuda_group_plan_fill(&job->plan, resident, &cuda->gpu);
+    return error;
 }
 
 static wf_error find_kernel(wf_handle *handle, struct job *job) {
@@ -364,25 +222,25 @@ static wf_error find_kernel(wf_handle *handle, struct job *job) {
     key.type = empty->type;
     key.parts = job->parts;
     key.is_indexed = wf_accumulator_is_indexed(empty) && job->parts & (WF_PART_MIN | WF_PART_MAX); /* only extremes have any */
-    key.walk = find_walk(job) + 1;
-    key.is_short = job->plan.in_rows ? ARE_ROWS_OF_TEAMS : job->plan.in_registers ? find_shortness(job) : ARE_LONG;
-    key.alignment = job->alignment;
+    key.walk = (int)job->plan.walk + 1;
+    key.is_short = (int)job->plan.held;
+    key.alignment = job->task.is_aligned ? WF_GROUP_VECTOR_NBYTES : 1;
     key.block = 32;
     key.vectors = 1;
-    key.resident = find_resident(job, &cuda->gpu);
+    key.resident = job->plan.resident;
     if (!job->keeps_slots) {
         key.finish_op = empty->op;
         key.finish_type = job->grouped->result_type;
     }
-    wf_error error = wf_kernels_groups(handle, &cuda->gpu, &cuda->kernels, &key, job->sums_nbytes + job->ring_nbytes, &job->function);
-    return error || job->keeps_slots ? error : fill_rounds(handle, job);
+    wf_error error = wf_kernels_groups(handle, &cuda->gpu, &cuda->kernels, &key, shared_nbytes(job), &job->function);
+    return error || job->keeps_slots ? error : fill_gpu(handle, job);
 }
 
 static wf_error launch(wf_handle *handle, struct job *job, enum wf_group_stage stage, int64_t grid) {
     struct wf_cuda *cuda = handle->device_state;
     struct wf_group_arguments *r = &job->arguments;
     void *arguments[] = {r};
-    unsigned shared = stage <= WF_GROUPS_LISTED ? (unsigned)(job->sums_nbytes + job->ring_nbytes) : 0;
+    unsigned shared = stage <= WF_GROUPS_LISTED ? (unsigned)shared_nbytes(job) : 0;
     r->stage = stage;
     bool is_chained = r->condition || r->unless; /* others would take longer: what comes before them has something to do */
     wf_cuda_result result = wf_driver_launch(job->function, (unsigned)grid, 32, shared, cuda->stream, arguments, is_chained);
@@ -505,11 +363,10 @@ static int64_t blocks_for(const struct job *job, int64_t count) {
 
 /* Teams across keep their columns; others are whole warps. */
 static wf_error launch_listed(wf_handle *handle, struct job *job) {
-    const struct wf_cuda *cuda = handle->device_state;
     struct wf_group_arguments *r = &job->arguments;
     int lanes_log2 = r->lanes_log2;
     if (!r->is_across) r->lanes_log2 = 5;
-    wf_error error = launch(handle, job, WF_GROUPS_LISTED, wf_cuda_group_warps(job->sums_nbytes + job->ring_nbytes, &cuda->gpu));
+    wf_error error = launch(handle, job, WF_GROUPS_LISTED, job->plan.listed_grid);
     r->lanes_log2 = lanes_log2;
     return error;
 }
@@ -532,11 +389,7 @@ static wf_error reduce_as_segments(wf_handle *handle, const struct job *job, con
     const struct wf_cuda *cuda = handle->device_state;
     struct job segments = *job;
     struct wf_group_arguments *r = &segments.arguments;
-    segments.are_segments = true;
-    segments.ring_nbytes = find_ring_nbytes(&segments);
-    segments.plan.in_registers = fits_registers(&segments);
-    const struct wf_cuda_group_task shape = make_task(&segments);
-    wf_cuda_group_plan_fit(&segments.plan, &shape, &cuda->gpu);
+    segments.plan = wf_cuda_group_plan_segments(&job->plan, &job->task, &cuda->gpu);
     r->tiles = segments.plan.tiles;
     r->offsets = task->offsets;
     r->offset_stride = 4;
@@ -555,7 +408,7 @@ static wf_error add_to_tables(wf_handle *handle, const struct job *job, const wf
                                       .keys = keys,
                                       .table_count = grouped->groups->count,
                                       .skips_bad_keys = grouped->skips_bad_keys,
-                                      .sums_nbytes = job->sums_nbytes,
+                                      .sums_nbytes = job->plan.sums_nbytes,
                                       .plan = job->plan.tables,
                                       .scratch = job->tables};
     wf_error error = wf_cuda_tables_open(handle, &task);
@@ -633,12 +486,6 @@ static wf_error collect(wf_handle *handle, const struct job *job) {
 
 /* ---- all of it ---- */
 
-static void plan_trees(struct job *job) {
-    struct wf_tree_stage first = wf_cuda_trees_begin(&job->arguments);
-    job->plan.tree_levels = first.levels;
-    job->plan.tree_nodes = job->arguments.count * first.nodes;
-}
-
 static wf_error reduce_elements(wf_handle *handle, struct job *job) {
     wf_error error = job->grouped->groups->labels ? resolve_labels(handle, job) : WF_OK;
     return error || job->plan.tables_suffice ? error : launch_all(handle, job);
@@ -647,9 +494,6 @@ static wf_error reduce_elements(wf_handle *handle, struct job *job) {
 static void lay_out(struct job *job) {
     lay_out_results(job);
     lay_out_elements(job);
-    job->sums_nbytes = find_sums_nbytes(job->grouped->empty->type, job->parts);
-    job->alignment = find_alignment(job);
-    job->ring_nbytes = find_ring_nbytes(job);
 }
 
 static wf_error reduce_on_gpu(wf_handle *handle, struct job *job) {
@@ -658,10 +502,9 @@ static wf_error reduce_on_gpu(wf_handle *handle, struct job *job) {
     lay_out(job);
     make_plan(job, &cuda->gpu);
     set_arguments(job);
-    if (empty->tree) plan_trees(job);
-    cuda->group_plan = job->plan;
     size_scratch(job);
     wf_error error = empty->tree || job->plan.tables_suffice ? WF_OK : find_kernel(handle, job);
+    cuda->group_plan = job->plan;
     if (!error) error = take_scratch(handle, job);
     if (!error && empty->tree)
         error = wf_cuda_trees_reduce(handle, empty, job->grouped->result_type, &job->arguments, job->trees);
@@ -775,9 +618,9 @@ static bool next_slice(const struct wf_group_arguments *whole, const struct wf_g
 
 static wf_error reduce_slice(wf_handle *handle, struct job *job, int64_t number, const struct wf_cuda_slots_user *user) {
     const struct wf_cuda *cuda = handle->device_state;
-    const struct wf_cuda_group_task task = make_task(job);
     struct counters counters;
-    wf_cuda_group_plan_fit(&job->plan, &task, &cuda->gpu);
+    job->task = make_task(job);
+    wf_cuda_group_plan_fit(&job->plan, &job->task, &cuda->gpu);
     job->arguments.tiles = job->plan.tiles;
     wf_error error = clear_list(handle, job);
     if (!error) error = launch_all(handle, job);
@@ -809,9 +652,9 @@ wf_error wf_cuda_reduce_to_slots(wf_handle *handle, const struct wf_grouped *gro
     cut_slices(&job.arguments, user->slots_max);
     make_plan(&job, &cuda->gpu);
     set_arguments(&job);
-    cuda->group_plan = job.plan;
     size_scratch(&job);
     error = find_kernel(handle, &job);
+    cuda->group_plan = job.plan;
     if (!error) error = take_scratch(handle, &job);
     if (!error && grouped->groups->labels) error = resolve_labels(handle, &job);
     return error ? error : reduce_slices(handle, &job, &whole, user);

@@ -32,7 +32,7 @@ static struct wf_cache_key make_key(const struct wf_cuda_source *source, int cap
 /* Ranks that begin together need the same kernels: one compiles, and the others read what it wrote. */
 static wf_error compile_once(wf_handle *handle, const struct wf_cuda_compiler *compiler, const struct wf_cache_key *key,
                              const struct wf_cuda_source *source, int capability, bool wants_ptx,
-                             struct wf_cuda_image *image) {
+                             struct wf_compiled *image) {
     wf_error error = WF_OK;
     int claim = wf_cache_claim(key);
     if (!wf_cache_read(key, compiler->version, image)) {
@@ -44,7 +44,7 @@ static wf_error compile_once(wf_handle *handle, const struct wf_cuda_compiler *c
 }
 
 static wf_error get_image(wf_handle *handle, const struct wf_gpu *gpu, const struct wf_cuda_source *source,
-                          struct wf_cuda_image *image) {
+                          struct wf_compiled *image) {
     const char *wanted = wf_getenv("WARPFOLD_CUDA_IMAGE");
     bool wants_ptx = wanted && !strcmp(wanted, "ptx");
     int capability = gpu->major * 10 + gpu->minor;
@@ -60,7 +60,7 @@ wf_error wf_gpu_load(wf_handle *handle, const struct wf_gpu *gpu, const char *na
                      const char *const *headers, const char *const *options, const char *entry,
                      wf_cuda_module *module, wf_cuda_function *function) {
     const struct wf_cuda_source whole = {name, source, headers, options};
-    struct wf_cuda_image image;
+    struct wf_compiled image;
     wf_error error = get_image(handle, gpu, &whole, &image);
     if (error) return error;
     error = WF_DRIVER_CALL(handle, ModuleLoadData, (module, image.bytes), "%s on cuda:%d", name, gpu->ordinal);

@@ -31,10 +31,14 @@ static struct wf_tree_stage make_stage(int64_t first, int64_t count, bool is_acr
     return stage_of(first, count, levels, is_across);
 }
 
-struct wf_tree_stage wf_cuda_trees_begin(const struct wf_group_arguments *groups) {
-    struct wf_tree_stage stage = make_stage(groups->first_index, groups->reduced_count, groups->is_across);
-    stage.index = groups->first_index;
+struct wf_tree_stage wf_cuda_trees_begin(int64_t first_index, int64_t count, bool is_across) {
+    struct wf_tree_stage stage = make_stage(first_index, count, is_across);
+    stage.index = first_index;
     return stage;
+}
+
+static struct wf_tree_stage first_stage(const struct wf_group_arguments *groups) {
+    return wf_cuda_trees_begin(groups->first_index, groups->reduced_count, groups->is_across);
 }
 
 static struct wf_tree_stage next_stage(const struct wf_tree_stage *stage) {
@@ -47,7 +51,7 @@ static size_t nodes_nbytes(const struct wf_group_arguments *groups, const struct
 
 /* Two stages' nodes: those of later ones take no more, and the places in turn. */
 size_t wf_cuda_trees_nbytes(const struct wf_group_arguments *groups) {
-    struct wf_tree_stage stage = wf_cuda_trees_begin(groups), next = next_stage(&stage);
+    struct wf_tree_stage stage = first_stage(groups), next = next_stage(&stage);
     return nodes_nbytes(groups, &stage) + nodes_nbytes(groups, &next);
 }
 
@@ -80,7 +84,7 @@ wf_error wf_cuda_trees_launch(wf_handle *handle, wf_cuda_function function, cons
 wf_error wf_cuda_trees_reduce(wf_handle *handle, const struct wf_accumulator *empty, wf_type result_type,
                               const struct wf_group_arguments *groups, wf_cuda_pointer scratch) {
     wf_cuda_function function;
-    struct wf_tree_stage stage = wf_cuda_trees_begin(groups);
+    struct wf_tree_stage stage = first_stage(groups);
     wf_cuda_pointer place[2] = {scratch, scratch + nodes_nbytes(groups, &stage)};
     wf_error error = wf_cuda_trees_kernel(handle, empty->type, result_type, &function);
     for (int turn = 0; !error && stage.nodes > 1; turn = !turn) {

@@ -7,8 +7,8 @@
 #include "cuda/group_arguments.h"
 #include "cuda/tree_arguments.h"
 
-/* The first stage of the groups. */
-struct wf_tree_stage wf_cuda_trees_begin(const struct wf_group_arguments *groups);
+/* The first stage of groups of `count` elements, the first with that index.  is_across: as in struct wf_group_arguments. */
+struct wf_tree_stage wf_cuda_trees_begin(int64_t first_index, int64_t count, bool is_across);
 
 /* A stage of one group that goes up WF_TREE_LEVELS_MAX levels: count, a multiple of 2^WF_TREE_LEVELS_MAX, from such a multiple on. */
 struct wf_tree_stage wf_cuda_trees_whole(int64_t first, int64_t count);

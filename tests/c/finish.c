@@ -280,7 +280,7 @@ static simt_module *compile_kernels(wf_handle *handle) {
         headers[2 * i + 1] = wf_cuda_files[i].text;
     }
     struct wf_cuda_source source = {"finish.cu", source_text, headers, NULL};
-    struct wf_cuda_image image;
+    struct wf_compiled image;
     if (wf_cuda_compile(handle, &compiler, &source, CAPABILITY, true, &image))
         stop("kernels", wf_handle_message(handle));
     simt_module *module;

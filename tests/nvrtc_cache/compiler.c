@@ -14,7 +14,7 @@ const char *wf_getenv(const char *name) {
 int main(void) {
     struct request request;
     struct wf_nvrtc nvrtc;
-    struct wf_cuda_image image;
+    struct wf_compiled image;
     if (!request_read(stdin, &request) || chdir(request.folder) || !wf_nvrtc_open(&nvrtc)) return 1;
     int returned = program_compile(&nvrtc, &request.program, request.option_count, (const char *const *)request.options);
     program_pack(&request.program, returned, &image);

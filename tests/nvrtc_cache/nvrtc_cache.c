@@ -209,15 +209,15 @@ static char *folder_of(wf_nvrtc_program program, int option_count, const char *c
 static bool move(wf_nvrtc_program program, const char *from, const char *to) {
     bool is_moved = true;
     for (int i = LOG; i <= PTX; i++) {
-        struct wf_cuda_image *result = &program->results[i];
+        struct wf_compiled *result = &program->results[i];
         if (!result->nbytes) continue;
         char *text = replaced(result->bytes, from, to);
         free(result->bytes);
-        *result = (struct wf_cuda_image){text, text ? strlen(text) + 1 : 0};
+        *result = (struct wf_compiled){text, text ? strlen(text) + 1 : 0};
         is_moved = is_moved && text;
     }
     free(program->results[CUBIN].bytes);
-    program->results[CUBIN] = (struct wf_cuda_image){0};
+    program->results[CUBIN] = (struct wf_compiled){0};
     return is_moved;
 }
 
@@ -252,7 +252,7 @@ static struct wf_cache_key key_of(wf_nvrtc_program program, const char *source_f
 /* ---- entries -------------------------------------------------------------------------------------- */
 
 static bool read_entry(const struct wf_cache_key *key, const char *folder, wf_nvrtc_program program, int *returned) {
-    struct wf_cuda_image image;
+    struct wf_compiled image;
     if (!wf_cache_read(key, 1, &image)) return false;
     bool is_read = program_unpack(&image, program, returned) && (!folder || move(program, place, folder));
     free(image.bytes);
@@ -262,7 +262,7 @@ static bool read_entry(const struct wf_cache_key *key, const char *folder, wf_nv
 
 /* What is given does not depend on who compiled it: the machine code is left out here, too. */
 static void keep(const struct wf_cache_key *key, const char *folder, wf_nvrtc_program program, int *returned) {
-    struct wf_cuda_image image;
+    struct wf_compiled image;
     if ((*returned != FINE && *returned != COMPILATION) || (folder && !move(program, folder, place))) return;
     program_pack(program, *returned, &image);
     if (image.bytes) wf_cache_write(key, 1, &image);
@@ -312,7 +312,7 @@ static bool run_compiler(int request, int entry) {
 }
 
 static bool read_results(FILE *file, wf_nvrtc_program program, int *returned) {
-    struct wf_cuda_image image = {NULL, 0};
+    struct wf_compiled image = {NULL, 0};
     if (fseek(file, 0, SEEK_END) || ftell(file) <= 0) return false;
     image.nbytes = (size_t)ftell(file);
     image.bytes = malloc(image.nbytes);
@@ -423,12 +423,12 @@ int nvrtcCompileProgram(wf_nvrtc_program program, int option_count, const char *
     return returned;
 }
 
-static int size_of(const struct wf_cuda_image *result, size_t *nbytes) {
+static int size_of(const struct wf_compiled *result, size_t *nbytes) {
     *nbytes = result->nbytes;
     return FINE;
 }
 
-static int copy_of(const struct wf_cuda_image *result, char *bytes) {
+static int copy_of(const struct wf_compiled *result, char *bytes) {
     if (result->nbytes) memcpy(bytes, result->bytes, result->nbytes);
     return FINE;
 }

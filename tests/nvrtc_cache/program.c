@@ -26,7 +26,7 @@ char **program_copy_list(const char *const *list, int count) {
 void program_forget_results(wf_nvrtc_program program) {
     for (int i = 0; i < RESULT_COUNT; i++) {
         free(program->results[i].bytes);
-        program->results[i] = (struct wf_cuda_image){0};
+        program->results[i] = (struct wf_compiled){0};
     }
 }
 
@@ -42,7 +42,7 @@ void program_free(wf_nvrtc_program program) {
 
 /* ---- compiling ----------------------------------------------------------------------------------- */
 
-static bool fetch(struct wf_cuda_image *result, wf_nvrtc_program program, int (*size)(wf_nvrtc_program, size_t *),
+static bool fetch(struct wf_compiled *result, wf_nvrtc_program program, int (*size)(wf_nvrtc_program, size_t *),
                   int (*get)(wf_nvrtc_program, char *)) {
     if (size(program, &result->nbytes) || !result->nbytes) return !(result->nbytes = 0);
     result->bytes = malloc(result->nbytes);
@@ -50,12 +50,12 @@ static bool fetch(struct wf_cuda_image *result, wf_nvrtc_program program, int (*
 }
 
 static bool fetch_results(const struct wf_nvrtc *nvrtc, wf_nvrtc_program program, wf_nvrtc_program compiled) {
-    struct wf_cuda_image *results = program->results;
+    struct wf_compiled *results = program->results;
     bool is_fetched = fetch(&results[LOG], compiled, nvrtc->GetProgramLogSize, nvrtc->GetProgramLog) &&
                       fetch(&results[PTX], compiled, nvrtc->GetPTXSize, nvrtc->GetPTX) &&
                       fetch(&results[CUBIN], compiled, nvrtc->GetCUBINSize, nvrtc->GetCUBIN);
     for (int i = 0; is_fetched && i < program->expression_count; i++) {
-        struct wf_cuda_image *result = &results[LOWERED + i];
+        struct wf_compiled *result = &results[LOWERED + i];
         const char *name;
         if (nvrtc->GetLoweredName(compiled, program->expressions[i], &name)) continue;
         is_fetched = (result->bytes = strdup(name));
@@ -85,7 +85,7 @@ struct entry {
     uint64_t nbytes[RESULT_COUNT];
 };
 
-void program_pack(wf_nvrtc_program program, int returned, struct wf_cuda_image *image) {
+void program_pack(wf_nvrtc_program program, int returned, struct wf_compiled *image) {
     struct entry entry = {.returned = returned};
     image->nbytes = sizeof entry;
     for (int i = 0; i < RESULT_COUNT; i++) image->nbytes += entry.nbytes[i] = program->results[i].nbytes;
@@ -96,14 +96,14 @@ void program_pack(wf_nvrtc_program program, int returned, struct wf_cuda_image *
         if (entry.nbytes[i]) memcpy(image->bytes + at, program->results[i].bytes, entry.nbytes[i]);
 }
 
-bool program_unpack(const struct wf_cuda_image *image, wf_nvrtc_program program, int *returned) {
+bool program_unpack(const struct wf_compiled *image, wf_nvrtc_program program, int *returned) {
     struct entry entry;
     size_t at = sizeof entry;
     bool is_read = image->nbytes >= at;
     if (is_read) memcpy(&entry, image->bytes, at);
     for (int i = 0; is_read && i < RESULT_COUNT; i++) {
         size_t nbytes = entry.nbytes[i];
-        struct wf_cuda_image *result = &program->results[i];
+        struct wf_compiled *result = &program->results[i];
         is_read = nbytes <= image->nbytes - at && (!nbytes || (result->bytes = malloc(nbytes)));
         if (!is_read || !nbytes) continue;
         memcpy(result->bytes, image->bytes + at, result->nbytes = nbytes);

@@ -19,7 +19,7 @@ struct _nvrtcProgram {
     char *text, *name, **header_texts, **header_names;
     int header_count, expression_count;
     char *expressions[EXPRESSIONS_MAX];
-    struct wf_cuda_image results[RESULT_COUNT];
+    struct wf_compiled results[RESULT_COUNT];
 };
 
 /* NULL: no memory. */
@@ -33,8 +33,8 @@ void program_free(wf_nvrtc_program program);
 int program_compile(const struct wf_nvrtc *nvrtc, wf_nvrtc_program program, int option_count, const char *const *options);
 
 /* An entry: what CompileProgram returned, the sizes of the results, the results.  image->bytes NULL: no memory. */
-void program_pack(wf_nvrtc_program program, int returned, struct wf_cuda_image *image);
-bool program_unpack(const struct wf_cuda_image *image, wf_nvrtc_program program, int *returned);
+void program_pack(wf_nvrtc_program program, int returned, struct wf_compiled *image);
+bool program_unpack(const struct wf_compiled *image, wf_nvrtc_program program, int *returned);
 
 /* What is to be compiled, as text; with the folder in which NVRTC is to run. */
 struct request {

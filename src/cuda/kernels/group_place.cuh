@@ -39,6 +39,7 @@ static __device__ __forceinline__ void move_place(group_place *place, const stru
 static __device__ __forceinline__ group_place find_place(const struct wf_group_arguments *r, i64 result)
 {
     group_place place = {r->x, r->y, r->results, 0, 0};
+#pragma unroll 1 // a division is long enough
     for (int d = r->ndim - 1; d > 0; d--) move_place(&place, r, d, split_off(&result, r->dimension[d].length));
     if (r->ndim) move_place(&place, r, 0, result);
     return place;

@@ -285,6 +285,7 @@ static __device__ __forceinline__ void find_element(const struct wf_group_argume
     const struct wf_group_dimension *dimension = &r->dimension[r->ndim];
     i64 rest = WALK == WALK_INDEXED ? position_at(r, place) : place;
     *x = *y = 0;
+#pragma unroll 1 // as in find_place
     for (int d = WALK == WALK_FOLDED ? r->reduced_ndim - 1 : 0; d > 0; d--) {
         i64 at = split_off(&rest, dimension[d].length);
         *x += at * dimension[d].stride[0];

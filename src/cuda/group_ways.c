@@ -1,0 +1,140 @@
+#include "cuda/group_ways.h"
+#include "cuda/group_arguments.h"
+
+static int64_t nbytes_of(const struct wf_cuda_group_task *task) {
+    return (int64_t)wf_type_nbytes(task->empty->type);
+}
+
+static bool has_sums(const struct wf_cuda_group_task *task) {
+    return task->parts & (WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES | WF_PART_DOT);
+}
+
+static bool has_products(const struct wf_cuda_group_task *task) {
+    return task->parts & (WF_PART_SQUARES | WF_PART_DOT);
+}
+
+/* ---- shared memory ---- */
+
+int wf_cuda_group_sums_nbytes(const struct wf_cuda_group_task *task) {
+    enum { ROW_NBYTES = 512, BINADES = 64 };
+    wf_type type = task->empty->type;
+    int bias = wf_type_is_float(type) ? wf_type_bias(type) : 0, rows = 0;
+    if (!bias) return 0;
+    if (task->parts & (WF_PART_SUM | WF_PART_ABS)) rows += (2 * bias - 1) / BINADES + 2;
+    if (has_products(task)) rows += (4 * bias - 2 + (type == WF_F64 ? 53 : 0)) / BINADES + 2;
+    return rows * ROW_NBYTES;
+}
+
+/* Batches are at least 8 elements and a vector. */
+int wf_cuda_group_ring_nbytes(const struct wf_cuda_group_task *task) {
+    enum { LANES = 32, BATCH = 8 };
+    int of_batch = BATCH * (int)nbytes_of(task);
+    if (task->are_positions_sorted || task->is_folded || !task->is_aligned) return 0;
+    if (of_batch < WF_GROUP_VECTOR_NBYTES) of_batch = WF_GROUP_VECTOR_NBYTES;
+    return WF_GROUP_RING_BATCHES * LANES * of_batch * (task->is_pair ? 2 : 1);
+}
+
+/* Lanes load to registers, and few at a time have bins, of which f64 have many (BIN_LANES of kernels/group_sums.cuh). */
+void wf_cuda_group_share_bins(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
+    enum { LANES = 32 };
+    int lanes = has_products(task) ? WF_GROUP_LANES_OF_PRODUCTS : WF_GROUP_LANES_OF_VALUES;
+    if (nbytes_of(task) == 8) plan->sums_nbytes = plan->sums_nbytes / LANES * lanes;
+    plan->ring_nbytes = 0;
+}
+
+/* ---- registers ---- */
+
+static bool float_fits_registers(wf_op op) {
+    return op == WF_SUM || op == WF_NORM1 || op == WF_MEAN || op == WF_VAR || op == WF_STD || op == WF_NORM2 || op == WF_DOT;
+}
+
+/* As HAS_SHORT_RESULT in kernels/group_short.cuh, which holds the kernel to it. */
+bool wf_cuda_group_fits_registers(wf_op op, wf_type type, wf_type result_type) {
+    bool is_narrow = wf_type_nbytes(type) < 8, is_signed = wf_type_table[type].kind == WF_KIND_SIGNED;
+    if (op == WF_MIN || op == WF_MAX) return result_type == type;
+    if (op == WF_ARGMIN || op == WF_ARGMAX) return result_type == WF_I64 || result_type == WF_U64;
+    if (wf_type_is_float(type)) return float_fits_registers(op) && result_type == type;
+    if (op == WF_MEAN) return is_narrow && result_type == WF_F64;
+    return (op == WF_SUM || op == WF_DOT) && is_narrow && result_type == (is_signed ? WF_I64 : WF_U64);
+}
+
+static bool result_fits_registers(const struct wf_cuda_group_task *task) {
+    return wf_cuda_group_fits_registers(task->empty->op, task->empty->type, task->result_type);
+}
+
+/* Whether labelled groups of several neighbours are mostly short.  Indices of sorted keys are in no order. */
+static bool are_short_rows(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
+    enum { NEIGHBOURS_MIN = 32, ELEMENTS_MAX = 12 };
+    bool is_index = task->empty->op == WF_ARGMIN || task->empty->op == WF_ARGMAX;
+    if (is_index && task->are_positions_sorted) return false;
+    return plan->is_across && task->neighbours >= NEIGHBOURS_MIN && task->elements <= ELEMENTS_MAX && !task->is_folded;
+}
+
+/* Of rows, whose elements lie side by side and which lanes load 16 bytes at a time otherwise: where that takes longer, by measuring. */
+static bool are_rows_in_chunks(const struct wf_cuda_group_task *task) {
+    enum { EXTREMES_MAX = 63, SUMS_MAX = 96, SQUARES_MAX = 256 }; /* bytes */
+    int64_t nbytes = nbytes_of(task), of_row = task->elements * nbytes;
+    if (task->parts & WF_PART_SQUARES) return nbytes == 8 || of_row <= SQUARES_MAX;
+    return has_sums(task) ? of_row <= SUMS_MAX : nbytes == 8 || of_row <= EXTREMES_MAX;
+}
+
+/* Whether a lane's group, along one axis, is found in registers a chunk at a time. */
+static bool are_in_chunks(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
+    enum { ELEMENTS_MAX = 1024 }; /* group_chunks.cuh: for as many the errors have bounds */
+    if (task->keeps_slots || task->are_labelled || task->is_pair || task->is_folded) return false;
+    if (plan->pieces > 1 || task->elements > ELEMENTS_MAX || !result_fits_registers(task)) return false;
+    return task->apart != nbytes_of(task) || are_rows_in_chunks(task);
+}
+
+/* Whether every group is a batch at most, which one lane has (see kernels/group_state.cuh), or most labelled ones are. */
+static enum wf_cuda_group_short find_shortness(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
+    enum { BATCH = 8 };
+    if (plan->lanes_log2) return WF_NONE_SHORT;
+    if (task->are_labelled && !task->is_vector) return are_short_rows(plan, task) ? WF_SHORT_ROWS : WF_NONE_SHORT;
+    if (task->elements > BATCH) return are_in_chunks(plan, task) ? WF_SHORT_CHUNKS : WF_NONE_SHORT;
+    if (!task->are_labelled) return WF_SHORT_GROUPS;
+    return task->are_positions_sorted || task->is_folded ? WF_NONE_SHORT : WF_SHORT_SEGMENTS;
+}
+
+enum wf_cuda_group_short wf_cuda_group_find_held(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
+    return result_fits_registers(task) ? find_shortness(plan, task) : WF_NONE_SHORT;
+}
+
+/* ---- rows ---- */
+
+/* Whether a group's elements lie side by side, and are enough for the few at its ends, outside of vectors, to cost little. */
+static bool is_contiguous(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
+    enum { WORTHWHILE_NBYTES = 128 };
+    if (plan->is_across || !task->is_aligned || !task->is_contiguous) return false;
+    if (task->is_pair && !task->are_alike_in_vectors) return false;
+    return task->starts_at_vectors || task->elements * nbytes_of(task) >= WORTHWHILE_NBYTES;
+}
+
+/* Whether a float of 16 bits, or a variance of up to 32, of rows is tried by a few f64 of each lane: kernels/group_rows.cuh. */
+bool wf_cuda_group_has_rows(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
+    enum { WORTHWHILE_NBYTES = 128, ELEMENTS_MAX = 1 << 29 /* which lanes count by 32 bits */ };
+    const struct wf_accumulator *empty = task->empty;
+    bool is_spread = empty->op == WF_VAR || empty->op == WF_STD;
+    bool is_sum = empty->op == WF_SUM || empty->op == WF_MEAN || empty->op == WF_NORM1;
+    if (!wf_type_is_float(empty->type) || task->result_type != empty->type || nbytes_of(task) > (is_spread ? 4 : 2)) return false;
+    if (!(is_spread || is_sum) || task->are_labelled || task->is_folded) return false;
+    return is_contiguous(plan, task) && task->elements <= ELEMENTS_MAX && task->elements * nbytes_of(task) >= WORTHWHILE_NBYTES;
+}
+
+/* ---- the kernel ---- */
+
+enum wf_cuda_group_walk wf_cuda_group_find_walk(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
+    if (task->are_positions_sorted) return WF_WALK_INDEXED;
+    if (task->is_folded) return WF_WALK_FOLDED;
+    if (plan->held == WF_SHORT_TEAMS) return WF_WALK_CONTIGUOUS;
+    if (find_shortness(plan, task)) return WF_WALK_STRAIGHT;
+    return is_contiguous(plan, task) ? WF_WALK_CONTIGUOUS : WF_WALK_STRAIGHT;
+}
+
+int wf_cuda_group_find_resident(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, int room) {
+    bool in_chunks = plan->held == WF_SHORT_CHUNKS, in_rows = plan->held == WF_SHORT_TEAMS, is_wide = nbytes_of(task) == 8;
+    int most = has_products(task) ? 12 : has_sums(task) ? 16 : 24;
+    if ((in_chunks || in_rows) && most == 12 && !is_wide) most = 16;
+    if (in_chunks && most == 24) most = 32;
+    return room < most ? room : most;
+}

@@ -1,0 +1,28 @@
+/* Which of the ways of kernels/groups.cu a reduction by groups goes: parts of group_plan.h's function, by a plan that says which lanes
+ * have which groups. */
+#ifndef WF_CUDA_GROUP_WAYS_H
+#define WF_CUDA_GROUP_WAYS_H
+
+#include "cuda/group_plan.h"
+
+enum { WF_GROUP_VECTOR_NBYTES = 16 };
+
+/* Shared memory of a warp: its bins (kernels/group_sums.cuh), and its elements on their way (kernels/group_walk.cuh). */
+int wf_cuda_group_sums_nbytes(const struct wf_cuda_group_task *task);
+int wf_cuda_group_ring_nbytes(const struct wf_cuda_group_task *task);
+
+/* Whether teams try rows in registers. */
+bool wf_cuda_group_has_rows(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task);
+
+/* What is held in registers other than such rows. */
+enum wf_cuda_group_short wf_cuda_group_find_held(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task);
+
+/* The shared memory of groups along an axis that are held in registers. */
+void wf_cuda_group_share_bins(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task);
+
+enum wf_cuda_group_walk wf_cuda_group_find_walk(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task);
+
+/* Warps of a multiprocessor: as many as shared memory has room for, if registers are not too few for what a lane keeps. */
+int wf_cuda_group_find_resident(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, int room);
+
+#endif
