@@ -278,8 +278,9 @@ bool wf_columns_fill(struct wf_columns *columns, const struct wf_view *view, con
 }
 
 /* What fills up a column of an operand: -0 where values of floats are added, for which 0 + -0 is 0, but -0 + -0 is -0, or
- * makes products -0. */
+ * makes products of pairs -0; 1 where floats are multiplied. */
 static uint64_t filling(wf_type type, unsigned parts, int o) {
+    if (parts & WF_PART_PRODUCT) return (uint64_t)wf_type_bias(type) << (wf_type_table[type].precision - 1);
     bool is_signed = (parts & WF_PART_SUM || (parts & WF_PART_DOT && o)) && wf_type_is_float(type);
     return is_signed ? UINT64_C(1) << (8 * wf_type_nbytes(type) - 1) : 0;
 }
@@ -342,7 +343,8 @@ bool wf_columns_find_few(const struct wf_columns *columns, const struct wf_tier 
     int64_t stride_bytes = (int64_t)(tile->pitch * wf_type_nbytes(type));
     struct wf_panel rows = {tile->x, stride_bytes, tile->rows, tile->pitch, 0, tile->y, tile->y ? stride_bytes : 0};
     bool has_failed[WF_COLUMNS_MAX] = {false}, any = false;
-    const bool is_bounded = asked->parts == WF_PART_DOT || asked->parts == WF_PART_SQUARES;
+    const unsigned bounded = WF_PART_DOT | WF_PART_SQUARES | WF_PART_PRODUCT;
+    const bool is_bounded = (asked->parts & ~bounded) == 0;
     if (is_bounded && tier->bound_columns[type])
         tier->bound_columns[type](&rows, tile->columns, asked, results, has_failed);
     else

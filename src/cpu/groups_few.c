@@ -127,6 +127,7 @@ static bool find_totals(const struct worker *worker, const struct job *job, cons
                         struct wf_column_totals *totals) {
     const struct wf_accumulator *empty = job->grouped->empty;
     const unsigned parts = empty->parts & WF_PART_SQUARES ? WF_PART_SUM | WF_PART_SQUARES : empty->parts;
+    if (empty->parts & WF_PART_PRODUCT) return false;
     if (few->rows && empty->parts & WF_PART_SQUARES) return find_row_squares(job, few, totals);
     if (few->rows) return job->cpu->tier->find_row_totals[empty->type](few->rows, part, totals);
     if (few->panel) return find_panel_totals(job, few, part, totals);
@@ -230,6 +231,12 @@ static bool set_count(struct wf_quotient *asked, const struct job *job, const st
     return true;
 }
 
+/* The product of nothing, which a tile does not show. */
+static void write_nothing(const struct few *few, const struct job *job) {
+    for (size_t c = 0; c < few->groups; c++)
+        if (!count_in(few, c)) write_value(&job->nothing, few, c);
+}
+
 /* Whether the worker's tile has few elements of each group, and their results have been written. */
 static bool try_quotient(const struct worker *worker, const struct job *job, const struct few *few) {
     const struct wf_accumulator *empty = job->grouped->empty;
@@ -242,6 +249,7 @@ static bool try_quotient(const struct worker *worker, const struct job *job, con
     if (by_label && (few->count > WF_FEW_ROWS_MAX || !set_count(&asked, job, few))) return false;
     if (!wf_columns_find_few(worker->columns, job->cpu->tier, empty->type, &asked, found)) return false;
     write_found(few, found, wf_type_nbytes(job->grouped->result_type));
+    if (few->offset && asked.parts == WF_PART_PRODUCT) write_nothing(few, job);
     return !few->offset || write_fills(few, job->grouped, asked.is_divided ? (enum wf_part)0 : (enum wf_part)asked.parts);
 }
 

@@ -145,17 +145,24 @@ static void measure_short_groups(const double *reals, const float *singles, cons
     enum { SEGMENTS = COUNT / 4 };
     static int64_t offsets[SEGMENTS + 1];
     static const int64_t rows_of_16[2] = {COUNT / 16, 16}, rows_of_60[2] = {COUNT / 64, 60}, apart[2] = {256, 4},
-                         columns_of_2[2] = {2, COUNT / 2}, rows_of_4[2] = {COUNT / 4, 4};
+                         columns_of_2[2] = {2, COUNT / 2}, rows_of_4[2] = {COUNT / 4, 4}, rows_of_1[2] = {COUNT, 1},
+                         columns_of_16[2] = {16, COUNT / 16};
     for (int64_t i = 0; i < SEGMENTS; i++) offsets[i + 1] = offsets[i] + 1 + i % 7;
     wf_array ends = wf_array_vector(offsets, WF_I64, SEGMENTS + 1), labels = wf_array_vector(keys, WF_I64, COUNT / 4);
     wf_array few = {.data = singles, .type = WF_F32, .ndim = 2, .shape = rows_of_16};
     wf_array far = {.data = singles, .type = WF_F32, .ndim = 2, .shape = rows_of_60, .stride_bytes = apart};
     wf_array two = {.data = singles, .type = WF_F32, .ndim = 2, .shape = columns_of_2};
     wf_array four = {.data = singles, .type = WF_F32, .ndim = 2, .shape = rows_of_4};
+    wf_array one = {.data = singles, .type = WF_F32, .ndim = 2, .shape = rows_of_1};
+    wf_array sixteen = {.data = reals, .type = WF_F64, .ndim = 2, .shape = columns_of_16};
     measure_groups("any f32 of rows", WF_ANY, few, wf_groups_axes(1 << 1));
     measure_groups("norm2 f32 of rows", WF_NORM2, few, wf_groups_axes(1 << 1));
     measure_groups("sum f32 of rows apart", WF_SUM, far, wf_groups_axes(1 << 1));
     measure_groups("min f32 of two rows", WF_MIN, two, wf_groups_axes(1 << 0));
+    measure_groups("prod f32 of rows", WF_PROD, few, wf_groups_axes(1 << 1));
+    measure_groups("prod f64 of columns", WF_PROD, sixteen, wf_groups_axes(1 << 0));
+    measure_groups("norm2 f32 of one each", WF_NORM2, one, wf_groups_axes(1 << 1));
+    measure_groups("any f32 of one each", WF_ANY, one, wf_groups_axes(1 << 1));
     measure_groups("dot f64 of segments", WF_DOT, wf_array_vector(reals, WF_F64, COUNT),
                    wf_groups_segments(0, SEGMENTS, &ends));
     measure_groups("sum f32 of rows by key", WF_SUM, four, wf_groups_keys(0, 10000, &labels));

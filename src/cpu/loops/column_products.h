@@ -1,0 +1,139 @@
+/* Products of columns of floats: lanes are columns, each of which is a tree (core/product.h) of its own, whose first leaf is
+ * in the first row.  What has no factor is 1 there, and noted. */
+#ifndef WF_CPU_LOOPS_COLUMN_PRODUCTS_H
+#define WF_CPU_LOOPS_COLUMN_PRODUCTS_H
+
+#include "cpu/loops/few_sums.h"
+#include "cpu/loops/nodes.h"
+#include "cpu/loops/strip.h"
+#include "cpu/products.h"
+
+_Static_assert(WF_TREE_ROWS_MAX == 1 << LANE_LEVEL, "hi leaves the range of f64");
+
+/* That many rows at a time become one node of each column. */
+enum { PRODUCT_ROWS_LEVEL = 3, PRODUCT_ROWS = 1 << PRODUCT_ROWS_LEVEL };
+
+/* What columns were. */
+struct factors_seen {
+    vi64 exponents;                /* the sum of those of the leaves, biased */
+    vi64 signs;                    /* the top bit: whether an odd number is negative */
+    vi64 zeros, infinities, nans;  /* all ones: there were some */
+};
+
+struct column_products {
+    struct nodes node[LANE_LEVEL - PRODUCT_ROWS_LEVEL + 1]; /* of 2^k blocks of rows, where the number of blocks has a bit k */
+    struct factors_seen seen;
+};
+
+INLINE vf64 select_f64(vi64 mask, vf64 a, vf64 b) {
+    return (vf64)(((vi64)a & mask) | ((vi64)b & ~mask));
+}
+
+/* Subnormals of f64, which no wider type makes normal, as the integers that their fractions are. */
+INLINE vi64 scale_subnormal_factors(struct factors_seen *seen, vi64 magnitude) {
+    const int64_t hidden_bit = INT64_C(1) << 52, exponent_52 = (INT64_C(1023) + 52) << 52;
+    const vi64 is_subnormal = magnitude < hidden_bit;
+    seen->exponents += is_subnormal & (int64_t)LOW_EXPONENT;
+    return (vi64)select_f64(is_subnormal, (vf64)(magnitude | exponent_52) - 0x1p52, (vf64)magnitude);
+}
+
+/* LANES elements as factors from 1 to 2. */
+INLINE vf64 load_factors(struct factors_seen *seen, const unsigned char *x) {
+    const int64_t infinity = INT64_C(2047) << 52;
+    const vi64 bits = (vi64)widen(x);
+    vi64 magnitude = bits & INT64_MAX;
+    const vi64 is_nan = magnitude > infinity, is_infinite = magnitude == infinity, is_zero = magnitude == 0;
+    seen->signs ^= bits;
+    seen->zeros |= is_zero;
+    seen->infinities |= is_infinite;
+    seen->nans |= is_nan;
+    magnitude = (vi64)select_f64(is_nan | is_infinite | is_zero, (vf64)((vi64){0} + ONE), (vf64)magnitude);
+    if (IS_F64) magnitude = scale_subnormal_factors(seen, magnitude);
+    return split_leaves(magnitude, &seen->exponents);
+}
+
+/* The node of 2^level rows, of which the last may be missing: a constant level. */
+INLINE struct nodes multiply_rows(struct factors_seen *seen, struct strip strip, size_t rows, int level) {
+    struct nodes node[PRODUCT_ROWS];
+    UNROLLED
+    for (int r = 0; r < 1 << level; r++) {
+        const bool is_there = (size_t)r < rows;
+        node[r] = (struct nodes){is_there ? load_factors(seen, strip.x) : (vf64){0} + 1, {0}};
+        strip.x += strip.stride_bytes;
+    }
+    if (level == 0) return node[0];
+    UNROLLED
+    for (int r = 0; r < 1 << level; r += 2) node[r / 2] = multiply_leaf_vectors(node[r].hi, node[r + 1].hi);
+    UNROLLED
+    for (int height = 1; height < level; height++)
+        for (int r = 0; r < 1 << (level - height); r += 2) node[r / 2] = multiply_nodes(node[r], node[r + 1]);
+    return node[0];
+}
+
+INLINE struct nodes multiply_some_rows(struct factors_seen *seen, struct strip strip, size_t rows) {
+    if (rows > 4) return multiply_rows(seen, strip, rows, PRODUCT_ROWS_LEVEL);
+    if (rows > 2) return multiply_rows(seen, strip, rows, 2);
+    return multiply_rows(seen, strip, rows, rows > 1);
+}
+
+/* Joins the node of the next rows, which begin with row `first`, to those before. */
+INLINE void join_node(struct column_products *products, struct nodes node, size_t first) {
+    size_t block = first / PRODUCT_ROWS;
+    int k = 0;
+    for (; block & 1; block /= 2) node = multiply_nodes(products->node[k++], node);
+    products->node[k] = node;
+}
+
+/* The node of all rows, with those joined first that are less. */
+INLINE struct nodes join_all_nodes(const struct column_products *products, size_t rows) {
+    size_t blocks = (rows + PRODUCT_ROWS - 1) / PRODUCT_ROWS;
+    int k = __builtin_ctzl(blocks);
+    struct nodes node = products->node[k];
+    for (blocks = blocks >> k >> 1, k++; blocks; blocks /= 2, k++)
+        if (blocks & 1) node = multiply_nodes(products->node[k], node);
+    return node;
+}
+
+/* (hi + lo) * 2^exponent, with hi from 1 to 2, rounded to an element that stays f64.  *lost: lanes, all ones, in which it is a
+ * subnormal f64, or 0 that might be one. */
+INLINE vf64 round_node(vi64 *lost, struct nodes node, vi64 exponent) {
+    const vf64 infinite = (vf64){0} + HUGE_VAL;
+    if (IS_F64) {
+        const vi64 is_large = exponent > 1023, is_small = exponent < -1022, is_zero = exponent < -1080;
+        const vf64 normal = (vf64)((vu64)node.hi + ((vu64)exponent << 52));
+        *lost = is_small & ~is_zero;
+        return select_f64(is_large, infinite, (vf64)((vi64)normal & ~is_small));
+    }
+    const int64_t most = 1000; /* which decides */
+    const vi64 is_above = exponent > most, is_below = exponent < -most;
+    exponent = (exponent & ~is_above & ~is_below) | (is_above & most) | (is_below & -most);
+    const vf64 x = round_to_odd(node.hi, node.lo) * (vf64)((vu64)(exponent + 1023) << 52);
+    *lost = (vi64){0};
+    const vf64 found = round_to_element(x);
+    return select_f64((vi64)(found - found == 0), found, infinite);
+}
+
+/* What is infinite or NaN as store_elements takes it: of f16 there is no f64 that it would make these of. */
+INLINE vf64 special_as_stored(bool is_nan) {
+    const vf64 above = two_to(IS_F64 ? 0 : BIAS + 1);
+    if (EXPONENT_BITS < 8) return is_nan ? 1.5 * above : above;
+    return (vf64){0} + (is_nan ? (double)NAN : HUGE_VAL);
+}
+
+/* The products of LANES columns.  *lost: lanes, not all bits 0, whose product has not been found. */
+INLINE vf64 column_products(vi64 *lost, const struct column_products *products, size_t rows, bool gives_nan) {
+    const struct factors_seen *seen = &products->seen;
+    const struct nodes node = join_all_nodes(products, rows);
+    const vi64 field = (vi64)((vu64)node.hi >> 52);
+    const vf64 scale = (vf64)((vu64)(2046 - field) << 52);
+    const struct nodes scaled = {node.hi * scale, node.lo * scale};
+    const vi64 exponent = seen->exponents + (field - 1023 - 1023 * (int64_t)rows), is_decided = seen->zeros | seen->infinities;
+    const vi64 is_nan = seen->nans | (seen->zeros & seen->infinities);
+    vf64 found = round_node(lost, scaled, exponent);
+    found = select_f64(seen->infinities | ((vi64)(found == HUGE_VAL) & ~seen->zeros), special_as_stored(false), found);
+    found = (vf64)(((vi64)found & ~seen->zeros) | (seen->signs & INT64_MIN));
+    *lost = (*lost & ~is_decided & ~is_nan) | (gives_nan ? (vi64){0} : seen->nans);
+    return select_f64(is_nan, special_as_stored(true), found);
+}
+
+#endif
