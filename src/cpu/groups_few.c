@@ -308,7 +308,7 @@ bool wf_few_bound_columns(const struct job *job, const struct few *few, size_t c
 }
 
 /* In a tile, products of integers of 4 bytes are faster added up as such, if that takes them. */
-bool wf_few_write(const struct worker *worker, const struct job *job, const struct few *few) {
+static bool write_few(const struct worker *worker, const struct job *job, const struct few *few) {
     bool of_index;
     enum wf_part part;
     wf_job_short_parts(job, &part, &of_index);
@@ -318,4 +318,36 @@ bool wf_few_write(const struct worker *worker, const struct job *job, const stru
     if (few->found || (!levels_come_first && try_quotient(worker, job, few))) return true;
     if (part ? write_parts(worker, job, few, part, of_index) : write_finished(worker, job, few)) return true;
     return levels_come_first && try_quotient(worker, job, few);
+}
+
+/* The results of groups that have a NaN, the first of which has that index: NaN, or the index; counts and truths count it as
+ * nonzero. */
+static void write_nans(const struct job *job, const struct few *few, const int64_t *first, bool of_index) {
+    const struct wf_grouped *grouped = job->grouped;
+    wf_value value = {.type = grouped->result_type};
+    const struct wf_number nan = wf_number_nan();
+    if (!of_index && !(wf_op_gives_value(grouped->empty->op) && wf_number_round(&nan, grouped->result_type, &value))) return;
+    for (size_t c = 0; c < few->groups; c++) {
+        if (first[c] == INT64_MAX) continue;
+        if (of_index) value.v.u = (uint64_t)(first[c] + (few->offset ? grouped->empty->first_index + few->offset[c] : 0));
+        write_value(&value, few, c);
+    }
+}
+
+/* Writes results of a tile in which there are NaNs that make the result one, or are counted. */
+static bool write_with_nans(const struct worker *worker, const struct job *job, const struct few *few) {
+    const struct wf_accumulator *empty = job->grouped->empty;
+    int64_t first[WF_COLUMNS_MAX];
+    bool of_index;
+    enum wf_part part;
+    const unsigned parts = wf_job_short_parts(job, &part, &of_index);
+    if (few->rows || few->panel || !wf_type_is_float(empty->type) || empty->nan != WF_NAN_PROPAGATE) return false;
+    if (parts & WF_PART_DOT || !wf_columns_take_nans(worker->columns, empty->type, parts, first)) return false;
+    if (!write_few(worker, job, few)) return false;
+    write_nans(job, few, first, of_index);
+    return true;
+}
+
+bool wf_few_write(const struct worker *worker, const struct job *job, const struct few *few) {
+    return write_few(worker, job, few) || write_with_nans(worker, job, few);
 }

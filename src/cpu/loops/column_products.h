@@ -15,9 +15,9 @@ enum { PRODUCT_ROWS_LEVEL = 3, PRODUCT_ROWS = 1 << PRODUCT_ROWS_LEVEL };
 
 /* What columns were. */
 struct factors_seen {
-    vi64 exponents;                /* the sum of those of the leaves, biased */
-    vi64 signs;                    /* the top bit: whether an odd number is negative */
-    vi64 zeros, infinities, nans;  /* all ones: there were some */
+    vi64 exponents;               /* the sum of those of the leaves */
+    vi64 signs;                   /* the top bit: whether an odd number is negative */
+    vi64 zeros, infinities, nans; /* all ones: there were some */
 };
 
 struct column_products {
@@ -52,28 +52,92 @@ INLINE vf64 load_factors(struct factors_seen *seen, const unsigned char *x) {
     return split_leaves(magnitude, &seen->exponents);
 }
 
-/* The node of 2^level rows, of which the last may be missing: a constant level. */
-INLINE struct nodes multiply_rows(struct factors_seen *seen, struct strip strip, size_t rows, int level) {
-    struct nodes node[PRODUCT_ROWS];
+INLINE void join_neighbours(struct nodes *node, int count) {
     UNROLLED
-    for (int r = 0; r < 1 << level; r++) {
-        const bool is_there = (size_t)r < rows;
-        node[r] = (struct nodes){is_there ? load_factors(seen, strip.x) : (vf64){0} + 1, {0}};
-        strip.x += strip.stride_bytes;
-    }
-    if (level == 0) return node[0];
+    for (int i = 0; i < count; i++) node[i] = multiply_nodes(node[2 * i], node[2 * i + 1]);
+}
+
+_Static_assert(PRODUCT_ROWS_LEVEL <= 3, "a level more is joined");
+
+/* The node of 2^level factors: a constant level. */
+INLINE struct nodes multiply_factor_vectors(const vf64 *factor, int level) {
+    struct nodes node[PRODUCT_ROWS / 2];
+    if (level == 0) return (struct nodes){factor[0], {0}};
     UNROLLED
-    for (int r = 0; r < 1 << level; r += 2) node[r / 2] = multiply_leaf_vectors(node[r].hi, node[r + 1].hi);
-    UNROLLED
-    for (int height = 1; height < level; height++)
-        for (int r = 0; r < 1 << (level - height); r += 2) node[r / 2] = multiply_nodes(node[r], node[r + 1]);
+    for (int r = 0; r < 1 << level; r += 2) node[r / 2] = multiply_leaf_vectors(factor[r], factor[r + 1]);
+    if (level > 1) join_neighbours(node, 1 << level >> 2);
+    if (level > 2) join_neighbours(node, 1 << level >> 3);
     return node[0];
 }
 
+/* The node of 2^level rows, of which the last may be missing: a constant level. */
+INLINE struct nodes multiply_rows(struct factors_seen *seen, struct strip strip, size_t rows, int level) {
+    vf64 factor[PRODUCT_ROWS];
+    UNROLLED
+    for (int r = 0; r < 1 << level; r++) {
+        factor[r] = (size_t)r < rows ? load_factors(seen, strip.x) : (vf64){0} + 1;
+        strip.x += strip.stride_bytes;
+    }
+    seen->exponents -= 1023 * (int64_t)(rows < 1u << level ? rows : 1u << level);
+    return multiply_factor_vectors(factor, level);
+}
+
+APART struct nodes multiply_any_rows(struct factors_seen *seen, struct strip strip, size_t rows) {
+    return multiply_rows(seen, strip, rows, PRODUCT_ROWS_LEVEL);
+}
+
+/* Elements that are neither 0, infinite or NaN, nor subnormal f64, as magnitudes; *others: not all bits 0, unless all are. */
+INLINE vf64 load_plain(struct factors_seen *seen, vi64 *others, const unsigned char *x) {
+    const int64_t least = INT64_C(1) << 52, span = (INT64_C(2047) << 52) - least;
+    const vi64 bits = (vi64)widen(x), magnitude = bits & INT64_MAX;
+    /* Unsigned, it would be less than span: with the top bit flipped, it is in the order of signed integers. */
+    *others |= (vi64)((vi64)((vu64)magnitude - (uint64_t)(least ^ INT64_MIN)) >= (span ^ INT64_MIN));
+    seen->signs ^= bits;
+    return (vf64)magnitude;
+}
+
+/* Products that are f64. */
+INLINE void join_leaves(vf64 *leaf, int count) {
+    UNROLLED
+    for (int i = 0; i < count; i++) leaf[i] = leaf[2 * i] * leaf[2 * i + 1];
+}
+
+/* The same as multiply_rows, where all elements are plain; else *are_plain is false, and what is returned of no use. */
+INLINE struct nodes multiply_plain_rows(struct factors_seen *seen, bool *are_plain, struct strip strip, size_t rows, int level) {
+    enum { LEAVES_MAX = PRODUCT_ROWS };
+    const int joined = level < LEAF_LEVEL ? level : LEAF_LEVEL;
+    vf64 leaf[LEAVES_MAX];
+    vi64 others = {0};
+    UNROLLED
+    for (int r = 0; r < 1 << level; r++) {
+        leaf[r] = (size_t)r < rows ? load_plain(seen, &others, strip.x) : (vf64){0} + 1;
+        strip.x += strip.stride_bytes;
+    }
+    if (joined > 0) join_leaves(leaf, 1 << level >> 1);
+    if (joined > 1) join_leaves(leaf, 1 << level >> 2);
+    UNROLLED
+    for (int r = 0; r < 1 << (level - joined); r++) leaf[r] = split_leaves((vi64)leaf[r], &seen->exponents);
+    seen->exponents -= 1023 * (INT64_C(1) << (level - joined));
+    *are_plain = lane_bits((vsword)others) == 0;
+    return multiply_factor_vectors(leaf, level - joined);
+}
+
+/* The node of the next rows, at most PRODUCT_ROWS. */
 INLINE struct nodes multiply_some_rows(struct factors_seen *seen, struct strip strip, size_t rows) {
-    if (rows > 4) return multiply_rows(seen, strip, rows, PRODUCT_ROWS_LEVEL);
-    if (rows > 2) return multiply_rows(seen, strip, rows, 2);
-    return multiply_rows(seen, strip, rows, rows > 1);
+    struct factors_seen found = *seen;
+    struct nodes node;
+    bool are_plain;
+    if (rows > 4)
+        node = multiply_plain_rows(&found, &are_plain, strip, rows, PRODUCT_ROWS_LEVEL);
+    else if (rows > 2)
+        node = multiply_plain_rows(&found, &are_plain, strip, rows, 2);
+    else if (rows > 1)
+        node = multiply_plain_rows(&found, &are_plain, strip, rows, 1);
+    else
+        node = multiply_plain_rows(&found, &are_plain, strip, rows, 0);
+    if (!are_plain) return multiply_any_rows(seen, strip, rows);
+    *seen = found;
+    return node;
 }
 
 /* Joins the node of the next rows, which begin with row `first`, to those before. */
@@ -127,7 +191,7 @@ INLINE vf64 column_products(vi64 *lost, const struct column_products *products, 
     const vi64 field = (vi64)((vu64)node.hi >> 52);
     const vf64 scale = (vf64)((vu64)(2046 - field) << 52);
     const struct nodes scaled = {node.hi * scale, node.lo * scale};
-    const vi64 exponent = seen->exponents + (field - 1023 - 1023 * (int64_t)rows), is_decided = seen->zeros | seen->infinities;
+    const vi64 exponent = seen->exponents + (field - 1023), is_decided = seen->zeros | seen->infinities;
     const vi64 is_nan = seen->nans | (seen->zeros & seen->infinities);
     vf64 found = round_node(lost, scaled, exponent);
     found = select_f64(seen->infinities | ((vi64)(found == HUGE_VAL) & ~seen->zeros), special_as_stored(false), found);

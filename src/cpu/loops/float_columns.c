@@ -212,7 +212,7 @@ APART bool find_quick_dots(storage *results, bool *has_failed, struct strip stri
 
 APART bool find_products(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked) {
     struct column_products products[QUICK_COLUMNS / LANES];
-    int64_t failed[LANES];
+    int64_t failed[QUICK_COLUMNS];
     vi64 lost, any = {0};
     for (size_t c = 0; c < strip.columns; c += LANES) products[c / LANES].seen = (struct factors_seen){.exponents = {0}};
     for (size_t r = 0; r < strip.rows; r += PRODUCT_ROWS)
@@ -222,11 +222,13 @@ APART bool find_products(storage *results, bool *has_failed, struct strip strip,
         }
     for (size_t c = 0; c < strip.columns; c += LANES) {
         store_elements(results + c, column_products(&lost, &products[c / LANES], strip.rows, asked->gives_nan));
-        memcpy(failed, &lost, sizeof failed);
-        for (int lane = 0; lane < LANES; lane++) has_failed[c + lane] = failed[lane];
+        memcpy(failed + c, &lost, sizeof lost);
         any |= lost;
     }
-    return any_lane_set(any);
+    memset(has_failed, 0, strip.columns * sizeof *has_failed);
+    if (!any_lane_set(any)) return false;
+    for (size_t c = 0; c < strip.columns; c++) has_failed[c] = failed[c];
+    return true;
 }
 
 static find_quick_function *quick_function(const struct wf_quotient *asked) {

@@ -9,6 +9,10 @@
 #include "cpu/loops/tree.h"
 #include "cpu/loops/vector.h"
 
+/* The logarithm of how many elements are a leaf: the product of two f32, or of four of 16 bits, is an f64, so that nothing
+ * of it is lost, and the nodes above them are leaves, too. */
+enum { LEAF_LEVEL = PRECISION > 26 ? 0 : PRECISION > 13 ? 1 : 2 };
+
 /* A node in each lane, (hi + lo) times what the exponents say. */
 struct nodes {
     vf64 hi, lo;
