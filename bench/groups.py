@@ -55,7 +55,8 @@ class Case:
         wf = self.wf
         shape = wf.groups_shape(self.view, self.groups)
         type_number = wf.library.wf_op_result_type(wf.OP_BY_NAME[op], self.view.type)
-        dtype = {"f16": "f2", "f32": "f4", "f64": "f8", "i64": "i8", "u64": "u8", "i8": "i1", "i16": "i2", "i32": "i4"}
+        dtype = {"f16": "f2", "f32": "f4", "f64": "f8", "i64": "i8", "u64": "u8", "i8": "i1", "i16": "i2", "i32": "i4",
+                 "bool": "?"}
         results = np.empty(shape, dtype[wf.TYPE_NAME[type_number]])
         lengths = (ctypes.c_int64 * len(shape))(*shape)
         return results, wf.wf_output(data=results.ctypes.data, type=type_number, ndim=len(shape), shape=lengths)
@@ -102,7 +103,7 @@ def worst_ulp(results, others):
     exact, found = results.astype("f8").reshape(-1), np.asarray(others, "f8").reshape(-1)
     some = np.isfinite(exact) & np.isfinite(found)
     spacing = np.spacing(np.abs(results)).astype("f8").reshape(-1)
-    return float(np.max(np.abs(found - exact)[some] / spacing[some], initial=0))
+    return float(np.max(np.abs(found[some] - exact[some]) / spacing[some], initial=0))
 
 
 def axis_cases(wf, rng, dtype, scale):
