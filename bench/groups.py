@@ -11,6 +11,7 @@ timed.
 
 import argparse
 import ctypes
+import math
 import os
 import statistics
 import sys
@@ -48,13 +49,14 @@ class Case:
         return self.wf.array_nd(array.ctypes.data, TYPES[array.dtype.name], array.shape, array.strides)
 
     def serves(self, op):
-        return op != "dot" or self.other is not None
+        return (op != "dot" or self.other is not None) and (op != "prod" or self.array.dtype.kind == "f")
 
     def output(self, op):
         wf = self.wf
         shape = wf.groups_shape(self.view, self.groups)
         type_number = wf.library.wf_op_result_type(wf.OP_BY_NAME[op], self.view.type)
-        dtype = {"f16": "f2", "f32": "f4", "f64": "f8", "i64": "i8", "u64": "u8", "i8": "i1", "i16": "i2", "i32": "i4"}
+        dtype = {"f16": "f2", "f32": "f4", "f64": "f8", "i64": "i8", "u64": "u8", "i8": "i1", "i16": "i2", "i32": "i4",
+                 "bool": "?"}
         results = np.empty(shape, dtype[wf.TYPE_NAME[type_number]])
         lengths = (ctypes.c_int64 * len(shape))(*shape)
         return results, wf.wf_output(data=results.ctypes.data, type=type_number, ndim=len(shape), shape=lengths)
@@ -99,12 +101,14 @@ def worst_ulp(results, others):
     if results.dtype.kind != "f":
         return None
     exact, found = results.astype("f8").reshape(-1), np.asarray(others, "f8").reshape(-1)
-    return float(np.max(np.abs(found - exact) / np.spacing(np.abs(results)).astype("f8").reshape(-1)))
+    some = np.isfinite(exact) & np.isfinite(found)
+    spacing = np.spacing(np.abs(results)).astype("f8").reshape(-1)
+    return float(np.max(np.abs(found[some] - exact[some]) / spacing[some], initial=0))
 
 
 def axis_cases(wf, rng, dtype, scale):
     shapes = [((4, 2**20), 1), ((2**11, 2**11), 1), ((2**16, 64), 1), ((2**18, 16), 1), ((2**20, 4), 1),
-              ((2**11, 2**11), 0), ((2**16, 64), 0), ((2**20, 4), 0), ((1, 4, 2**18), 1), ((1, 16, 2**16), 1),
+              ((2**21, 2), 1), ((2**22, 1), 1), ((2**11, 2**11), 0), ((2**16, 64), 0), ((2**20, 4), 0), ((1, 4, 2**18), 1), ((1, 16, 2**16), 1),
               ((2**14, 64), 1), ((2**12, 256), 1), ((2**6, 2**14), 0), ((2**6, 64, 256), 1), # of as many elements as dot takes
               ((16, 512, 512), 1), ((2**14, 4, 16), 1), ((2**12, 16, 16), 1), ((2**10, 256, 4), 1)]
     if dtype == "float64": # equally spaced, so that many means lie half-way between two f64
@@ -117,6 +121,9 @@ def axis_cases(wf, rng, dtype, scale):
     for axis in (0, 1):
         array = (rng.standard_normal((2**10 * scale, 2**11)) * 100).astype(dtype)
         yield axis_case(wf, f"{array.shape}[:, ::2] axis {axis}", array[:, ::2], np.roll(array, 2)[:, ::2], axis)
+    for shape, axis in (((2**20, 4), 1), ((2**18, 16), 1), ((4, 2**20), 0), ((16, 2**18), 0)) if dtype.startswith("f") else ():
+        array = values_of_kind(rng, "NaN", math.prod(shape), dtype).reshape(shape)
+        yield axis_case(wf, f"NaN {shape} axis {axis}", array, np.roll(array, 1), axis)
 
 
 def axis_case(wf, name, array, other, axis):
@@ -247,7 +254,7 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--groups", nargs="+", choices=("axes", "segments", "keys"), default=["axes", "segments", "keys"])
     parser.add_argument("--types", nargs="+", choices=TYPES)
-    parser.add_argument("--ops", nargs="+", default=["sum", "mean", "max", "argmax", "var", "dot"])
+    parser.add_argument("--ops", nargs="+", default=["sum", "mean", "max", "argmax", "var", "dot", "prod"])
     chosen = parser.parse_args()
     wf = library_of(chosen.build)
     handle, rng = wf.Handle(), np.random.default_rng(1)

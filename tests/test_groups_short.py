@@ -154,6 +154,91 @@ def test_divided_rows(handle, type_name, length):
         assert handle.reduce_groups(op, library.wf_groups_axes(2), array, **chosen) == expected, (op, chosen)
 
 
+# ---- products, which are trees in the lanes of vectors, and groups of one element -------------------------
+
+
+def factors_of_kind(type_name, rng, length):
+    """Elements of one group, or such that their product is near the largest or the least number, or has bits of it."""
+    form = FLOATS[type_name]
+    if rng.random() < 0.5:
+        return bytes_of_kind(type_name, rng, length)
+    most = 2 - form.precision - form.lowest # the largest exponent
+    whole = rng.choice([most + 1, -most, -most - form.precision + rng.randrange(4), 0])
+    ends = [whole * i // length for i in range(length + 1)]
+    reals = [rng.choice([1, -1]) * Fraction(1 + rng.choice([0, rng.random()])) * Fraction(2)**(end - begin)
+             for begin, end in itertools.pairwise(ends)]
+    return pack(type_name, [nearest(type_name, x) for x in reals])
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("length", [1, 2, 3, 5, 8, 11, 16, 27, 63, 64, 100, 128, 129])
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_products_of_short_groups(handle, type_name, length):
+    """Along either axis and over segments, some of them empty: more groups than a strip has; from indices on at which a tree
+    begins, and others."""
+    rng, count = random.Random(f"products {type_name} {length}"), 70
+    nbytes = struct.calcsize(TYPECODES[type_name])
+    rows = [factors_of_kind(type_name, rng, length) for _ in range(count)]
+    data, down = b"".join(rows), transposed(b"".join(rows), count, length, nbytes)
+    offsets = integer_vector([0, 0, *range(length, count * length + 1, length)], "i64")
+    ways = [(wf.strided(data, type_name, (count, length), (length * nbytes, nbytes)), library.wf_groups_axes(2), False),
+            (wf.strided(down, type_name, (length, count), (count * nbytes, nbytes)), library.wf_groups_axes(1), False),
+            (wf.vector(bytearray(data), type_name), library.wf_groups_segments(0, count + 1, byref(offsets)), True)]
+    for nan, first_index in (("propagate", 0), ("omit", 128), ("propagate", 3)):
+        chosen = {"nan": nan, "first_index": first_index}
+        expected = [Oracle(type_name, row, first_index=first_index).reduce("prod", nan=nan) for row in [b"", *rows]]
+        for array, groups, has_empty in ways:
+            assert returned(handle, "prod", groups, [array], **chosen) == expected[not has_empty:], (has_empty, chosen)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", TYPES)
+def test_groups_of_one(handle, type_name):
+    """Elements that are groups of their own, of any bits and special ones, side by side and apart."""
+    rng, count = random.Random(f"groups of one {type_name}"), 600
+    nbytes = struct.calcsize(TYPECODES[type_name])
+    data = sample(type_name, 3 * count, "special", rng.random()) if type_name in FLOATS else rng.randbytes(3 * count * nbytes)
+    if type_name == "bool":
+        data = bytes(byte & 1 for byte in data)
+    for step, op in itertools.product((1, 3), [op for op in ops_of(type_name) if op != "stats"]):
+        array = wf.strided(data, type_name, (count, 1), (step * nbytes, nbytes))
+        elements = [data[i * nbytes:][:nbytes] for i in range(0, step * count, step)]
+        for nan, ddof in itertools.product(("propagate", "omit"), (0, 1) if op in ("var", "std") else (0,)):
+            expected = [Oracle(type_name, element, first_index=7).reduce(op, nan=nan, ddof=ddof) for element in elements]
+            got = returned(handle, op, library.wf_groups_axes(2), [array], nan=nan, ddof=ddof, first_index=7,
+                           threads=rng.choice([1, 2]))
+            assert got == as_returned(expected, op, type_name), (op, nan, ddof, step)
+
+
+# ---- NaNs in a few groups ---------------------------------------------------------------------------------
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("length", [2, 3, 8, 17, 63, 100, 128])
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_nans_in_few_groups(handle, type_name, length):
+    """Along either axis and over segments: any NaN, some in groups that have two."""
+    rng, count = random.Random(f"few NaNs {type_name} {length}"), 70
+    form, nbytes = FLOATS[type_name], struct.calcsize(TYPECODES[type_name])
+    elements = [nearest(type_name, x) for x in (rng.choice([0.0, rng.gauss(0, 1)]) for _ in range(count * length))]
+    for group in rng.sample(range(count), 5):
+        for place in rng.choices(range(length), k=2):
+            elements[group * length + place] = rng.choice([form.nan, form.nan | form.sign, form.infinity | 1, form.sign - 1])
+    data = pack(type_name, elements)
+    rows = [data[i:i + length * nbytes] for i in range(0, len(data), length * nbytes)]
+    down, offsets = transposed(data, count, length, nbytes), integer_vector(range(0, len(elements) + 1, length), "i64")
+    array, ends = wf.vector(bytearray(data), type_name), library.wf_groups_segments(0, count, byref(offsets))
+    ways = [(wf.strided(data, type_name, (count, length), (length * nbytes, nbytes)), library.wf_groups_axes(2), 0),
+            (wf.strided(down, type_name, (length, count), (count * nbytes, nbytes)), library.wf_groups_axes(1), 0),
+            (array, ends, length)]
+    for op in ops_of(type_name):
+        for (view, groups, step), nan in itertools.product(ways, ("propagate", "omit") if op != "stats" else ()):
+            begins = [0 if op == "prod" else step * i for i in range(count)]
+            expected = [Oracle(type_name, row, first_index=5 + begin).reduce(op, nan=nan) for begin, row in zip(begins, rows)]
+            got = returned(handle, op, groups, [view], nan=nan, first_index=5)
+            assert got == as_returned(expected, op, type_name), (op, nan, step)
+
+
 # ---- neighbouring groups, which are folded side by side ---------------------------------------------------
 
 
@@ -257,12 +342,13 @@ def test_half_way_means_of_integers(handle, type_name, count):
     assert handle.reduce_groups("mean", library.wf_groups_axes(1), array) == expected
 
 
-@pytest.mark.parametrize("type_name", ["i8", "i32", "u32", "f32", "bf16"])
-def test_roots_of_short_groups(handle, type_name):
+@pytest.mark.parametrize("type_name", ["i8", "i32", "u32", "f32", "f64", "bf16"])
+@pytest.mark.parametrize("count", [2, 3])
+def test_roots_of_short_groups(handle, type_name, count):
     """Deviations that are exact, halves, or just beside; sums of up to 64 bits."""
-    rng, count = random.Random(f"roots {type_name}"), 3
+    rng = random.Random(f"roots {type_name} {count}")
     rows = [(0, 2 * k, k) for k in range(60)] + [(0, k % 128, 0) for k in range(60)] if type_name in INTEGERS else []
-    data = b"".join(struct.pack(f"={count}{TYPECODES[type_name]}", *row) for row in rows)
+    data = b"".join(struct.pack(f"={count}{TYPECODES[type_name]}", *row[:count]) for row in rows)
     data += sample(type_name, 60 * count, "plain", rng.random()) + (sample(type_name, 60 * count, "wild") if not rows else b"")
     groups_count, nbytes = len(data) // count // struct.calcsize(TYPECODES[type_name]), struct.calcsize(TYPECODES[type_name])
     array = wf.strided(data, type_name, (groups_count, count), (count * nbytes, nbytes))

@@ -25,6 +25,7 @@ struct wf_columns {
     unsigned char cleaned[2][WF_TILE_ROWS_MAX * sizeof(uint64_t)], scaled[2][WF_TILE_ROWS_MAX * sizeof(uint64_t)];
     const unsigned char *address[WF_TILE_ROWS_MAX * WF_COLUMNS_MAX]; /* of the first column's elements */
     struct wf_tile whole; /* that has all elements of its groups */
+    bool has_lost_nans;
     struct wf_scratch scratch; /* for columns that must be added one by one */
     struct wf_open_partial open[WF_COLUMNS_MAX];
     struct wf_accumulator accumulator[WF_COLUMNS_MAX];
@@ -266,20 +267,26 @@ bool wf_columns_fit(int64_t count, int64_t groups, size_t nbytes, unsigned parts
            count * pitch * (int64_t)nbytes <= (int64_t)TILE_NBYTES;
 }
 
+static void set_whole(struct wf_columns *columns, int operands, size_t rows, size_t count, size_t pitch, int64_t index) {
+    const unsigned char *y = operands > 1 ? columns->tile[1] : NULL;
+    columns->whole = (struct wf_tile){columns->tile[0], y, rows, count, pitch, index};
+    columns->has_lost_nans = false;
+}
+
 bool wf_columns_fill(struct wf_columns *columns, const struct wf_view *view, const int64_t stride_bytes[2], size_t count,
                      int64_t index, unsigned parts) {
     struct cut cut = cut_of(count, true, view->count);
     if (!wf_columns_fit(view->count, (int64_t)count, view->nbytes, parts)) return false;
     size_t rows = (size_t)view->count;
     for (int o = 0; o < view->operands; o++) fill_tile(columns, view, o, stride_bytes[o], cut, 0, rows);
-    columns->whole = (struct wf_tile){columns->tile[0], view->operands > 1 ? columns->tile[1] : NULL, rows, count, cut.pitch,
-                                      index};
+    set_whole(columns, view->operands, rows, count, cut.pitch, index);
     return true;
 }
 
 /* What fills up a column of an operand: -0 where values of floats are added, for which 0 + -0 is 0, but -0 + -0 is -0, or
- * makes products -0. */
+ * makes products of pairs -0; 1 where floats are multiplied. */
 static uint64_t filling(wf_type type, unsigned parts, int o) {
+    if (parts & WF_PART_PRODUCT) return (uint64_t)wf_type_bias(type) << (wf_type_table[type].precision - 1);
     bool is_signed = (parts & WF_PART_SUM || (parts & WF_PART_DOT && o)) && wf_type_is_float(type);
     return is_signed ? UINT64_C(1) << (8 * wf_type_nbytes(type) - 1) : 0;
 }
@@ -314,9 +321,67 @@ bool wf_columns_fill_segments(struct wf_columns *columns, const struct wf_tier *
         else
             fill_each_segment(columns->tile[o], pitch, rows, view, o, offset, count, bits);
     }
-    columns->whole = (struct wf_tile){columns->tile[0], view->operands > 1 ? columns->tile[1] : NULL, rows, count, pitch, 0};
+    set_whole(columns, view->operands, rows, count, pitch, 0);
     return true;
 }
+
+/* ---- NaNs ---- */
+
+/* Whether there is a NaN in a row of elements, and what is done then; index: the row's. */
+#define DEFINE_NANS(word)                                                                                              \
+    static bool has_nan_of_##word(const unsigned char *row, size_t count, uint64_t infinity) {                         \
+        const word magnitude = (word)-1 >> 1, largest = (word)infinity;                                                \
+        word any = 0;                                                                                                  \
+        for (size_t c = 0; c < count; c++) {                                                                           \
+            word bits;                                                                                                 \
+            memcpy(&bits, row + c * sizeof bits, sizeof bits);                                                         \
+            any |= (word)(largest - (bits & magnitude));                                                               \
+        }                                                                                                              \
+        return any >> (8 * sizeof any - 1);                                                                            \
+    }                                                                                                                  \
+    static void take_nans_of_##word(unsigned char *row, size_t count, uint64_t infinity, uint64_t instead,             \
+                                    int64_t index, int64_t *first) {                                                   \
+        const word magnitude = (word)-1 >> 1, other = (word)instead;                                                   \
+        for (size_t c = 0; c < count; c++) {                                                                           \
+            word bits;                                                                                                 \
+            memcpy(&bits, row + c * sizeof bits, sizeof bits);                                                         \
+            if ((bits & magnitude) <= (word)infinity) continue;                                                        \
+            memcpy(row + c * sizeof bits, &other, sizeof other);                                                       \
+            if (index < first[c]) first[c] = index;                                                                    \
+        }                                                                                                              \
+    }
+
+DEFINE_NANS(uint16_t)
+DEFINE_NANS(uint32_t)
+DEFINE_NANS(uint64_t)
+
+/* By the logarithm of an element's bytes. */
+static bool (*const has_nan[])(const unsigned char *row, size_t count, uint64_t infinity) = {
+    NULL, has_nan_of_uint16_t, has_nan_of_uint32_t, has_nan_of_uint64_t};
+static void (*const take_nans[])(unsigned char *row, size_t count, uint64_t infinity, uint64_t instead, int64_t index,
+                                 int64_t *first) = {NULL, take_nans_of_uint16_t, take_nans_of_uint32_t, take_nans_of_uint64_t};
+
+bool wf_columns_take_nans(struct wf_columns *columns, wf_type type, unsigned parts, int64_t first[WF_COLUMNS_MAX]) {
+    const struct wf_tile *tile = &columns->whole;
+    const size_t pitch_nbytes = tile->pitch * wf_type_nbytes(type);
+    const int width = __builtin_ctz((unsigned)wf_type_nbytes(type));
+    const uint64_t unit = UINT64_C(1) << (wf_type_table[type].precision - 1), bias = (uint64_t)wf_type_bias(type);
+    const uint64_t infinity = (2 * bias + 1) * unit, instead = parts & (WF_PART_NONZERO | WF_PART_PRODUCT) ? bias * unit : 0;
+    size_t r = 0;
+    while (r < tile->rows && !has_nan[width](tile->x + r * pitch_nbytes, tile->columns, infinity)) r++;
+    if (r == tile->rows) return false;
+    for (size_t c = 0; c < tile->columns; c++) first[c] = INT64_MAX;
+    for (; r < tile->rows; r++)
+        take_nans[width](columns->tile[0] + r * pitch_nbytes, tile->columns, infinity, instead, tile->index + (int64_t)r, first);
+    columns->has_lost_nans = true;
+    return true;
+}
+
+bool wf_columns_are_whole(const struct wf_columns *columns) {
+    return !columns->has_lost_nans;
+}
+
+/* ---- results of a tile ---- */
 
 bool wf_columns_results(const struct wf_columns *columns, const struct wf_tier *tier, wf_type type, enum wf_part part,
                         bool of_index, void *results) {
@@ -342,7 +407,8 @@ bool wf_columns_find_few(const struct wf_columns *columns, const struct wf_tier 
     int64_t stride_bytes = (int64_t)(tile->pitch * wf_type_nbytes(type));
     struct wf_panel rows = {tile->x, stride_bytes, tile->rows, tile->pitch, 0, tile->y, tile->y ? stride_bytes : 0};
     bool has_failed[WF_COLUMNS_MAX] = {false}, any = false;
-    const bool is_bounded = asked->parts == WF_PART_DOT || asked->parts == WF_PART_SQUARES;
+    const unsigned bounded = WF_PART_DOT | WF_PART_SQUARES | WF_PART_PRODUCT;
+    const bool is_bounded = (asked->parts & ~bounded) == 0;
     if (is_bounded && tier->bound_columns[type])
         tier->bound_columns[type](&rows, tile->columns, asked, results, has_failed);
     else

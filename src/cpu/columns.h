@@ -46,6 +46,14 @@ bool wf_columns_results(const struct wf_columns *columns, const struct wf_tier *
 bool wf_columns_find_few(const struct wf_columns *columns, const struct wf_tier *tier, wf_type type,
                          const struct wf_quotient *asked, void *results);
 
+/* Puts 1 in place of each NaN of the first operand's tile, or 0 in place of those that are added or compared, so that the tile
+ * no longer shows its groups.  first: of each column the index of the first one; INT64_MAX where there is none.  False, and
+ * nothing done, if there is none at all. */
+bool wf_columns_take_nans(struct wf_columns *columns, wf_type type, unsigned parts, int64_t first[WF_COLUMNS_MAX]);
+
+/* Whether the tile shows its groups: it has been filled, and no NaNs have been taken since. */
+bool wf_columns_are_whole(const struct wf_columns *columns);
+
 /* The elements of that many groups of the tile, of which each has as many as the tile has rows, as rows. */
 struct wf_rows wf_columns_turn(struct wf_columns *columns, size_t groups, size_t nbytes);
 

@@ -2,9 +2,9 @@
 #include "core/environment.h"
 #include "core/labels.h"
 #include "core/shaped.h"
+#include "cpu/elementwise.h"
 #include "cpu/groups_job.h"
 #include "cpu/keyed.h"
-#include "cpu/pairs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -192,7 +192,7 @@ wf_error wf_cpu_reduce_groups(wf_handle *handle, const struct wf_grouped *groupe
     const struct wf_layout *layout = grouped->layout;
     struct cpu *cpu = handle->device_state;
     struct rows rows;
-    if (!grouped->into && (wf_cpu_try_keyed(handle, grouped) || wf_cpu_try_pairs(handle, grouped))) return WF_OK;
+    if (!grouped->into && (wf_cpu_try_keyed(handle, grouped) || wf_cpu_try_elementwise(handle, grouped))) return WF_OK;
     struct job *job = begin_job(cpu, grouped);
     if (!job) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for a reduction by groups");
     wf_error error = layout->axis < 0 ? WF_OK : wf_labels_resolve(handle, &job->labels, grouped, cpu->labels_kept);

@@ -127,6 +127,7 @@ static bool find_totals(const struct worker *worker, const struct job *job, cons
                         struct wf_column_totals *totals) {
     const struct wf_accumulator *empty = job->grouped->empty;
     const unsigned parts = empty->parts & WF_PART_SQUARES ? WF_PART_SUM | WF_PART_SQUARES : empty->parts;
+    if (empty->parts & WF_PART_PRODUCT) return false;
     if (few->rows && empty->parts & WF_PART_SQUARES) return find_row_squares(job, few, totals);
     if (few->rows) return job->cpu->tier->find_row_totals[empty->type](few->rows, part, totals);
     if (few->panel) return find_panel_totals(job, few, part, totals);
@@ -230,6 +231,12 @@ static bool set_count(struct wf_quotient *asked, const struct job *job, const st
     return true;
 }
 
+/* The product of nothing, which a tile does not show. */
+static void write_nothing(const struct few *few, const struct job *job) {
+    for (size_t c = 0; c < few->groups; c++)
+        if (!count_in(few, c)) write_value(&job->nothing, few, c);
+}
+
 /* Whether the worker's tile has few elements of each group, and their results have been written. */
 static bool try_quotient(const struct worker *worker, const struct job *job, const struct few *few) {
     const struct wf_accumulator *empty = job->grouped->empty;
@@ -242,6 +249,7 @@ static bool try_quotient(const struct worker *worker, const struct job *job, con
     if (by_label && (few->count > WF_FEW_ROWS_MAX || !set_count(&asked, job, few))) return false;
     if (!wf_columns_find_few(worker->columns, job->cpu->tier, empty->type, &asked, found)) return false;
     write_found(few, found, wf_type_nbytes(job->grouped->result_type));
+    if (few->offset && asked.parts == WF_PART_PRODUCT) write_nothing(few, job);
     return !few->offset || write_fills(few, job->grouped, asked.is_divided ? (enum wf_part)0 : (enum wf_part)asked.parts);
 }
 
@@ -300,7 +308,7 @@ bool wf_few_bound_columns(const struct job *job, const struct few *few, size_t c
 }
 
 /* In a tile, products of integers of 4 bytes are faster added up as such, if that takes them. */
-bool wf_few_write(const struct worker *worker, const struct job *job, const struct few *few) {
+static bool write_few(const struct worker *worker, const struct job *job, const struct few *few) {
     bool of_index;
     enum wf_part part;
     wf_job_short_parts(job, &part, &of_index);
@@ -310,4 +318,36 @@ bool wf_few_write(const struct worker *worker, const struct job *job, const stru
     if (few->found || (!levels_come_first && try_quotient(worker, job, few))) return true;
     if (part ? write_parts(worker, job, few, part, of_index) : write_finished(worker, job, few)) return true;
     return levels_come_first && try_quotient(worker, job, few);
+}
+
+/* The results of groups that have a NaN, the first of which has that index: NaN, or the index; counts and truths count it as
+ * nonzero. */
+static void write_nans(const struct job *job, const struct few *few, const int64_t *first, bool of_index) {
+    const struct wf_grouped *grouped = job->grouped;
+    wf_value value = {.type = grouped->result_type};
+    const struct wf_number nan = wf_number_nan();
+    if (!of_index && !(wf_op_gives_value(grouped->empty->op) && wf_number_round(&nan, grouped->result_type, &value))) return;
+    for (size_t c = 0; c < few->groups; c++) {
+        if (first[c] == INT64_MAX) continue;
+        if (of_index) value.v.u = (uint64_t)(first[c] + (few->offset ? grouped->empty->first_index + few->offset[c] : 0));
+        write_value(&value, few, c);
+    }
+}
+
+/* Writes results of a tile in which there are NaNs that make the result one, or are counted. */
+static bool write_with_nans(const struct worker *worker, const struct job *job, const struct few *few) {
+    const struct wf_accumulator *empty = job->grouped->empty;
+    int64_t first[WF_COLUMNS_MAX];
+    bool of_index;
+    enum wf_part part;
+    const unsigned parts = wf_job_short_parts(job, &part, &of_index);
+    if (few->rows || few->panel || !wf_type_is_float(empty->type) || empty->nan != WF_NAN_PROPAGATE) return false;
+    if (parts & WF_PART_DOT || !wf_columns_take_nans(worker->columns, empty->type, parts, first)) return false;
+    if (!write_few(worker, job, few)) return false;
+    write_nans(job, few, first, of_index);
+    return true;
+}
+
+bool wf_few_write(const struct worker *worker, const struct job *job, const struct few *few) {
+    return write_few(worker, job, few) || write_with_nans(worker, job, few);
 }

@@ -1,6 +1,7 @@
 /* Reductions by groups: how the results are laid out, and which way they are taken. */
 #include "cpu/groups_job.h"
 #include "cpu/panels.h"
+#include "cpu/products.h"
 
 #include <string.h>
 
@@ -79,6 +80,13 @@ static enum wf_part part_of_op(wf_op op, bool *of_index) {
     return (is_plain || is_count || *of_index) && parts & (sums | extrema | WF_PART_NONZERO) ? (enum wf_part)parts : (enum wf_part)0;
 }
 
+/* Whether the groups, on average, are products that are trees of a few floats whose first leaf is the first element. */
+static bool are_short_trees(const struct job *job) {
+    const struct wf_accumulator *empty = job->grouped->empty;
+    return empty->op == WF_PROD && empty->first_index % WF_TREE_ROWS_MAX == 0 && wf_type_is_float(empty->type) &&
+           wf_job_group_count(job) <= WF_TREE_ROWS_MAX;
+}
+
 unsigned wf_job_short_parts(const struct job *job, enum wf_part *part, bool *of_index) {
     const struct wf_grouped *grouped = job->grouped;
     const struct wf_accumulator *empty = grouped->empty;
@@ -86,7 +94,7 @@ unsigned wf_job_short_parts(const struct job *job, enum wf_part *part, bool *of_
     if (grouped->into) return 0;
     if (*part) return grouped->result_type == wf_op_result_type(empty->op, empty->type) ? (unsigned)*part : 0;
     bool is_finished = empty->op == WF_MEAN || empty->op == WF_VAR || empty->op == WF_STD || empty->op == WF_NORM2;
-    return is_finished ? empty->parts : 0;
+    return is_finished || are_short_trees(job) ? empty->parts : 0;
 }
 
 /* How many groups that are longer than other tiles a tile has room for as a whole; 0: none. */
@@ -122,12 +130,13 @@ static void choose_columns(struct job *job) {
     enum { SHORT = 256, NARROW = 8 };
     const struct wf_accumulator *empty = job->grouped->empty;
     int64_t count = wf_job_group_count(job), neighbours = job->dimension[job->ndim - 1].length;
-    if (neighbours < 2 || count == 0 || empty->tree || empty->parts & WF_PART_PRODUCT) return;
+    const bool are_trees = job->quotient.parts == WF_PART_PRODUCT;
+    if (neighbours < 2 || count == 0 || (!are_trees && (empty->tree || empty->parts & WF_PART_PRODUCT))) return;
     bool are_few = neighbours < NARROW && wf_accumulator_is_indexed(empty);
     bool pays = count <= SHORT || (!are_few && neighbours_are_near(job));
     int64_t columns = columns_of_long_tile(job);
     job->uses_columns = pays || (columns && is_worth_transposing(count, job->view.nbytes));
-    job->must_be_whole = !pays;
+    job->must_be_whole = !pays || are_trees;
     if (job->uses_columns) job->tile = columns ? columns : WF_COLUMNS_MAX;
 }
 
@@ -213,11 +222,14 @@ static void choose_quotient(struct job *job) {
     bool is_dot = parts == WF_PART_DOT;
     bool are_products = is_dot || parts & WF_PART_SQUARES;
     int64_t most = !is_float ? WF_INTEGER_ROWS_MAX : are_products ? FLOAT_SQUARES_MAX : WF_FEW_ROWS_MAX;
+    const bool is_product = parts == WF_PART_PRODUCT;
     if (is_float && is_dot) most = WF_ROW_DOTS_MAX;
+    if (is_product) most = WF_TREE_ROWS_MAX;
     bool is_sum = is_dot || (parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES)) == 0;
-    if (!is_quotient(job, parts) || !is_sum || count > most || (is_segment && !are_few_segments(job, part))) return;
+    if (!is_quotient(job, parts) || !(is_sum || is_product) || count > most) return;
+    if (is_segment && !are_few_segments(job, part)) return;
     if (part && !are_worth_pairs(empty->type, count, is_dot)) return;
-    job->quotient = quotient_of(job, parts, !part);
+    job->quotient = quotient_of(job, parts, !part && !is_product);
 }
 
 /* Whether the groups' products are of so few bits, and so many of them, that they are best added up as integers. */
@@ -228,8 +240,9 @@ static bool are_short_products(const struct job *job) {
            !wf_type_is_float(job->grouped->empty->type) && wf_job_group_count(job) <= WF_COLUMN_DOTS_MAX;
 }
 
-/* Whether the groups, if they are columns, are best added up with a bound. */
+/* Whether the groups, if they are columns, are best added up with a bound, or are products. */
 static bool are_bounded_columns(const struct job *job) {
+    if (job->quotient.parts == WF_PART_PRODUCT) return true;
     bool is_float = wf_type_is_float(job->grouped->empty->type);
     if (!is_float || wf_job_group_count(job) > WF_BOUNDED_ROWS_MAX) return false;
     if (job->dimension[job->ndim - 1].length < WF_STRIP_COLUMNS) return false;

@@ -133,7 +133,7 @@ static bool try_bounds(struct job *job, struct worker *worker, const struct plac
                        int64_t count) {
     const size_t nbytes = job->view.nbytes;
     if (!job->bounded.parts || !count || !wf_columns_fit(count, results, nbytes, WF_PART_SUM)) return false;
-    if (!wf_columns_fit(count, results, nbytes, job->bounded.parts)) {
+    if (!wf_columns_fit(count, results, nbytes, job->bounded.parts) || !wf_columns_are_whole(worker->columns)) {
         int64_t first;
         const struct wf_view view = wf_place_view_tile(job, place, &first);
         const int64_t *stride_bytes = job->dimension[job->ndim - 1].stride_bytes;

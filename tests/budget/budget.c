@@ -145,20 +145,41 @@ static void measure_short_groups(const double *reals, const float *singles, cons
     enum { SEGMENTS = COUNT / 4 };
     static int64_t offsets[SEGMENTS + 1];
     static const int64_t rows_of_16[2] = {COUNT / 16, 16}, rows_of_60[2] = {COUNT / 64, 60}, apart[2] = {256, 4},
-                         columns_of_2[2] = {2, COUNT / 2}, rows_of_4[2] = {COUNT / 4, 4};
+                         columns_of_2[2] = {2, COUNT / 2}, rows_of_4[2] = {COUNT / 4, 4}, rows_of_1[2] = {COUNT, 1},
+                         columns_of_16[2] = {16, COUNT / 16};
     for (int64_t i = 0; i < SEGMENTS; i++) offsets[i + 1] = offsets[i] + 1 + i % 7;
     wf_array ends = wf_array_vector(offsets, WF_I64, SEGMENTS + 1), labels = wf_array_vector(keys, WF_I64, COUNT / 4);
     wf_array few = {.data = singles, .type = WF_F32, .ndim = 2, .shape = rows_of_16};
     wf_array far = {.data = singles, .type = WF_F32, .ndim = 2, .shape = rows_of_60, .stride_bytes = apart};
     wf_array two = {.data = singles, .type = WF_F32, .ndim = 2, .shape = columns_of_2};
     wf_array four = {.data = singles, .type = WF_F32, .ndim = 2, .shape = rows_of_4};
+    wf_array one = {.data = singles, .type = WF_F32, .ndim = 2, .shape = rows_of_1};
+    wf_array sixteen = {.data = reals, .type = WF_F64, .ndim = 2, .shape = columns_of_16};
     measure_groups("any f32 of rows", WF_ANY, few, wf_groups_axes(1 << 1));
     measure_groups("norm2 f32 of rows", WF_NORM2, few, wf_groups_axes(1 << 1));
     measure_groups("sum f32 of rows apart", WF_SUM, far, wf_groups_axes(1 << 1));
     measure_groups("min f32 of two rows", WF_MIN, two, wf_groups_axes(1 << 0));
+    measure_groups("prod f32 of rows", WF_PROD, few, wf_groups_axes(1 << 1));
+    measure_groups("prod f64 of columns", WF_PROD, sixteen, wf_groups_axes(1 << 0));
+    measure_groups("norm2 f32 of one each", WF_NORM2, one, wf_groups_axes(1 << 1));
+    measure_groups("any f32 of one each", WF_ANY, one, wf_groups_axes(1 << 1));
+    measure_groups("std f32 of two rows", WF_STD, two, wf_groups_axes(1 << 0));
     measure_groups("dot f64 of segments", WF_DOT, wf_array_vector(reals, WF_F64, COUNT),
                    wf_groups_segments(0, SEGMENTS, &ends));
     measure_groups("sum f32 of rows by key", WF_SUM, four, wf_groups_keys(0, 10000, &labels));
+}
+
+/* One element in a hundred is NaN. */
+static void measure_nans(double *reals, float *singles) {
+    static const int64_t rows_of_16[2] = {COUNT / 16, 16}, columns_of_4[2] = {4, COUNT / 4};
+    fill(singles, WF_F32, false);
+    for (int i = 0; i < COUNT; i += 97) reals[i] = singles[i] = NAN;
+    wf_array rows = {.data = reals, .type = WF_F64, .ndim = 2, .shape = rows_of_16};
+    wf_array columns = {.data = singles, .type = WF_F32, .ndim = 2, .shape = columns_of_4};
+    measure_groups("any f64 of rows with NaNs", WF_ANY, rows, wf_groups_axes(1 << 1));
+    measure_groups("argmax f64 of rows with NaNs", WF_ARGMAX, rows, wf_groups_axes(1 << 1));
+    measure_groups("max f32 of columns with NaNs", WF_MAX, columns, wf_groups_axes(1 << 0));
+    measure_groups("mean f32 of columns with NaNs", WF_MEAN, columns, wf_groups_axes(1 << 0));
 }
 
 static void measure_by_groups(void) {
@@ -187,6 +208,7 @@ static void measure_by_groups(void) {
     measure_groups("sum f32 wide of rows", WF_SUM, rows, wf_groups_axes(1 << 1));
     measure_groups("mean f32 wide of columns", WF_MEAN, few_singles, wf_groups_axes(1 << 0));
     measure_short_groups(reals, singles, keys);
+    measure_nans(reals, singles);
 }
 
 /* ---- files */

@@ -4,7 +4,8 @@
  * wide, which a scan tells; of f64 and of products what is lost is added up, too, and what even that loses is bounded.
  * A quotient is rounded by its remainder, which is exact.  Variances are as exact as three or four f64 make them, and their
  * error has a bound: a lane fails unless all that lies within it is rounded to the same result (Ziv, "Fast evaluation of
- * elementary mathematical functions with correctly rounded last bit", 1991).  Infinities and NaNs fail. */
+ * elementary mathematical functions with correctly rounded last bit", 1991).  Infinities fail, and NaNs that do not make the
+ * result one. */
 #ifndef WF_CPU_LOOPS_FEW_ROWS_H
 #define WF_CPU_LOOPS_FEW_ROWS_H
 
@@ -16,12 +17,12 @@
 
 /* What is asked for, as a constant.  A pair is two rows: IEEE addition rounds their exact sum once, infinities included, and
  * so do f64 for narrower types, since they have more than twice their bits and two (Figueroa, "When is double rounding
- * innocuous?", 1995). */
-enum few_asked { FEW_PAIR, FEW_SUM, FEW_MAGNITUDES, FEW_MEAN, FEW_VARIANCE };
+ * innocuous?", 1995).  The deviation of a pair is half its distance, which is often half-way between two floats. */
+enum few_asked { FEW_PAIR, FEW_DISTANCE, FEW_SUM, FEW_MAGNITUDES, FEW_MEAN, FEW_VARIANCE };
 
 /* Whether a range tells if sums are exact. */
 INLINE bool is_few_scanned(enum few_asked asked) {
-    return !IS_F64 && asked != FEW_PAIR;
+    return !IS_F64 && asked != FEW_PAIR && asked != FEW_DISTANCE;
 }
 
 /* The square of the first element. */
@@ -40,7 +41,9 @@ INLINE void add_few_square(struct few_sums *sums, vf64 x) {
 /* Adds the elements of one more row.  is_second: nothing has been lost before. */
 INLINE void add_few(struct few_sums *sums, const unsigned char *x, enum few_asked asked, bool is_second) {
     vf64 value = value_of(widen(x), asked == FEW_MAGNITUDES);
-    if (!IS_F64 || asked == FEW_PAIR) {
+    if (asked == FEW_DISTANCE) {
+        sums->value = two_sum(sums->value.high, -value);
+    } else if (!IS_F64 || asked == FEW_PAIR) {
         sums->value.high += value;
     } else {
         struct pair sum = two_sum(sums->value.high, value);
@@ -58,8 +61,17 @@ INLINE void start_few(struct few_sums *sums, const unsigned char *x, enum few_as
     if (asked == FEW_VARIANCE) start_few_square(sums);
 }
 
+/* Half the distance, unless it is a subnormal f64. */
+INLINE vf64 half_distance(struct few_sums *sums) {
+    const vf64 distance = magnitude_of_f64(sums->value.high), half = distance * 0.5;
+    if (!IS_F64) return magnitude_of_f64(round_to_odd(sums->value.high, sums->value.low)) * 0.5;
+    sums->lost = ~(vi64)(half + half == distance);
+    return half;
+}
+
 INLINE vf64 few_result(struct few_sums *sums, const struct lane_quotient *quotient, enum few_asked asked) {
     switch (asked) {
+    case FEW_DISTANCE: return half_distance(sums);
     case FEW_MEAN: return mean_of(sums, quotient);
     case FEW_VARIANCE: return variance_of(sums, quotient);
     default: return IS_F64 && asked != FEW_PAIR ? rounded_sum(sums) : sums->value.high;
@@ -122,6 +134,10 @@ APART bool find_few_pairs(rounded *results, struct strip strip, size_t used, con
     return find_few_of_strip(results, strip, used, quotient, FEW_PAIR);
 }
 
+APART bool find_few_distances(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
+    return find_few_of_strip(results, strip, used, quotient, FEW_DISTANCE);
+}
+
 APART bool find_few_sums(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
     return find_few_of_strip(results, strip, used, quotient, FEW_SUM);
 }
@@ -141,10 +157,34 @@ APART bool find_few_variances(rounded *results, struct strip strip, size_t used,
 typedef bool find_few_function(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient);
 
 static find_few_function *few_function(const struct wf_quotient *asked, size_t rows) {
+    const bool is_deviation = asked->parts & WF_PART_SUM && asked->is_root;
+    if (is_deviation && rows == 2 && asked->divisor == 4 && !asked->counts) return find_few_distances;
     if (asked->parts & WF_PART_SQUARES) return find_few_variances;
     if (asked->is_divided) return find_few_means;
     if (asked->parts & WF_PART_ABS) return find_few_magnitudes;
     return rows == 2 ? find_few_pairs : find_few_sums;
+}
+
+/* The same of a strip that has failed, if there are NaNs among the results, as NaNs make them: of a copy with 0 in their place.
+ * False if it fails again. */
+APART bool find_few_with_nans(rounded *results, struct strip strip, size_t used, const struct wf_quotient *asked,
+                              find_few_function *find) {
+    const uword nan = INFINITY_BITS | HIDDEN_BIT >> 1;
+    uword copy[WF_FEW_ROWS_MAX * WF_STRIP_COLUMNS], nans[WF_STRIP_COLUMNS] = {0}, any = 0;
+    for (size_t c = 0; c < used; c++) any |= is_nan(bits_at((const unsigned char *)results, c));
+    if (!any) return false;
+    for (size_t r = 0; r < strip.rows; r++)
+        for (size_t c = 0; c < strip.columns; c++) {
+            const uword bits = bits_at(strip.x + (int64_t)r * strip.stride_bytes, c), is_nan = (uword)-((bits & MAGNITUDE) > INFINITY_BITS);
+            copy[r * strip.columns + c] = (uword)(bits & ~is_nan);
+            nans[c] |= is_nan;
+        }
+    strip.x = (const unsigned char *)copy;
+    strip.stride_bytes = (int64_t)(strip.columns * sizeof(uword));
+    if (!find(results, strip, used, asked)) return false;
+    for (size_t c = 0; c < strip.columns; c++)
+        if (nans[c]) memcpy(&results[c], &nan, sizeof nan);
+    return true;
 }
 
 wf_few_rows_function WF_LOOPS_NAME(find_few_rows, TYPE, TIER);
@@ -159,7 +199,10 @@ void WF_LOOPS_NAME(find_few_rows, TYPE, TIER)(const struct wf_panel *rows, size_
         size_t left = used - begin < width ? used - begin : width;
         rounded found[WF_STRIP_COLUMNS], *own = begin == first ? (rounded *)results + begin : found;
         prefetch_few(strip);
-        has_failed[first / WF_STRIP_COLUMNS] = !find(own, strip, left, asked);
+        bool is_found = find(own, strip, left, asked);
+        if (!is_found && asked->gives_nan && strip.rows <= WF_FEW_ROWS_MAX)
+            is_found = find_few_with_nans(own, strip, left, asked, find);
+        has_failed[first / WF_STRIP_COLUMNS] = !is_found;
         /* whose results stay: where this one fails, they may be others, as which of two ways is taken depends on a vector's lanes */
         if (begin != first) memcpy((rounded *)results + first, found + (first - begin), (columns - first) * sizeof *found);
     }

@@ -1,8 +1,7 @@
 /* Sums, means, 2-norms and dot products of columns of floats, whatever their range: lanes are columns, in place, which
- * are added up as f64, of f64 with what is lost, and with their magnitudes, so that what is still lost has a bound.
- * Compiled for each tier and type. */
-#include "cpu/loops/few_sums.h"
-#include "cpu/loops/strip.h"
+ * are added up as f64, of f64 with what is lost, and with their magnitudes, so that what is still lost has a bound; and
+ * products.  Compiled for each tier and type. */
+#include "cpu/loops/column_products.h"
 
 #include <float.h>
 #include <string.h>
@@ -209,7 +208,31 @@ APART bool find_quick_dots(storage *results, bool *has_failed, struct strip stri
     return find_quick_columns(results, has_failed, strip, asked, QUICK_PRODUCTS, false);
 }
 
+/* ---- products, which lose nothing that matters ---- */
+
+APART bool find_products(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked) {
+    struct column_products products[QUICK_COLUMNS / LANES];
+    int64_t failed[QUICK_COLUMNS];
+    vi64 lost, any = {0};
+    for (size_t c = 0; c < strip.columns; c += LANES) products[c / LANES].seen = (struct factors_seen){.exponents = {0}};
+    for (size_t r = 0; r < strip.rows; r += PRODUCT_ROWS)
+        for (size_t c = 0; c < strip.columns; c += LANES) {
+            struct column_products *of = &products[c / LANES];
+            join_node(of, multiply_some_rows(&of->seen, strip_at(strip, r, c), strip.rows - r), r);
+        }
+    for (size_t c = 0; c < strip.columns; c += LANES) {
+        store_elements(results + c, column_products(&lost, &products[c / LANES], strip.rows, asked->gives_nan));
+        memcpy(failed + c, &lost, sizeof lost);
+        any |= lost;
+    }
+    memset(has_failed, 0, strip.columns * sizeof *has_failed);
+    if (!any_lane_set(any)) return false;
+    for (size_t c = 0; c < strip.columns; c++) has_failed[c] = failed[c];
+    return true;
+}
+
 static find_quick_function *quick_function(const struct wf_quotient *asked) {
+    if (asked->parts == WF_PART_PRODUCT) return find_products;
     if (asked->parts == WF_PART_DOT) return find_quick_dots;
     if (asked->parts == WF_PART_SQUARES) return find_quick_norms;
     if (asked->parts == WF_PART_ABS) return find_quick_magnitudes;

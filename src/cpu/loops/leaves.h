@@ -2,11 +2,8 @@
 #ifndef WF_CPU_LOOPS_LEAVES_H
 #define WF_CPU_LOOPS_LEAVES_H
 
+#include "cpu/loops/nodes.h"
 #include "cpu/loops/special.h"
-
-/* The logarithm of how many elements are a leaf: the product of two f32, or of four of 16 bits, is an f64, so that nothing
- * of it is lost, and the nodes above them are leaves, too. */
-enum { LEAF_LEVEL = PRECISION > 26 ? 0 : PRECISION > 13 ? 1 : 2 };
 
 /* The level of the largest blocks that are made leaves of at a time: as many as all lanes take, if there is room.
  * They lie in the room for a copy of the second operand, which products have not; if there is little, it is half as large as the

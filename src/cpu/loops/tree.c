@@ -1,6 +1,6 @@
 #define TYPE F64 /* what the vectors hold */
+#include "cpu/loops/nodes.h"
 #include "cpu/loops/tree.h"
-#include "cpu/loops/vector.h"
 
 void multiply_neighbours(struct factors to, struct factors from, int count) {
     double *restrict to_hi = to.hi, *restrict to_lo = to.lo;
@@ -15,40 +15,13 @@ void multiply_neighbours(struct factors to, struct factors from, int count) {
     }
 }
 
-/* ---- leaves that a double holds ----
- *
- * The bits are those of wf_factor_multiply, which brings each product's hi back to between 1 and 2.  Here that is
- * left to the end: powers of 2 pass through all of its operations unchanged, since nothing leaves the range of f64
- * within 2^LANE_LEVEL factors less than 2. So a lane's exponent is one sum over its leaves. */
-
-/* A node in each lane, (hi + lo) times what the exponents say. */
-struct nodes {
-    vf64 hi, lo;
-};
-
-/* Multiplies leaves, whose lo is 0. */
-INLINE struct nodes multiply_leaf_vectors(vf64 a, vf64 b) {
-    vf64 p = a * b;
-    return (struct nodes){p, product_error(a, b, p)};
-}
-
-INLINE struct nodes multiply_nodes(struct nodes a, struct nodes b) {
-    vf64 p = a.hi * b.hi;
-    vf64 cross = a.hi * b.lo + a.lo * b.hi;
-    vf64 error = product_error(a.hi, b.hi, p) + cross;
-    vf64 hi = p + error;
-    return (struct nodes){hi, error - (hi - p)};
-}
-
-#define FRACTION ((INT64_C(1) << 52) - 1)
-#define ONE (INT64_C(1023) << 52)
+/* ---- leaves that a double holds ---- */
 
 /* Leaves as factors from 1 to 2; adds their biased exponents. */
 INLINE vf64 load_leaves(const double *leaf, vi64 *exponents) {
     vu64 bits;
     memcpy(&bits, leaf, sizeof bits);
-    *exponents += (vi64)(bits >> 52);
-    return (vf64)((bits & FRACTION) | ONE);
+    return split_leaves((vi64)bits, exponents);
 }
 
 static struct wf_factor factor_of_leaf(double leaf) {

@@ -1,0 +1,9 @@
+/* Products of floats, which wf_column_bounds_function finds where WF_PART_PRODUCT is asked for: of each of a panel's columns
+ * the tree of core/product.h whose first leaf is in the first row.  A column fails whose product is a subnormal f64, or that
+ * has a NaN which does not make the result one. */
+#ifndef WF_CPU_PRODUCTS_H
+#define WF_CPU_PRODUCTS_H
+
+#define WF_TREE_ROWS_MAX 128 /* 2^LANE_LEVEL */
+
+#endif
