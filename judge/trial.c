@@ -126,10 +126,6 @@ static int digits_of(wf_type type) {
     return type == WF_F32 ? 24 : 53;
 }
 
-static bool is_float(wf_type type) {
-    return type == WF_F32 || type == WF_F64;
-}
-
 static int least_exponent(wf_type type) {
     return type == WF_F32 ? -149 : -1074;
 }
