@@ -111,6 +111,33 @@ Expect: out[i] = in[i] + in[i + 1]
     assert race["where"].startswith("n = 1,") and "no __syncthreads() between line 5 and line 7" in race["message"]
 
 
+def test_an_exchange_in_which_both_partners_store_is_one_reason(write):
+    """Under another schedule other lines of it race."""
+    kernel = """__global__ void reduce(const float *in, float *out, int n)
+{
+    __shared__ float s[256];
+    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+    s[t] = i < n ? in[i] : 0.0f;
+    __syncthreads();
+    for (int k = 1; k < blockDim.x; k *= 2) {
+        int low = min(t, t ^ k), high = max(t, t ^ k);
+        float a = s[low], b = s[high];
+        s[low] = fminf(a, b);
+        s[high] = fmaxf(a, b);
+        __syncthreads();
+    }
+    if (t == 0) {
+        float sum = 0;
+        for (int k = 0; k < 256; k++) sum += s[k];
+        atomicAdd(out, sum);
+    }
+}
+"""
+    told = verdict(write("kernel.cu", kernel), "--task", "sum", status=3)
+    races = [reason["message"] for reason in told["reasons"] if reason["kind"] == "race"]
+    assert len(races) == 1 and "more than one thread exchanges these elements at lines 10 and 11" in races[0]
+
+
 def test_gates_say_what_a_kernel_costs_and_what_to_do(write):
     conflicts = verdict(write("a.cu", GOOD["transpose"].replace("[33]", "[32]")), "--task", "transpose", status=3)
     (reason,) = {reason["message"].split(" is ")[0]: reason for reason in conflicts["reasons"]}.values()

@@ -255,8 +255,9 @@ bool simt_order_has(const struct races_block *block, struct clock clock, uint64_
 /* ---- races_phases.c: who arrives at an mbarrier and who waits */
 
 /* Why an mbarrier does not order two accesses: the later thread does not wait for the phase in which the earlier one arrives
- * behind its access; or it has waited for a phase that ended without an arrival of the earlier one. */
-enum phase_fault { PHASE_IN_ORDER, PHASE_NOT_WAITED_FOR, PHASE_WITHOUT_IT };
+ * behind its access; or it has waited for a phase that ended without an arrival of the earlier one; or for one in which the earlier
+ * one arrived before its access. */
+enum phase_fault { PHASE_IN_ORDER, PHASE_NOT_WAITED_FOR, PHASE_WITHOUT_IT, PHASE_ARRIVED_BEFORE };
 struct phase_told {
     uint32_t begin_pc, arrive_pc, wait_pc, arrivals; /* in the last phase that is over */
 };
@@ -264,9 +265,11 @@ struct phase_told {
 void simt_phases_note(const struct races_block *block, struct meeting *meeting, const simt_event *event,
                       const simt_mbarrier *operation);
 void simt_phases_end(struct meeting *meeting); /* the phase is over */
-/* Between an access at `tick` by the thread `one` of the block and one by `two` now. */
-enum phase_fault simt_phases_fault(const struct races_block *block, uint32_t tick, uint32_t one, uint32_t two,
-                                   struct phase_told *told);
+struct phase_access {
+    uint32_t pc, tick, thread;
+};
+/* Between an access of the block and one by the thread `two` now. */
+enum phase_fault simt_phases_fault(const struct races_block *block, const struct phase_access *one, uint32_t two, struct phase_told *told);
 
 /* ---- races_find.c: what is reported */
 

@@ -356,15 +356,21 @@ static const char *advice_on_phase(const struct races_block *block, const struct
     const bool is_last = !is_later(encounter->event, other->pc, first); /* in the program's order, too */
     const uint32_t pc = encounter->event->pc;
     const uint32_t thread = encounter->event->warp * races->view->warp_size + encounter->lane;
-    const uint32_t tick = (uint32_t)stamp_field(encounter->stamp, races->tick_shift, races->block_shift);
+    const struct phase_access earlier = {other->pc, (uint32_t)stamp_field(encounter->stamp, races->tick_shift, races->block_shift),
+                                         other->thread};
     struct phase_told told;
-    const enum phase_fault fault = simt_phases_fault(block, tick, other->thread, thread, &told);
-    if (fault == PHASE_IN_ORDER || (fault == PHASE_NOT_WAITED_FOR && !is_last)) return NULL;
+    const enum phase_fault fault = simt_phases_fault(block, &earlier, thread, &told);
+    if (fault == PHASE_IN_ORDER || (fault != PHASE_WITHOUT_IT && !is_last)) return NULL;
     const char *barrier = is_same_warp(block, encounter, other) ? "__syncwarp()" : "__syncthreads()";
     int length;
     if (fault == PHASE_NOT_WAITED_FOR)
-        length = snprintf(text, nbytes, "behind it line %u arrives at an mbarrier, which line %u initialises, and this thread does not wait "
-                          "for that phase: let it wait, too", line_of(races, told.arrive_pc), line_of(races, told.begin_pc));
+        length = snprintf(text, nbytes, "behind it line %u arrives at an mbarrier, which line %u initialises, and this thread has not waited "
+                          "for that phase: let it wait before line %u", line_of(races, told.arrive_pc), line_of(races, told.begin_pc),
+                          line_of(races, pc));
+    else if (fault == PHASE_ARRIVED_BEFORE)
+        length = snprintf(text, nbytes, "line %u is between line %u, which arrives at an mbarrier, and line %u, which waits, and a wait orders only "
+                          "what comes before the arrivals: line %u before line %u", line_of(races, other->pc), line_of(races, told.arrive_pc),
+                          line_of(races, told.wait_pc), line_of(races, other->pc), line_of(races, told.arrive_pc));
     else
         length = snprintf(text, nbytes, "line %u waits for a phase of an mbarrier that is over without an arrival of the other thread, after %u: "
                           "initialise it with the number of threads that arrive, at line %u", line_of(races, told.wait_pc), told.arrivals,
