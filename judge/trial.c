@@ -11,7 +11,7 @@
 #include "chains.h"
 #include "reference.h"
 
-enum { INSTRUCTIONS_LEAST = 1 << 18, INSTRUCTIONS_FOR_EACH = 1 << 12, INSTRUCTIONS_IN_TURNS = 1 << 6 };
+enum { INSTRUCTIONS_LEAST = 1 << 21, INSTRUCTIONS_FOR_EACH = 1 << 12, INSTRUCTIONS_IN_TURNS = 1 << 6 };
 
 static const struct schedule {
     const char *name;

@@ -138,6 +138,38 @@ def test_an_exchange_in_which_both_partners_store_is_one_reason(write):
     assert len(races) == 1 and "more than one thread exchanges these elements at lines 10 and 11" in races[0]
 
 
+def test_threads_that_wait_in_loops_are_no_endless_loop(write):
+    """Lane by lane 256 threads that wait for eight latches execute 386,268 instructions, of a launch of one element."""
+    task = """
+Title: the sum of n floats
+Signature: __global__ void reduce(const float *in, float *out, int n)
+Block: 256
+Grid: 1
+Argument: in  input  f32[n] integers(-9, 9)
+Argument: out output f32[1] zeros
+Argument: n   scalar i32        n
+Sizes: 1
+Expect: out = sum(in)
+"""
+    kernel = """#include <cuda/latch>
+__global__ void reduce(const float *in, float *out, int n)
+{
+    __shared__ float s[256];
+    __shared__ alignas(16) unsigned char room[8][16];
+    int t = threadIdx.x, r = 0;
+    if (t < 8) new (room[t]) cuda::latch<cuda::thread_scope_block>(256);
+    s[t] = t < n ? in[t] : 0.0f;
+    __syncthreads();
+    for (int k = 128; k > 0; k /= 2, r++) {
+        if (t < k) s[t] += s[t + k];
+        reinterpret_cast<cuda::latch<cuda::thread_scope_block> *>(room[r])->arrive_and_wait();
+    }
+    if (t == 0) *out = s[0];
+}
+"""
+    verdict(write("kernel.cu", kernel), "--task", write("a.task", task), status=0)
+
+
 def test_gates_say_what_a_kernel_costs_and_what_to_do(write):
     conflicts = verdict(write("a.cu", GOOD["transpose"].replace("[33]", "[32]")), "--task", "transpose", status=3)
     (reason,) = {reason["message"].split(" is ")[0]: reason for reason in conflicts["reasons"]}.values()
