@@ -51,6 +51,18 @@ static bool have_one_cure(const struct judge_reason *a, const struct judge_reaso
     return length && length == other_length && !strncmp(cure, other, length);
 }
 
+/* The array of shared memory of which elements were read that nobody has written, "`own`,"; NULL: none is named. */
+static const char *unwritten_array(const struct judge_reason *reason) {
+    const char *element = strcmp(reason->kind, "uninitialised") || !strstr(reason->message, " shared memory") ? NULL : strstr(reason->message, " (index ");
+    return element ? strchr(element, '`') : NULL;
+}
+
+/* Whichever line reads it: the same store is missing. */
+static bool lack_one_array(const struct judge_reason *a, const struct judge_reason *b) {
+    const char *array = unwritten_array(a), *other = unwritten_array(b);
+    return array && other && !strncmp(array, other, strcspn(array, ",") + 1);
+}
+
 /* Findings at the same pair of lines, or with the same cure; gates of the same count, which is a message's first word. */
 static bool is_alike(const struct judge_reason *a, const struct judge_reason *b) {
     size_t count = strcspn(a->message, " ");
@@ -58,7 +70,7 @@ static bool is_alike(const struct judge_reason *a, const struct judge_reason *b)
     if (!strcmp(a->kind, "gate")) return !strncmp(a->message, b->message, count + 1);
     bool is_same = a->line == b->line && a->other_line == b->other_line;
     bool is_turned = a->line == b->other_line && a->other_line == b->line;
-    return is_same || is_turned || have_one_cure(a, b);
+    return is_same || is_turned || have_one_cure(a, b) || lack_one_array(a, b);
 }
 
 /* If a small launch shows a race of lanes in one warp, and a larger one shows it between warps, too, only the latter is

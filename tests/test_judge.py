@@ -170,6 +170,29 @@ __global__ void reduce(const float *in, float *out, int n)
     verdict(write("kernel.cu", kernel), "--task", write("a.task", task), status=0)
 
 
+def reasons_of_changed(task, was, now, kind, write):
+    """The messages of that kind of the task's plain kernel with the change."""
+    assert was in GOOD[task]
+    told = verdict(write("kernel.cu", GOOD[task].replace(was, now)), "--task", task, status=3)
+    return [reason["message"] for reason in told["reasons"] if reason["kind"] == kind]
+
+
+def test_an_array_that_nobody_initialises_is_one_reason(write):
+    """Lines 9 and 12 read it."""
+    (message,) = reasons_of_changed("histogram", "own[threadIdx.x] = 0;", ";", "uninitialised", write)
+    assert "of `own`" in message and "store it first" in message
+
+
+def test_an_element_where_nothing_is_has_the_name_of_the_argument(write):
+    (message,) = reasons_of_changed("stencil", "in[max(i - 1, 0)]", "in[i - 1]", "bounds", write)
+    assert "where nothing is allocated: `in[-1]`" in message and "argument 0" not in message
+
+
+def test_blocks_that_store_the_same_elements_in_an_unrolled_loop_are_told_that(write):
+    messages = reasons_of_changed("transpose", "if (x < rows && y + j < cols)", "if (x < cols && y + j < rows)", "race", write)
+    assert len(messages) == 1 and "blocks overwrite each other's result: an element for each block" in messages[0]
+
+
 def test_gates_say_what_a_kernel_costs_and_what_to_do(write):
     conflicts = verdict(write("a.cu", GOOD["transpose"].replace("[33]", "[32]")), "--task", "transpose", status=3)
     (reason,) = {reason["message"].split(" is ")[0]: reason for reason in conflicts["reasons"]}.values()

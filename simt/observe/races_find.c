@@ -201,6 +201,13 @@ static bool overwrites(const struct races *races, const struct encounter *encoun
     return other->pc == encounter->event->pc && begins(opcode, "st") && !strstr(opcode, "async");
 }
 
+/* The same of two blocks, where the loop around the store may be unrolled. */
+static bool is_overwritten_by_blocks(const struct races *races, const struct encounter *encounter, const struct stamped *other) {
+    const simt_place *own = &races->view->places[encounter->event->pc], *place = &races->view->places[other->pc];
+    const bool is_of_line = own->line == place->line && !strcmp(own->file, place->file) && begins(own->opcode, "st.") && begins(place->opcode, "st.");
+    return overwrites(races, encounter, other) || (is_of_line && !strstr(own->opcode, "async") && !strstr(place->opcode, "async"));
+}
+
 /* Whether the sides hand over the one, and then tell of it by the other. */
 static bool tells_of(const simt_event *event, const struct handed *told, const struct handed *telling) {
     return simt_may_follow(event, told->store, telling->store, false) && simt_may_follow(event, telling->load, told->load, false);
@@ -399,7 +406,7 @@ static const char *advice(const struct races_block *block, const struct encounte
     if (is_unlock(block, encounter, other)) return advice_on_unlock(block->races, encounter, other, text, nbytes);
     const uint32_t atomic = atomic_behind_load(block, encounter, other), pc = encounter->event->pc;
     if (atomic != UINT32_MAX) return advice_on_atomic(block->races, atomic == pc ? other->pc : pc, atomic, text, nbytes);
-    if (other->block != block->index && overwrites(block->races, encounter, other))
+    if (other->block != block->index && is_overwritten_by_blocks(block->races, encounter, other))
         return "blocks overwrite each other's result: an element for each block, or an atomic such as atomicAdd()";
     if (other->block != block->index && is_read_of_updates(block->races, pc, other->pc) &&
         waiting_branch(block, encounter, other) == UINT32_MAX)
