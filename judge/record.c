@@ -53,7 +53,8 @@ static bool have_one_cure(const struct judge_reason *a, const struct judge_reaso
 
 /* The array of shared memory of which elements were read that nobody has written, "`own`,"; NULL: none is named. */
 static const char *unwritten_array(const struct judge_reason *reason) {
-    const char *element = strcmp(reason->kind, "uninitialised") || !strstr(reason->message, " shared memory") ? NULL : strstr(reason->message, " (index ");
+    const bool is_unwritten = !strcmp(reason->kind, "uninitialised") && strstr(reason->message, " shared memory");
+    const char *element = is_unwritten ? strstr(reason->message, " (index ") : NULL;
     return element ? strchr(element, '`') : NULL;
 }
 

@@ -172,5 +172,6 @@ static bool check_output(struct reading *reading) {
 }
 
 bool task_check(struct reading *reading) {
-    return check_sizes(reading) && (reading->task->stage_count > 1 || check_signature(reading)) && check_types(reading) && check_output(reading);
+    return check_sizes(reading) && (reading->task->stage_count > 1 || check_signature(reading)) && check_types(reading) &&
+           check_output(reading);
 }
