@@ -34,14 +34,44 @@ void record_error(struct record *record, const struct rounding *rounding) {
     record->worst = *rounding;
 }
 
-/* Findings at the same pair of lines; gates of the same count, which is a message's first word. */
+/* What cures a race, where that names lines, as of an exchange whose accesses race at several pairs of them; else *length is 0. */
+static const char *cure_of(const struct judge_reason *reason, size_t *length) {
+    char place[32];
+    snprintf(place, sizeof place, ":%u: ", (unsigned)reason->other_line);
+    const char *cure = reason->other_line ? strstr(reason->message, place) : NULL, *element = cure ? strstr(cure, " (index ") : NULL;
+    cure = cure ? cure + strlen(place) : reason->message;
+    *length = element ? (size_t)(element - cure) : strlen(cure);
+    if (cure == reason->message || !strstr(cure, " line")) *length = 0;
+    return cure;
+}
+
+static bool have_one_cure(const struct judge_reason *a, const struct judge_reason *b) {
+    size_t length, other_length;
+    const char *cure = cure_of(a, &length), *other = cure_of(b, &other_length);
+    return length && length == other_length && !strncmp(cure, other, length);
+}
+
+/* The array of shared memory of which elements were read that nobody has written, "`own`,"; NULL: none is named. */
+static const char *unwritten_array(const struct judge_reason *reason) {
+    const bool is_unwritten = !strcmp(reason->kind, "uninitialised") && strstr(reason->message, " shared memory");
+    const char *element = is_unwritten ? strstr(reason->message, " (index ") : NULL;
+    return element ? strchr(element, '`') : NULL;
+}
+
+/* Whichever line reads it: the same store is missing. */
+static bool lack_one_array(const struct judge_reason *a, const struct judge_reason *b) {
+    const char *array = unwritten_array(a), *other = unwritten_array(b);
+    return array && other && !strncmp(array, other, strcspn(array, ",") + 1);
+}
+
+/* Findings at the same pair of lines, or with the same cure; gates of the same count, which is a message's first word. */
 static bool is_alike(const struct judge_reason *a, const struct judge_reason *b) {
     size_t count = strcspn(a->message, " ");
     if (strcmp(a->kind, b->kind) || strcmp(a->file, b->file)) return false;
     if (!strcmp(a->kind, "gate")) return !strncmp(a->message, b->message, count + 1);
     bool is_same = a->line == b->line && a->other_line == b->other_line;
     bool is_turned = a->line == b->other_line && a->other_line == b->line;
-    return is_same || is_turned;
+    return is_same || is_turned || have_one_cure(a, b) || lack_one_array(a, b);
 }
 
 /* If a small launch shows a race of lanes in one warp, and a larger one shows it between warps, too, only the latter is

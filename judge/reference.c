@@ -28,10 +28,6 @@ static bool lack_memory(struct making *making) {
 
 /* ---- the engine ----------------------------------------------------------------------------------- */
 
-static bool is_float(wf_type type) {
-    return type == WF_F32 || type == WF_F64;
-}
-
 /* Sums of floats as f64, which is exact enough to hold an f32 against.  Of f64 the nearest is what there is.
  */
 static wf_error reduce(wf_op op, wf_type type, bool omits_nan, const void *a, const void *b, uint64_t count,

@@ -23,6 +23,10 @@ static inline bool has_data(enum role role) {
     return role == ROLE_INPUT || role == ROLE_INOUT;
 }
 
+static inline bool is_float(wf_type type) {
+    return type == WF_F32 || type == WF_F64;
+}
+
 struct argument {
     const char *name;
     enum role role;
@@ -147,6 +151,8 @@ struct generator {
     size_t special_count;
 };
 bool generator_read(const char *text, struct generator *generator);
+/* Whether all values of an integer's range are of the type. */
+bool generator_fits(wf_type type, const struct generator *generator);
 
 static inline bool generator_varies(const struct generator *generator) {
     return generator->low < generator->high && !generator->special_count;

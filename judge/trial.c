@@ -11,7 +11,7 @@
 #include "chains.h"
 #include "reference.h"
 
-enum { INSTRUCTIONS_LEAST = 1 << 18, INSTRUCTIONS_FOR_EACH = 1 << 12, INSTRUCTIONS_IN_TURNS = 1 << 6 };
+enum { INSTRUCTIONS_LEAST = 1 << 21, INSTRUCTIONS_FOR_EACH = 1 << 12, INSTRUCTIONS_IN_TURNS = 1 << 6 };
 
 static const struct schedule {
     const char *name;
@@ -101,7 +101,18 @@ static void name_element(const struct trial *trial, const simt_finding *finding,
     }
 }
 
-static void refuse_findings(struct trial *trial, const simt_report *report) {
+/* "`argument 0[-1]`", as the simulator calls what it has no names of: by the name that the task gives it. */
+static void name_argument(const struct trial *trial, const struct stage *stage, char *text, size_t nbytes) {
+    static const char unnamed[] = "`argument ";
+    char *at = strstr(text, unnamed), *end = at;
+    const unsigned long number = at ? strtoul(at + strlen(unnamed), &end, 10) : 0;
+    char rest[JUDGE_MESSAGE_CAPACITY];
+    if (!at || *end != '[' || number >= stage->argument_count) return;
+    snprintf(rest, sizeof rest, "%s", end);
+    snprintf(at, nbytes - (size_t)(at - text), "`%s%s", trial->judging->task->arguments[stage->arguments[number]].name, rest);
+}
+
+static void refuse_findings(struct trial *trial, const struct stage *stage, const simt_report *report) {
     for (size_t i = 0; i < simt_report_finding_count(report); i++) {
         const simt_finding *finding = simt_report_finding(report, i);
         struct judge_reason reason = {.line = finding->line,
@@ -113,6 +124,7 @@ static void refuse_findings(struct trial *trial, const simt_report *report) {
                      trial->launch.instruction_limit);
         else
             snprintf(reason.message, sizeof reason.message, "%s", finding->message);
+        name_argument(trial, stage, reason.message, sizeof reason.message);
         name_element(trial, finding, reason.message, sizeof reason.message);
         snprintf(reason.file, sizeof reason.file, "%s", finding->file);
         refuse(trial, &reason);
@@ -124,10 +136,6 @@ static void refuse_findings(struct trial *trial, const simt_report *report) {
 
 static int digits_of(wf_type type) {
     return type == WF_F32 ? 24 : 53;
-}
-
-static bool is_float(wf_type type) {
-    return type == WF_F32 || type == WF_F64;
 }
 
 static int least_exponent(wf_type type) {
@@ -417,7 +425,7 @@ static simt_error run_stage(struct trial *trial, size_t s, const void *const *va
     simt_error error =
         simt_machine_launch(trial->bench->machine, &trial->launch, &trial->reports[s], &trial->record->message);
     const bool has_findings = !error || (error == SIMT_ERROR_STOPPED && trial->reports[s]);
-    if (has_findings && !trial->planned->is_interleaved) refuse_findings(trial, trial->reports[s]);
+    if (has_findings && !trial->planned->is_interleaved) refuse_findings(trial, stage, trial->reports[s]);
     return error;
 }
 

@@ -452,8 +452,25 @@ __global__ void sum(const int *in, int *out, int n)
                         "no two pairs between two barriers share an element")]),
     "a phase that one warp does not wait for": (MET % ("64", "if (t < 32) (void)met.arrive(); else "),
         "--block 64 --arg f32[64]=iota --arg f32[64]",
-        [("race", 11, "behind it line 10 arrives at an mbarrier, which line 7 initialises, and this thread does not wait for that "
-                      "phase: let it wait, too; or a __syncthreads() between line 9 and line 11")]),
+        [("race", 11, "behind it line 10 arrives at an mbarrier, which line 7 initialises, and this thread has not waited for that "
+                      "phase: let it wait before line 11; or a __syncthreads() between line 9 and line 11")]),
+    "a store between an arrival and its wait": ("""#include <cuda/barrier>
+#include <cuda/std/utility>
+__global__ void turn(const float *in, float *out)
+{
+    __shared__ float s[64];
+    __shared__ cuda::barrier<cuda::thread_scope_block> met;
+    int t = threadIdx.x;
+    if (t == 0) init(&met, 64);
+    __syncthreads();
+    auto token = met.arrive();
+    s[t] = in[t];
+    met.wait(cuda::std::move(token));
+    out[t] = s[63 - t];
+}
+""", "--block 64 --arg f32[64]=iota --arg f32[64]",
+        [("race", 13, "line 11 is between line 10, which arrives at an mbarrier, and line 12, which waits, and a wait orders only what comes "
+                      "before the arrivals: line 11 before line 10; or a __syncthreads() between line 11 and line 13")]),
     "a lock that a plain store frees": ("""__global__ void add(int *lock, int *sum)
 {
     while (atomicCAS(lock, 0, 1) != 0) ;

@@ -27,7 +27,7 @@ def test_unwritten_shared_memory_is_told_by_array_and_element(write):
     assert [(finding["kind"], finding["line"]) for finding in findings] == [
         ("uninitialised", line_of(UNWRITTEN, name)) for name in ("one", "dynamic")]
     assert [finding["message"].split(": ")[-1] for finding in findings] == [
-        f"shared memory is undefined when a block begins ({element})" for element in
+        f"store it first, or read an element that was stored; shared memory is undefined when a block begins ({element})" for element in
         ("index 37 of `tile`, float[256]", "index 2 of `more`, int[16]")]
 
 

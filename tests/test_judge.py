@@ -111,6 +111,88 @@ Expect: out[i] = in[i] + in[i + 1]
     assert race["where"].startswith("n = 1,") and "no __syncthreads() between line 5 and line 7" in race["message"]
 
 
+def test_an_exchange_in_which_both_partners_store_is_one_reason(write):
+    """Under another schedule other lines of it race."""
+    kernel = """__global__ void reduce(const float *in, float *out, int n)
+{
+    __shared__ float s[256];
+    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+    s[t] = i < n ? in[i] : 0.0f;
+    __syncthreads();
+    for (int k = 1; k < blockDim.x; k *= 2) {
+        int low = min(t, t ^ k), high = max(t, t ^ k);
+        float a = s[low], b = s[high];
+        s[low] = fminf(a, b);
+        s[high] = fmaxf(a, b);
+        __syncthreads();
+    }
+    if (t == 0) {
+        float sum = 0;
+        for (int k = 0; k < 256; k++) sum += s[k];
+        atomicAdd(out, sum);
+    }
+}
+"""
+    told = verdict(write("kernel.cu", kernel), "--task", "sum", status=3)
+    races = [reason["message"] for reason in told["reasons"] if reason["kind"] == "race"]
+    assert len(races) == 1 and "more than one thread exchanges these elements at lines 10 and 11" in races[0]
+
+
+def test_threads_that_wait_in_loops_are_no_endless_loop(write):
+    """Lane by lane 256 threads that wait for eight latches execute 386,268 instructions, of a launch of one element."""
+    task = """
+Title: the sum of n floats
+Signature: __global__ void reduce(const float *in, float *out, int n)
+Block: 256
+Grid: 1
+Argument: in  input  f32[n] integers(-9, 9)
+Argument: out output f32[1] zeros
+Argument: n   scalar i32        n
+Sizes: 1
+Expect: out = sum(in)
+"""
+    kernel = """#include <cuda/latch>
+__global__ void reduce(const float *in, float *out, int n)
+{
+    __shared__ float s[256];
+    __shared__ alignas(16) unsigned char room[8][16];
+    int t = threadIdx.x, r = 0;
+    if (t < 8) new (room[t]) cuda::latch<cuda::thread_scope_block>(256);
+    s[t] = t < n ? in[t] : 0.0f;
+    __syncthreads();
+    for (int k = 128; k > 0; k /= 2, r++) {
+        if (t < k) s[t] += s[t + k];
+        reinterpret_cast<cuda::latch<cuda::thread_scope_block> *>(room[r])->arrive_and_wait();
+    }
+    if (t == 0) *out = s[0];
+}
+"""
+    verdict(write("kernel.cu", kernel), "--task", write("a.task", task), status=0)
+
+
+def reasons_of_changed(task, was, now, kind, write):
+    """The messages of that kind of the task's plain kernel with the change."""
+    assert was in GOOD[task]
+    told = verdict(write("kernel.cu", GOOD[task].replace(was, now)), "--task", task, status=3)
+    return [reason["message"] for reason in told["reasons"] if reason["kind"] == kind]
+
+
+def test_an_array_that_nobody_initialises_is_one_reason(write):
+    """Lines 9 and 12 read it."""
+    (message,) = reasons_of_changed("histogram", "own[threadIdx.x] = 0;", ";", "uninitialised", write)
+    assert "of `own`" in message and "store it first" in message
+
+
+def test_an_element_where_nothing_is_has_the_name_of_the_argument(write):
+    (message,) = reasons_of_changed("stencil", "in[max(i - 1, 0)]", "in[i - 1]", "bounds", write)
+    assert "where nothing is allocated: `in[-1]`" in message and "argument 0" not in message
+
+
+def test_blocks_that_store_the_same_elements_in_an_unrolled_loop_are_told_that(write):
+    messages = reasons_of_changed("transpose", "if (x < rows && y + j < cols)", "if (x < cols && y + j < rows)", "race", write)
+    assert len(messages) == 1 and "blocks overwrite each other's result: an element for each block" in messages[0]
+
+
 def test_gates_say_what_a_kernel_costs_and_what_to_do(write):
     conflicts = verdict(write("a.cu", GOOD["transpose"].replace("[33]", "[32]")), "--task", "transpose", status=3)
     (reason,) = {reason["message"].split(" is ")[0]: reason for reason in conflicts["reasons"]}.values()

@@ -5,19 +5,13 @@
 
 /* ---- what an instruction reads and writes */
 
-static bool is_one_of(const char *base, const char *const *names) {
-    for (; *names; names++)
-        if (simt_is_word(base, *names)) return true;
-    return false;
-}
-
 bool simt_has_no_result(const struct instruction *instruction) {
     static const char *const names[] = {"st",     "sust",  "sured", "red",       "bra",       "brx",     "ret",      "exit", "trap",
                                         "fence",  "membar", "nanosleep", "prefetch", "prefetchu", "discard", "cp",
                                         "applypriority", "pmevent", "setmaxnreg", "griddepcontrol", "stmatrix", NULL};
     static const char *const barriers[] = {"bar", "barrier", NULL};
-    return is_one_of(instruction->base, names) ||
-           (is_one_of(instruction->base, barriers) && !simt_has(instruction, "red"));
+    return simt_is_one_of(instruction->base, names) ||
+           (simt_is_one_of(instruction->base, barriers) && !simt_has(instruction, "red"));
 }
 
 typedef void register_function(struct deciders *deciders, uint32_t index);
@@ -58,9 +52,9 @@ static void note_origin(struct deciders *deciders, const struct instruction *ins
     static const char *const of_block[] = {"bar", "barrier", NULL};
     enum simt_space space = SIMT_GLOBAL;
     const char *base = instruction->base;
-    if (is_one_of(base, plain)) return;
+    if (simt_is_one_of(base, plain)) return;
     if (simt_is_word(base, "mov")) deciders->is_unknown |= reads_clock(instruction);
-    else if (is_one_of(base, of_warp)) deciders->depends_on_warp = true;
+    else if (simt_is_one_of(base, of_warp)) deciders->depends_on_warp = true;
     else if (simt_is_word(base, "ld") || simt_is_word(base, "ldu") || simt_is_word(base, "atom")) {
         bool is_named = !simt_is_word(base, "atom") && simt_named_space(instruction, &space);
         const struct variable *variable = instruction->operands[1].variable;
@@ -70,7 +64,7 @@ static void note_origin(struct deciders *deciders, const struct instruction *ins
                            (!simt_is_word(base, "atom") && simt_has(instruction, "nc"));
         deciders->depends_on_memory |= !is_constant;
         deciders->is_unknown |= is_passed && deciders->prints; /* what printf returns */
-    } else if (is_one_of(base, of_block)) deciders->depends_on_memory = true; /* of all that the others read (execute_barrier.c) */
+    } else if (simt_is_one_of(base, of_block)) deciders->depends_on_memory = true; /* of all that the others read (execute_barrier.c) */
     else deciders->is_unknown = true;
 }
 
@@ -111,8 +105,8 @@ static void trace_other(struct deciders *deciders, const struct instruction *ins
 
 static void note_meeting(struct deciders *deciders, const struct instruction *instruction) {
     static const char *const of_block[] = {"bar", "barrier", NULL}, *const of_others[] = {"mbarrier", "cp", NULL};
-    bool is_barrier = is_one_of(instruction->base, of_block) && !simt_has(instruction, "warp");
-    bool is_of_others = is_one_of(instruction->base, of_others) || (is_barrier && simt_has(instruction, "cluster"));
+    bool is_barrier = simt_is_one_of(instruction->base, of_block) && !simt_has(instruction, "warp");
+    bool is_of_others = simt_is_one_of(instruction->base, of_others) || (is_barrier && simt_has(instruction, "cluster"));
     deciders->meets_block |= is_barrier;
     deciders->meets_others |= is_of_others;
     deciders->meets_warp |= !is_barrier && !is_of_others && (simt_has(instruction, "sync") || simt_has(instruction, "warp"));
@@ -130,7 +124,7 @@ static bool is_plain_function(const struct function *function, const struct code
     bool is_plain = function->has_body;
     for (uint32_t pc = function->begin; is_plain && pc < function->end; pc++) {
         const struct instruction *instruction = codes[pc].instruction;
-        is_plain = is_one_of(instruction->base, plain) ? !reads_clock(instruction) : codes[pc].is_lane_operation;
+        is_plain = simt_is_one_of(instruction->base, plain) ? !reads_clock(instruction) : codes[pc].is_lane_operation;
     }
     return is_plain;
 }

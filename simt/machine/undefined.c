@@ -5,7 +5,6 @@
 #include "undefined.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "deciders.h"
 
@@ -169,15 +168,10 @@ static void use(const struct warp *warp, const struct path *path, const struct u
     }
 }
 
-static bool is_one_of(const char *base, const char *const *names) {
-    while (*names && strcmp(base, *names) != 0) names++;
-    return *names != NULL;
-}
-
 /* What reads registers and writes others, and does nothing else. */
 static bool is_arithmetic(const struct code *code) {
     static const char *const names[] = {"mov", "cvta", NULL};
-    return code->is_lane_operation || is_one_of(code->instruction->base, names);
+    return code->is_lane_operation || simt_is_one_of(code->instruction->base, names);
 }
 
 /* Its result is undefined where that of the guard is, too. */

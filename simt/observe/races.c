@@ -270,8 +270,9 @@ static void check_updates(struct visit *visit) {
 
 static void check_access_of(struct races_block *block, const simt_event *event, const simt_access *access) {
     const struct races *races = block->races;
-    if (block->has_acquires) simt_order_acquire(block, event->warp, access->lanes);
-    bool atomic = is_atomic(access), is_load = access->kind == SIMT_LOAD;
+    bool atomic = is_atomic(access), is_load = access->kind == SIMT_LOAD, is_of_block = races_is_of_block(races, event->pc);
+    const uint32_t others = access->lanes & ~(atomic ? simt_order_waiting(block, event, access, is_of_block) : 0);
+    if (block->has_acquires) simt_order_acquire(block, event->warp, others);
     struct visit visit = {
         .block = block,
         .event = event,
@@ -286,7 +287,7 @@ static void check_access_of(struct races_block *block, const simt_event *event, 
     if (!simt_visit_one(&visit)) visit_lanes(&visit, simt_visit_row(&visit));
     if (visit.racing) report_encounters(block);
     if (visit.racing) block->racing_accesses += (uint32_t)__builtin_popcount(visit.racing);
-    if (atomic) simt_order_atomic(block, event, access, races_is_of_block(races, event->pc));
+    if (atomic) simt_order_atomic(block, event, access, others, is_of_block);
 }
 
 /* ---- hooks */

@@ -127,6 +127,13 @@ struct races {
     uint64_t racing_accesses;
 };
 
+/* What a thread has acquired at an address: a loop that waits there reads the same again and again. */
+struct learnt {
+    const struct release *release;
+    uint64_t count; /* releases by then */
+    bool is_of_block;
+};
+
 /* The clock of one thread, beyond the clock of its block. */
 struct thread {
     struct clock seen;           /* happens before whatever it does next */
@@ -135,11 +142,13 @@ struct thread {
     struct clock fenced[SCOPES]; /* what its atomic writes release */
     uint32_t
         fence_tick[SCOPES]; /* and all that it knew and did up to then; 0: no fence since the last barrier */
+    bool is_fenced_seen[SCOPES]; /* `fenced` is what `seen` was then, to which has only been added */
     uint64_t reading;       /* the address of the last atomic read, if is_reading */
     uint32_t reading_pc;    /* where that was, */
     bool is_reading, is_reading_shared;
     bool is_acquire; /* that read is an acquire in itself */
     bool is_reading_block; /* it is of block scope: what other blocks release is not for it */
+    struct learnt learnt;  /* from the last one that was looked up */
 };
 
 /* Pages of global memory that the block was at: they stay where they are until the launch ends. */
@@ -228,8 +237,11 @@ void simt_order_fence(struct races_block *block, uint32_t warp, uint32_t lanes, 
 
 /* Before an access, if block->has_acquires: takes what its lanes acquired. */
 void simt_order_acquire(struct races_block *block, uint32_t warp, uint32_t lanes);
-/* After the access was checked, if it is atomic; one of block scope orders nothing between blocks. */
-void simt_order_atomic(struct races_block *block, const simt_event *event, const simt_access *access, bool is_of_block);
+/* Of an atomic load the lanes that do nothing but wait: each has last read the same there.  What was released is only added to, so
+ * the last read of such a loop acquires all that those before it would have. */
+uint32_t simt_order_waiting(struct races_block *block, const simt_event *event, const simt_access *access, bool is_of_block);
+/* After the access was checked, if it is atomic, by the lanes `among` its own; one of block scope orders nothing between blocks. */
+void simt_order_atomic(struct races_block *block, const simt_event *event, const simt_access *access, uint32_t among, bool is_of_block);
 
 /* fence.proxy.async by the lanes. */
 void simt_order_proxy_fence(struct races_block *block, uint32_t warp, uint32_t lanes, bool of_shared, bool of_global);
@@ -255,8 +267,9 @@ bool simt_order_has(const struct races_block *block, struct clock clock, uint64_
 /* ---- races_phases.c: who arrives at an mbarrier and who waits */
 
 /* Why an mbarrier does not order two accesses: the later thread does not wait for the phase in which the earlier one arrives
- * behind its access; or it has waited for a phase that ended without an arrival of the earlier one. */
-enum phase_fault { PHASE_IN_ORDER, PHASE_NOT_WAITED_FOR, PHASE_WITHOUT_IT };
+ * behind its access; or it has waited for a phase that ended without an arrival of the earlier one; or for one in which the earlier
+ * one arrived before its access. */
+enum phase_fault { PHASE_IN_ORDER, PHASE_NOT_WAITED_FOR, PHASE_WITHOUT_IT, PHASE_ARRIVED_BEFORE };
 struct phase_told {
     uint32_t begin_pc, arrive_pc, wait_pc, arrivals; /* in the last phase that is over */
 };
@@ -264,9 +277,11 @@ struct phase_told {
 void simt_phases_note(const struct races_block *block, struct meeting *meeting, const simt_event *event,
                       const simt_mbarrier *operation);
 void simt_phases_end(struct meeting *meeting); /* the phase is over */
-/* Between an access at `tick` by the thread `one` of the block and one by `two` now. */
-enum phase_fault simt_phases_fault(const struct races_block *block, uint32_t tick, uint32_t one, uint32_t two,
-                                   struct phase_told *told);
+struct phase_access {
+    uint32_t pc, tick, thread;
+};
+/* Between an access of the block and one by the thread `two` now. */
+enum phase_fault simt_phases_fault(const struct races_block *block, const struct phase_access *one, uint32_t two, struct phase_told *told);
 
 /* ---- races_find.c: what is reported */
 

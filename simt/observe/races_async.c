@@ -397,7 +397,7 @@ static void check_object(struct races_block *block, const simt_event *event, con
                                 .element_nbytes = 8,
                                 .elements = 1,
                                 .addresses = addresses};
-    simt_order_atomic(block, event, &access, false);
+    simt_order_atomic(block, event, &access, access.lanes, false);
 }
 
 void simt_async_mbarrier(void *state, const simt_event *event, const simt_mbarrier *operation) {

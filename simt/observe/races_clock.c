@@ -62,6 +62,20 @@ static void unite(struct clock *clock) {
     clock->tick = tick;
 }
 
+/* Whether the ticks of entries first .. last are at least `tick` already. */
+static bool knows(struct clock clock, uint32_t levels, uint64_t first, uint64_t last, uint32_t tick) {
+    if (!clock.node) return clock.tick >= tick;
+    const uint32_t bits = (levels - 1) * CLOCK_LEVEL_BITS;
+    bool is_known = true;
+    for (uint64_t i = first >> bits; is_known && i <= last >> bits; i++) {
+        const uint64_t begin = i << bits, end = begin + (UINT64_C(1) << bits) - 1;
+        const struct clock part = clock.node->children[i];
+        is_known = part.node ? knows(part, levels - 1, (first > begin ? first : begin) - begin, (last < end ? last : end) - begin, tick)
+                             : part.tick >= tick;
+    }
+    return is_known;
+}
+
 /* Entries are children here: none has a node. */
 static void raise_entries(struct clock *children, uint64_t first, uint64_t last, uint32_t tick) {
     for (uint64_t i = first; i <= last; i++)
@@ -69,7 +83,7 @@ static void raise_entries(struct clock *children, uint64_t first, uint64_t last,
 }
 
 bool simt_clock_raise(struct clock *clock, uint32_t levels, uint64_t first, uint64_t last, uint32_t tick) {
-    if (!clock->node && clock->tick >= tick) return true;
+    if (knows(*clock, levels, first, last, tick)) return true; /* what others have, too, is not copied for nothing */
     const uint32_t bits = levels ? (levels - 1) * CLOCK_LEVEL_BITS : 0; /* of an entry's number below a child */
     const uint64_t entries = UINT64_C(1) << levels * CLOCK_LEVEL_BITS, each = UINT64_C(1) << bits;
     if (!clock->node && first == 0 && last == entries - 1) {
@@ -101,6 +115,11 @@ static unsigned compare_ticks(uint32_t mine, uint32_t other) {
     return (mine >= other ? JOINED_MINE : 0u) | (other >= mine ? JOINED_OTHER : 0u);
 }
 
+/* Of clocks that have the same node, or both none. */
+static unsigned compare_shared(struct clock mine, struct clock other) {
+    return mine.node ? JOINED_MINE | JOINED_OTHER : compare_ticks(mine.tick, other.tick);
+}
+
 static struct clock joined_child(unsigned joined, struct clock mine, struct clock other, struct clock made) {
     return joined & JOINED_MINE ? mine : joined & JOINED_OTHER ? other : made;
 }
@@ -119,6 +138,18 @@ static void set_children(struct clock_node *node, const unsigned joined[CHILDREN
     }
 }
 
+/* Where both know the same, one tree is enough: the next join of the two need not walk it. */
+static void share(struct clock *mine, struct clock other) {
+    if (!other.node || mine->node == other.node) return;
+    simt_clock_drop(mine);
+    *mine = simt_clock_hold(other);
+}
+
+static void share_children(struct clock_node *node, const unsigned joined[CHILDREN], struct clock other) {
+    for (uint32_t i = 0; i < CHILDREN; i++)
+        if (joined[i] == (JOINED_MINE | JOINED_OTHER)) share(&node->children[i], child(other, i));
+}
+
 static struct clock_node *make_node(const unsigned joined[CHILDREN], struct clock parts[CHILDREN]) {
     struct clock_node *node = malloc(sizeof *node);
     for (uint32_t i = 0; !node && i < CHILDREN; i++)
@@ -134,17 +165,19 @@ static struct clock_node *make_node(const unsigned joined[CHILDREN], struct cloc
 static unsigned merge(struct clock mine, struct clock other, bool is_own, struct clock *result, bool *is_done) {
     struct clock parts[CHILDREN];
     unsigned joined[CHILDREN], all = JOINED_MINE | JOINED_OTHER;
-    if (mine.node == other.node) return mine.node ? all : compare_ticks(mine.tick, other.tick);
+    if (mine.node == other.node) return compare_shared(mine, other);
     if (simt_clock_is_empty(other)) return JOINED_MINE;
     if (simt_clock_is_empty(mine)) return JOINED_OTHER;
     is_own = is_own && mine.node && atomic_load_explicit(&mine.node->owners, memory_order_acquire) == 1;
     for (uint32_t i = 0; i < CHILDREN; i++) {
-        struct clock made = {0};
-        joined[i] = merge(child(mine, i), child(other, i), is_own, &made, is_done);
-        parts[i] = joined_child(joined[i], child(mine, i), child(other, i), made);
+        const struct clock one = child(mine, i), two = child(other, i);
+        parts[i] = (struct clock){0};
+        joined[i] = one.node == two.node ? compare_shared(one, two) : merge(one, two, is_own, &parts[i], is_done);
         all &= joined[i];
     }
+    if (is_own && !(all & JOINED_OTHER)) share_children(mine.node, joined, other);
     if (all) return all;
+    for (uint32_t i = 0; i < CHILDREN; i++) parts[i] = joined_child(joined[i], child(mine, i), child(other, i), parts[i]);
     *result = (struct clock){.tick = parts[0].tick};
     if (are_leaves_of_one_tick(parts)) return JOINED_NEITHER;
     if (is_own) {
@@ -160,6 +193,7 @@ bool simt_clock_join(struct clock *clock, struct clock other) {
     struct clock result = {0};
     bool is_done = true;
     const unsigned joined = merge(*clock, other, true, &result, &is_done);
+    if (joined == (JOINED_MINE | JOINED_OTHER)) share(clock, other);
     if (joined & JOINED_MINE) return is_done;
     if (joined & JOINED_OTHER) result = simt_clock_hold(other);
     simt_clock_drop(clock);

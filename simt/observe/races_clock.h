@@ -23,6 +23,11 @@ static inline bool simt_clock_is_empty(struct clock clock) {
     return !clock.node && !clock.tick;
 }
 
+/* Whether the two are one; others may know the same. */
+static inline bool simt_clock_is_same(struct clock clock, struct clock other) {
+    return clock.node == other.node && (clock.node || clock.tick == other.tick);
+}
+
 struct clock simt_clock_hold_all(struct clock clock, uint32_t owners); /* of that many other owners */
 void simt_clock_drop_all(struct clock clock, uint32_t owners);
 

@@ -201,6 +201,13 @@ static bool overwrites(const struct races *races, const struct encounter *encoun
     return other->pc == encounter->event->pc && begins(opcode, "st") && !strstr(opcode, "async");
 }
 
+/* The same of two blocks, where the loop around the store may be unrolled. */
+static bool is_overwritten_by_blocks(const struct races *races, const struct encounter *encounter, const struct stamped *other) {
+    const simt_place *own = &races->view->places[encounter->event->pc], *place = &races->view->places[other->pc];
+    const bool is_of_line = own->line == place->line && !strcmp(own->file, place->file) && begins(own->opcode, "st.") && begins(place->opcode, "st.");
+    return overwrites(races, encounter, other) || (is_of_line && !strstr(own->opcode, "async") && !strstr(place->opcode, "async"));
+}
+
 /* Whether the sides hand over the one, and then tell of it by the other. */
 static bool tells_of(const simt_event *event, const struct handed *told, const struct handed *telling) {
     return simt_may_follow(event, told->store, telling->store, false) && simt_may_follow(event, telling->load, told->load, false);
@@ -356,15 +363,21 @@ static const char *advice_on_phase(const struct races_block *block, const struct
     const bool is_last = !is_later(encounter->event, other->pc, first); /* in the program's order, too */
     const uint32_t pc = encounter->event->pc;
     const uint32_t thread = encounter->event->warp * races->view->warp_size + encounter->lane;
-    const uint32_t tick = (uint32_t)stamp_field(encounter->stamp, races->tick_shift, races->block_shift);
+    const struct phase_access earlier = {other->pc, (uint32_t)stamp_field(encounter->stamp, races->tick_shift, races->block_shift),
+                                         other->thread};
     struct phase_told told;
-    const enum phase_fault fault = simt_phases_fault(block, tick, other->thread, thread, &told);
-    if (fault == PHASE_IN_ORDER || (fault == PHASE_NOT_WAITED_FOR && !is_last)) return NULL;
+    const enum phase_fault fault = simt_phases_fault(block, &earlier, thread, &told);
+    if (fault == PHASE_IN_ORDER || (fault != PHASE_WITHOUT_IT && !is_last)) return NULL;
     const char *barrier = is_same_warp(block, encounter, other) ? "__syncwarp()" : "__syncthreads()";
     int length;
     if (fault == PHASE_NOT_WAITED_FOR)
-        length = snprintf(text, nbytes, "behind it line %u arrives at an mbarrier, which line %u initialises, and this thread does not wait "
-                          "for that phase: let it wait, too", line_of(races, told.arrive_pc), line_of(races, told.begin_pc));
+        length = snprintf(text, nbytes, "behind it line %u arrives at an mbarrier, which line %u initialises, and this thread has not waited "
+                          "for that phase: let it wait before line %u", line_of(races, told.arrive_pc), line_of(races, told.begin_pc),
+                          line_of(races, pc));
+    else if (fault == PHASE_ARRIVED_BEFORE)
+        length = snprintf(text, nbytes, "line %u is between line %u, which arrives at an mbarrier, and line %u, which waits, and a wait orders only "
+                          "what comes before the arrivals: line %u before line %u", line_of(races, other->pc), line_of(races, told.arrive_pc),
+                          line_of(races, told.wait_pc), line_of(races, other->pc), line_of(races, told.arrive_pc));
     else
         length = snprintf(text, nbytes, "line %u waits for a phase of an mbarrier that is over without an arrival of the other thread, after %u: "
                           "initialise it with the number of threads that arrive, at line %u", line_of(races, told.wait_pc), told.arrivals,
@@ -393,7 +406,7 @@ static const char *advice(const struct races_block *block, const struct encounte
     if (is_unlock(block, encounter, other)) return advice_on_unlock(block->races, encounter, other, text, nbytes);
     const uint32_t atomic = atomic_behind_load(block, encounter, other), pc = encounter->event->pc;
     if (atomic != UINT32_MAX) return advice_on_atomic(block->races, atomic == pc ? other->pc : pc, atomic, text, nbytes);
-    if (other->block != block->index && overwrites(block->races, encounter, other))
+    if (other->block != block->index && is_overwritten_by_blocks(block->races, encounter, other))
         return "blocks overwrite each other's result: an element for each block, or an atomic such as atomicAdd()";
     if (other->block != block->index && is_read_of_updates(block->races, pc, other->pc) &&
         waiting_branch(block, encounter, other) == UINT32_MAX)

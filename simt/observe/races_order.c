@@ -112,6 +112,18 @@ bool simt_order_knows(const struct races_block *block, uint32_t thread, uint64_t
 
 /* ---- acquiring */
 
+/* Takes what has been released there; where the thread has, there is no more to take. */
+static void learn(struct races_block *block, struct thread *thread, const struct release *release) {
+    const struct learnt *last = &thread->learnt, now = {release, release->count, thread->is_reading_block};
+    const bool is_own = release->block == block->index;
+    if (last->release == now.release && last->count == now.count && last->is_of_block == now.is_of_block) return;
+    if (is_own || !thread->is_reading_block) join(block, &thread->acquired, release->clocks[SCOPE_GRID]);
+    if (is_own) join(block, &thread->acquired, release->clocks[SCOPE_BLOCK]);
+    for (int scope = SCOPE_ASYNC_SHARED; scope < SCOPES; scope++)
+        join(block, &thread->acquired_async[scope], release->clocks[scope]);
+    thread->learnt = now;
+}
+
 /* The clock that the thread's last atomic read acquires. */
 static void look(struct races_block *block, struct thread *thread) {
     if (!thread->is_reading) return;
@@ -122,13 +134,7 @@ static void look(struct races_block *block, struct thread *thread) {
     check(block, page != NULL);
     if (!page) return;
     const struct release *release = simt_page_released(page, thread->reading);
-    if (release) {
-        bool is_own = release->block == block->index;
-        if (is_own || !thread->is_reading_block) join(block, &thread->acquired, release->clocks[SCOPE_GRID]);
-        if (is_own) join(block, &thread->acquired, release->clocks[SCOPE_BLOCK]);
-        for (int scope = SCOPE_ASYNC_SHARED; scope < SCOPES; scope++)
-            join(block, &thread->acquired_async[scope], release->clocks[scope]);
-    }
+    if (release) learn(block, thread, release);
     races_close(block, thread->is_reading_shared, number);
 }
 
@@ -138,10 +144,38 @@ static void acquire(struct races_block *block, struct thread *thread) {
     join(block, &thread->seen, thread->acquired);
     simt_clock_drop(&thread->acquired);
     for (int scope = SCOPE_ASYNC_SHARED; scope < SCOPES; scope++) {
+        thread->is_fenced_seen[scope] &= simt_clock_is_empty(thread->acquired_async[scope]);
         join(block, &thread->fenced[scope], thread->acquired_async[scope]);
         simt_clock_drop(&thread->acquired_async[scope]);
     }
     block->has_acquired = true;
+}
+
+/* Whether all that was released where the thread has read is still there: what other blocks released has not taken its place. */
+static bool is_kept(struct races_block *block, const struct thread *thread) {
+    const uint64_t number = thread->reading >> PAGE_BITS;
+    struct shadow_page *page = races_open(block, thread->is_reading_shared, number);
+    const struct release *release = page ? simt_page_released(page, thread->reading) : NULL;
+    const bool is_kept = page && (!release || !release->is_of_several);
+    if (page) races_close(block, thread->is_reading_shared, number);
+    return is_kept;
+}
+
+static bool is_acquiring(const simt_access *access) { return access->order == SIMT_ACQUIRE || access->order == SIMT_ACQUIRE_RELEASE; }
+
+uint32_t simt_order_waiting(struct races_block *block, const simt_event *event, const simt_access *access, bool is_of_block) {
+    uint32_t waiting = 0;
+    for (uint32_t lanes = block->is_parted && access->kind == SIMT_LOAD ? access->lanes : 0; lanes; lanes &= lanes - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(lanes);
+        struct thread *thread = &block->threads[event->warp * block->races->view->warp_size + lane];
+        const bool is_again = thread->is_reading && thread->reading == access->addresses[lane] &&
+                              thread->is_reading_shared == (access->space == SIMT_SHARED) && thread->is_reading_block == is_of_block &&
+                              thread->is_acquire == is_acquiring(access) && is_kept(block, thread);
+        if (!is_again) continue;
+        thread->reading_pc = event->pc;
+        waiting |= UINT32_C(1) << lane;
+    }
+    return waiting;
 }
 
 void simt_order_acquire(struct races_block *block, uint32_t warp, uint32_t lanes) {
@@ -156,7 +190,9 @@ void simt_order_acquire(struct races_block *block, uint32_t warp, uint32_t lanes
 /* ---- releasing */
 
 static void fence_scope(struct races_block *block, struct thread *thread, enum scope scope) {
+    if (thread->is_fenced_seen[scope]) simt_clock_drop(&thread->fenced[scope]);
     join(block, &thread->fenced[scope], thread->seen);
+    thread->is_fenced_seen[scope] = simt_clock_is_same(thread->fenced[scope], thread->seen);
     thread->fence_tick[scope] = block->tick;
     block->has_fences = true;
 }
@@ -176,9 +212,14 @@ void simt_order_fence(struct races_block *block, uint32_t warp, uint32_t lanes, 
     advance(block);
 }
 
-/* Adds to `clock` what threads first .. last have fenced since the last barrier of the whole block. */
-static void add_fenced(struct races_block *block, uint32_t first, uint32_t last, enum scope scope,
-                       struct clock *clock) {
+/* Adds what all threads of the block know. */
+static void add_settled(struct races_block *block, struct clock *clock) {
+    join(block, clock, block->seen);
+    if (block->settled) raise(block, clock, 0, block->races->view->threads_per_block - 1, block->settled);
+}
+
+/* Adds what threads first .. last themselves have fenced since the last barrier of the whole block.  false: nothing. */
+static bool add_fenced_alone(struct races_block *block, uint32_t first, uint32_t last, enum scope scope, struct clock *clock) {
     bool has_fence = false;
     for (uint32_t t = first, end; t <= last; t = end) {
         uint32_t tick = block->threads[t].fence_tick[scope];
@@ -187,9 +228,12 @@ static void add_fenced(struct races_block *block, uint32_t first, uint32_t last,
         if (tick) raise(block, clock, t, end - 1, tick);
         has_fence |= tick != 0;
     }
-    if (!has_fence) return;
-    join(block, clock, block->seen);
-    if (block->settled) raise(block, clock, 0, block->races->view->threads_per_block - 1, block->settled);
+    return has_fence;
+}
+
+/* With what all know by then. */
+static void add_fenced(struct races_block *block, uint32_t first, uint32_t last, enum scope scope, struct clock *clock) {
+    if (add_fenced_alone(block, first, last, scope, clock)) add_settled(block, clock);
 }
 
 /* What an atomic write by the thread hands on: itself, too.  false: it releases nothing. */
@@ -207,14 +251,34 @@ static bool has_fenced(const struct races_block *block, const struct thread *thr
            !simt_clock_is_empty(block->fenced[scope]);
 }
 
+/* What the thread hands on by an atomic write.  What all of the block know is added but once: it changes only where all of it settles. */
+static void release_scope(struct races_block *block, uint32_t thread, enum scope scope, struct release *release) {
+    struct clock *clock = &release->clocks[scope];
+    const uint64_t unsettled = block->first_stamp + block->settled_span;
+    join(block, clock, block->fenced[scope]);
+    const bool has_fence = add_fenced_alone(block, thread, thread, scope, clock);
+    if (has_fence && release->unsettled[scope] != unsettled) {
+        add_settled(block, clock);
+        release->unsettled[scope] = unsettled;
+    }
+    raise_atomics(block, clock, thread, block->tick);
+}
+
+static void forget_other_block(const struct races_block *block, struct release *release) {
+    if (release->block == block->index) return;
+    simt_clock_drop(&release->clocks[SCOPE_BLOCK]);
+    release->unsettled[SCOPE_BLOCK] = 0;
+    release->is_of_several |= release->count > 0;
+    release->block = block->index;
+}
+
 /* To what has been released at the address: where many threads write there, each adds little. */
 static void add_to_release(struct races_block *block, uint32_t thread, enum scope widest, struct release *release) {
-    if (release->block != block->index) simt_clock_drop(&release->clocks[SCOPE_BLOCK]);
-    release->block = block->index;
+    forget_other_block(block, release);
+    release->count++;
     for (enum scope scope = 0; scope < SCOPES; scope++) {
         const bool is_wanted = scope <= widest || scope >= SCOPE_ASYNC_SHARED;
-        if (is_wanted && has_fenced(block, &block->threads[thread], scope))
-            add_released(block, thread, scope, &release->clocks[scope]);
+        if (is_wanted && has_fenced(block, &block->threads[thread], scope)) release_scope(block, thread, scope, release);
     }
     atomic_store(&block->races->has_releases, true);
 }
@@ -231,14 +295,14 @@ static bool release(struct races_block *block, uint32_t thread, bool is_shared, 
     return true;
 }
 
-void simt_order_atomic(struct races_block *block, const simt_event *event, const simt_access *access, bool is_of_block) {
+void simt_order_atomic(struct races_block *block, const simt_event *event, const simt_access *access, uint32_t among, bool is_of_block) {
     const enum scope widest = is_of_block ? SCOPE_BLOCK : SCOPE_GRID;
     bool is_release = access->order == SIMT_RELEASE || access->order == SIMT_ACQUIRE_RELEASE;
-    bool is_acquire = access->order == SIMT_ACQUIRE || access->order == SIMT_ACQUIRE_RELEASE;
+    bool is_acquire = is_acquiring(access);
     bool is_shared = access->space == SIMT_SHARED, has_released = false;
     uint32_t first = event->warp * block->races->view->warp_size;
     if (!part(block)) return;
-    for (uint32_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
+    for (uint32_t lanes = among; lanes; lanes &= lanes - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(lanes);
         struct thread *thread = &block->threads[first + lane];
         look(block, thread);
@@ -385,8 +449,7 @@ static void add_block(struct races_block *block, struct knowledge *knowledge) {
     const uint64_t unsettled = block->first_stamp + block->settled_span;
     if (knowledge->unsettled == unsettled) return;
     knowledge->unsettled = unsettled;
-    join(block, &knowledge->seen, block->seen);
-    if (block->settled) raise(block, &knowledge->seen, 0, block->races->view->threads_per_block - 1, block->settled);
+    add_settled(block, &knowledge->seen);
     for (int scope = 0; scope < SCOPES && block->has_fences; scope++)
         join(block, &knowledge->fenced[scope], block->fenced[scope]);
 }
@@ -425,6 +488,7 @@ void simt_order_meet(struct races_block *block, uint32_t number, const struct kn
     join(block, is_acquire ? &thread->seen : &thread->acquired, complete->seen);
     for (int scope = 0; scope < SCOPES; scope++) {
         if (!is_acquire && scope < SCOPE_ASYNC_SHARED) continue;
+        thread->is_fenced_seen[scope] &= !is_acquire || simt_clock_is_empty(complete->fenced[scope]);
         join(block, is_acquire ? &thread->fenced[scope] : &thread->acquired_async[scope], complete->fenced[scope]);
         block->has_fences |= !simt_clock_is_empty(complete->fenced[scope]);
     }

@@ -59,19 +59,27 @@ static bool was_without(const struct phases *phases, const struct phase_thread *
     return last && waiting->waited == last && phases->before > 1 && other->arrived != last && other->arrived_before != last;
 }
 
-/* What is wrong with an mbarrier between an access at `tick` by the thread `one` and a later one by `two`. */
-static enum phase_fault fault_of(const struct phases *phases, uint32_t tick, uint32_t one, uint32_t two) {
-    const struct phase_thread *first = &phases->threads[one], *second = &phases->threads[two];
-    if (was_without(phases, second, first) || was_without(phases, first, second)) return PHASE_WITHOUT_IT;
-    const bool has_arrived_since = first->arrived && first->arrived_tick >= tick;
-    return has_arrived_since && second->waited < first->arrived ? PHASE_NOT_WAITED_FOR : PHASE_IN_ORDER;
+/* Whether the access stands between the arrival and the wait, and the other thread has waited for that arrival, which tells only of what
+ * comes before. */
+static bool is_between(const struct phases *phases, const struct phase_access *one, const struct phase_thread *second) {
+    const struct phase_thread *first = &phases->threads[one->thread];
+    const bool has_arrived = first->arrived && first->arrived_tick < one->tick && second->waited >= first->arrived;
+    return has_arrived && phases->arrive_pc < one->pc && one->pc < phases->wait_pc;
 }
 
-enum phase_fault simt_phases_fault(const struct races_block *block, uint32_t tick, uint32_t one, uint32_t two,
-                                   struct phase_told *told) {
+/* What is wrong with an mbarrier between an access and a later one by the thread `two`. */
+static enum phase_fault fault_of(const struct phases *phases, const struct phase_access *one, uint32_t two) {
+    const struct phase_thread *first = &phases->threads[one->thread], *second = &phases->threads[two];
+    if (was_without(phases, second, first) || was_without(phases, first, second)) return PHASE_WITHOUT_IT;
+    const bool has_arrived_since = first->arrived && first->arrived_tick >= one->tick;
+    if (has_arrived_since && second->waited < first->arrived) return PHASE_NOT_WAITED_FOR;
+    return is_between(phases, one, second) ? PHASE_ARRIVED_BEFORE : PHASE_IN_ORDER;
+}
+
+enum phase_fault simt_phases_fault(const struct races_block *block, const struct phase_access *one, uint32_t two, struct phase_told *told) {
     for (const struct meeting *meeting = block->shared->mbarriers; meeting; meeting = meeting->next) {
         const struct phases *phases = meeting->phases;
-        const enum phase_fault fault = phases ? fault_of(phases, tick, one, two) : PHASE_IN_ORDER;
+        const enum phase_fault fault = phases ? fault_of(phases, one, two) : PHASE_IN_ORDER;
         if (fault == PHASE_IN_ORDER) continue;
         *told = (struct phase_told){phases->begin_pc, phases->arrive_pc, phases->wait_pc, phases->before};
         return fault;

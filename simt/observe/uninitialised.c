@@ -120,7 +120,7 @@ static uint32_t unwritten_elements(const simt_access *access, uint32_t lane) {
 }
 
 static void find(const simt_event *event, const simt_access *access, uint32_t lanes, uint32_t element) {
-    static const char advice_shared[] = "shared memory is undefined when a block begins";
+    static const char advice_shared[] = "store it first, or read an element that was stored; shared memory is undefined when a block begins";
     static const char advice_global[] = "initialise the buffer, or store to it before reading";
     bool is_shared = access->space == SIMT_SHARED;
     uint64_t address = access->addresses[__builtin_ctz(lanes)] + element * access->element_nbytes;

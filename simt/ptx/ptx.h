@@ -114,6 +114,12 @@ enum { NO_PC = UINT32_MAX };
 /* Modules have tens of thousands of instructions, and lists of words are searched for each: most differ in the first letter. */
 static inline bool simt_is_word(const char *text, const char *word) { return *text == *word && !strcmp(text, word); }
 
+/* `words` ends with NULL. */
+static inline bool simt_is_one_of(const char *text, const char *const *words) {
+    while (*words && !simt_is_word(text, *words)) words++;
+    return *words;
+}
+
 static inline bool simt_is_base(const struct instruction *instruction, const char *base) {
     return simt_is_word(instruction->base, base);
 }
