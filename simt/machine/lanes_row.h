@@ -86,8 +86,9 @@ struct lane_key {
 /* What does the same by one instruction of the host's, where it has it. */
 lane_function *simt_lanes_fused(lane_function *function);
 
-/* setp and set; conversions that no row has.  They are products of several lists, and have no rows. */
+/* setp and set; video instructions; conversions that no row has.  They are products of several lists, and have no rows. */
 bool simt_compare_find(const struct lane_key *key, struct lane_operation *operation);
+bool simt_video_find(const struct lane_key *key, struct lane_operation *operation);
 bool simt_convert_find(const struct lane_key *key, struct lane_operation *operation);
 
 #endif
