@@ -62,8 +62,8 @@ def test_the_default_is_the_same_everywhere(write):
     assert f"(default: inspect {LIMIT}, run {LIMIT_OF_PROGRAMS})" in spaces.sub(" ", run("--help").stdout)
     assert f"{LIMIT_OF_PROGRAMS} warp instructions" in spaces.sub(" ", (ROOT / "docs" / "programs.md").read_text())
     assert f"{LIMIT} warp instructions" in spaces.sub(" ", (ROOT / "docs" / "simulator.md").read_text())
-    # A counter decides: nobody can tell how it ends before it does.
-    report = inspected(write("AGAIN:\nadd.u64 %rd1, %rd1, 1;\nsetp.ne.u64 %p1, %rd1, 0;\n@%p1 bra AGAIN;\nret;"), status=3)
+    # Numbers decide that change by no steady step: nobody can tell how it ends before it does.
+    report = inspected(write("AGAIN:\nmad.lo.u64 %rd1, %rd1, 5, 1;\nsetp.ne.u64 %p1, %rd1, 0;\n@%p1 bra AGAIN;\nret;"), status=3)
     assert report["instructions"] == LIMIT and f" {LIMIT:,} " in report["findings"][0]["message"]
 
 
@@ -279,13 +279,96 @@ def test_long_loops_are_not_taken_for_endless(write, name, schedule, threads):
     assert "runaway" not in done.stdout and done.returncode in (0, 3), done
 
 
-# A flag that nobody sets, and a count of the polls that would end it after hours.
-TIMEOUT = ROUNDS + """AGAIN:
+# Loops of {rounds} rounds, or of more because they jump over their end, in which what decides changes by a step.
+COUNTED = {
+    "upwards": ROUNDS + "AGAIN:\nadd.s32 %r2, %r2, 1;\nsetp.lt.s32 %p1, %r2, {rounds};\n@%p1 bra AGAIN;\nret;",
+    "downwards": ROUNDS + """mov.u32 %r2, {rounds};
+add.u32 %r2, %r2, %r1;
+AGAIN:
+sub.u32 %r3, %r2, 1;
+setp.le.u32 %p1, %r2, %r1;
+mov.u32 %r2, %r3;
+@!%p1 bra AGAIN;
+ret;""",
+    "64 bits": ROUNDS + """mov.u64 %rd2, -5;
+mov.u64 %rd3, {rounds};
+AGAIN:
+add.s64 %rd2, %rd2, 2;
+sub.s64 %rd3, %rd3, -1;
+setp.gt.s64 %p1, %rd3, %rd2;
+@%p1 bra AGAIN;
+ret;""",
+    "64 bits, to a number": ROUNDS + """mov.u64 %rd2, -{rounds};
+AGAIN:
+add.s64 %rd2, %rd2, 1;
+setp.ne.s64 %p1, %rd2, 0;
+@%p1 bra AGAIN;
+ret;""",
+    "two ends": ROUNDS + """mov.u32 %r3, 0;
+AGAIN:
+add.u32 %r2, %r2, 3;
+add.u32 %r3, %r3, 1;
+setp.eq.u32 %p1, %r2, 7;
+setp.ge.u32 %p2, %r3, {rounds};
+or.pred %p1, %p1, %p2;
+@!%p1 bra AGAIN;
+ret;""",
+    "timeout": ROUNDS + """AGAIN:
 add.u32 %r2, %r2, 1;
 ld.volatile.global.u32 %r3, [%rd1+8];
 setp.ne.u32 %p1, %r3, 0;
 @%p1 bra DONE;
+setp.lt.u32 %p1, %r2, {rounds};
+@%p1 bra AGAIN;
+DONE:
+ret;""",
+}
+COUNTED_LIMIT = 3 * 10**7
+
+
+def counted(write, name, rounds, status):
+    path = write(COUNTED[name].format(rounds=rounds), "", "u64")
+    return inspected(path, "--arg", "u32[64]=zeros", "--block", 32, "--threads", 1, "--limit", COUNTED_LIMIT, "--quiet",
+                     status=status)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", [name for name in COUNTED if name != "64 bits"])
+def test_a_count_that_ends_behind_the_limit_is_told_at_once(write, name):
+    report = counted(write, name, COUNTED_LIMIT // 2, 3)
+    finding = report["findings"][-1]
+    assert finding["kind"] == "runaway" and report["instructions"] < 10**5
+    rounds = int(re.search(r"goes on for at least (\d+) more rounds, longer than the limit of 30000000 warp",
+                           re.sub(r"(?<=\d),(?=\d)", "", finding["message"]))[1])
+    assert COUNTED_LIMIT // 2 - 10**5 < rounds < COUNTED_LIMIT // 2
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_count_that_ends_before_the_limit_ends(write, name):
+    report = counted(write, name, COUNTED_LIMIT // 12, 0)
+    assert report["findings"] == [] and COUNTED_LIMIT // 6 < report["instructions"] <= COUNTED_LIMIT
+
+
+def test_a_count_whose_address_leaves_its_memory_is_told_as_that(write):
+    body = ROUNDS + """AGAIN:
+add.u64 %rd1, %rd1, 4;
+add.u32 %r2, %r2, 1;
+st.global.u32 [%rd1], %r2;
 setp.lt.u32 %p1, %r2, 4000000000;
+@%p1 bra AGAIN;
+ret;"""
+    report = inspected(write(body, "", "u64"), "--arg", "u32[20000]", "--block", 1, "--limit", 10**9, status=3)
+    assert [finding["kind"] for finding in report["findings"]] == ["bounds"]
+
+
+# A flag that nobody sets, and numbers of which one would end it after hours: they do not change by the same step.
+TIMEOUT = ROUNDS + """AGAIN:
+mad.lo.u32 %r2, %r2, 5, 1;
+ld.volatile.global.u32 %r3, [%rd1+8];
+setp.ne.u32 %p1, %r3, 0;
+@%p1 bra DONE;
+setp.ne.u32 %p1, %r2, 0;
 @%p1 bra AGAIN;
 DONE:
 ret;"""

@@ -26,6 +26,13 @@ def bits_of_f32(value):
     return struct.unpack("<I", struct.pack("<f", value))[0]
 
 
+def e4m3(bits):
+    sign, exponent, fraction = -1 if bits & 0x80 else 1, bits >> 3 & 15, bits & 7
+    if bits & 0x7f == 0x7f:
+        return float("nan")
+    return sign * (fraction / 8 * 2.0**-6 if not exponent else (1 + fraction / 8) * 2.0 ** (exponent - 7))
+
+
 DECODE = {
     "f16": lambda bits: struct.unpack("<e", struct.pack("<H", bits))[0],
     "bf16": lambda bits: f32(bits << 16),
@@ -34,6 +41,11 @@ DECODE = {
     "f64": lambda bits: struct.unpack("<d", struct.pack("<Q", bits))[0],
     "s8": lambda bits: bits - 256 * (bits >= 128),
     "u8": lambda bits: bits,
+    "e4m3": e4m3,
+    "e5m2": lambda bits: struct.unpack("<e", struct.pack("<H", bits << 8))[0],
+    "s4": lambda bits: bits - 16 * (bits >= 8),
+    "u4": lambda bits: bits,
+    "b1": lambda bits: bits,
     "s32": lambda bits: bits - 2**32 * (bits >= 2**31),
 }
 ENCODE = {
@@ -44,9 +56,15 @@ ENCODE = {
     "f64": lambda value: struct.unpack("<Q", struct.pack("<d", value))[0],
     "s8": lambda value: value & 0xff,
     "u8": lambda value: value & 0xff,
+    "e4m3": {e4m3(bits): bits for bits in range(255, -1, -1)}.__getitem__,
+    "e5m2": lambda value: struct.unpack("<H", struct.pack("<e", value))[0] >> 8,
+    "s4": lambda value: value & 0xf,
+    "u4": lambda value: value & 0xf,
+    "b1": lambda value: value & 1,
     "s32": lambda value: value & 0xffffffff,
 }
-BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "f64": 64, "s8": 8, "u8": 8, "s32": 32}
+BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "f64": 64, "s8": 8, "u8": 8, "s32": 32,
+        "e4m3": 8, "e5m2": 8, "s4": 4, "u4": 4, "b1": 1}
 
 
 def exponent_of(value):
@@ -93,6 +111,9 @@ def place_a(shape, name, lane, i):
         return group, thread
     if name == "f64":
         return (group if i % 2 == 0 else group + 8), (i * 2 if i % 2 == 0 else i * 2 - 2) + thread
+    if BITS[name] < 8:
+        each = 32 // BITS[name]  # in a register: of s4 i < 8, of b1 i < 32
+        return (group if m == 8 or i // each in (0, 2) else group + 8), thread * each + i % each + (4 * each if i >= 2 * each else 0)
     if m == 8:
         return group, thread * 4 + i
     if k == 16:
@@ -106,6 +127,9 @@ def place_b(shape, name, lane, i):
         return thread * 2 + (i & 1) + (8 if i >= 2 else 0), group
     if name in ("tf32", "f64"):
         return thread + 4 * i, group
+    if BITS[name] < 8:
+        each = 32 // BITS[name]
+        return thread * each + i % each + (4 * each if i >= each else 0), group
     return thread * 4 + (i & 3) + (16 if i >= 4 else 0), group
 
 
@@ -148,6 +172,9 @@ PRODUCTS = [
     *((shape, "f64", "f64", "f64", "f64") for shape in ((8, 8, 4), (16, 8, 4), (16, 8, 8), (16, 8, 16))),
     *((shape, a, b, "s32", "s32") for shape in ((8, 8, 16), (16, 8, 16), (16, 8, 32)) for a in ("s8", "u8")
       for b in ("s8", "u8")),
+    *((shape, a, b, "s32", "s32") for shape in ((8, 8, 32), (16, 8, 32), (16, 8, 64)) for a in ("s4", "u4")
+      for b in ("s4", "u4")),
+    *(((16, 8, k), a, b, d, d) for k in (16, 32) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2") for d in ("f16", "f32")),
 ]
 
 
@@ -155,7 +182,7 @@ def registers(name, rows, columns):
     return rows * columns * BITS[name] // 32 // (64 if name == "f64" else 32)
 
 
-def mma_kernel(shape, a, b, d, c, more=""):
+def mma_kernel(shape, a, b, d, c, more="", last=""):
     """d[lane], a[lane] ...: each lane's registers, one after another."""
     m, n, k = shape
     counts = {"a": registers(a, m, k), "b": registers(b, k, n), "c": registers(c, m, n), "d": registers(d, m, n)}
@@ -171,7 +198,7 @@ def mma_kernel(shape, a, b, d, c, more=""):
                   f"add.u64 %rd{10 + number}, %rd1, %rd2;"]
         if role != "d":
             lines += [f"ld.global.{kind} %{role}{i}, [%rd{10 + number}+{nbytes * i}];" for i in range(count)]
-    lines.append(f"mma.sync.aligned.m{m}n{n}k{k}.row.col{more}.{d}.{a}.{b}.{c} {lists['d']}, {lists['a']}, "
+    lines.append(f"mma.sync.aligned.m{m}n{n}k{k}.row.col{more}.{d}.{a}.{b}.{c}{last} {lists['d']}, {lists['a']}, "
                  f"{lists['b']}, {lists['c']};")
     kind, nbytes = ("f64", 8) if d == "f64" else ("f32", 4) if d == "f32" else ("b32", 4)
     lines += [f"st.global.{kind} [%rd13+{nbytes * i}], %d{i};" for i in range(counts["d"])] + ["ret;"]
@@ -184,10 +211,10 @@ def write_words(path, words, wide):
     path.write_bytes(npy_header(npy_text(kind, [len(words)])) + struct.pack(f"<{len(words)}{code}", *words))
 
 
-def run_mma(tmp_path, shape, names, matrices, more="", schedule="lockstep"):
+def run_mma(tmp_path, shape, names, matrices, more="", schedule="lockstep", last=""):
     m, n, k = shape
     a, b, d, c = names
-    (tmp_path / "k.ptx").write_text(mma_kernel(shape, *names, more))
+    (tmp_path / "k.ptx").write_text(mma_kernel(shape, *names, more, last))
 
     def elements(rows, columns):
         return range(rows * columns // 32)
@@ -218,11 +245,25 @@ def small(rows, columns, seed, least=-6, most=6):
 def test_mma_of_small_integers(tmp_path, product):
     shape, *names = product
     m, n, k = shape
-    matrices = {"a": small(m, k, 1, 0 if names[0] == "u8" else -6), "b": small(k, n, 2, 0 if names[1] == "u8" else -6),
+    least = [{"u8": 0, "u4": 0, "s4": -8}.get(name, -6) for name in names]
+    most = [4 if name == "e5m2" else 15 if name == "u4" else 6 for name in names]
+    least = [-4 if name == "e5m2" else at for name, at in zip(names, least)]
+    matrices = {"a": small(m, k, 1, least[0], most[0]), "b": small(k, n, 2, least[1], most[1]),
                 "c": small(m, n, 3, -90, 90)}
     schedule = "split" if m == 8 else "lockstep"
     got = run_mma(tmp_path, shape, names, matrices, schedule=schedule)
     assert got == [[int(x) for x in row] for row in multiplied(matrices["a"], matrices["b"], matrices["c"])]
+
+
+@pytest.mark.parametrize("op", ["xor", "and"])
+@pytest.mark.parametrize("shape", [(8, 8, 128), (16, 8, 128), (16, 8, 256)], ids=str)
+def test_mma_of_single_bits_counts_them(tmp_path, shape, op):
+    m, n, k = shape
+    matrices = {"a": small(m, k, 1, 0, 1), "b": small(k, n, 2, 0, 1), "c": small(m, n, 3, -2**31, 2**31 - 1)}
+    got = run_mma(tmp_path, shape, ("b1", "b1", "s32", "s32"), matrices, last=f".{op}.popc")
+    counts = [[sum(x != y if op == "xor" else x and y for x, y in zip(row, column)) for column in zip(*matrices["b"])]
+              for row in matrices["a"]]
+    assert got == [[(x + c + 2**31) % 2**32 - 2**31 for x, c in zip(*rows)] for rows in zip(counts, matrices["c"])]
 
 
 @pytest.mark.parametrize("names", [("f16", "f16", "f32", "f32"), ("f16", "f16", "f16", "f16"),
@@ -248,6 +289,45 @@ def test_mma_sums_as_an_h200_does(tmp_path, names, spread):
         matrices["b"][k + 1][column] = matrices["b"][k][column]
     got = run_mma(tmp_path, (16, 8, 16), names, matrices)
     assert got == [[chip_sum(row, column, addend, a, d) for column, addend in zip(zip(*matrices["b"]), addends)]
+                   for row, addends in zip(matrices["a"], matrices["c"])]
+
+
+def nearest(value, digits):
+    if not value:
+        return 0.0
+    unit = Fraction(2) ** (exponent_of(value) - digits + 1)
+    return float(round(value / unit) * unit)  # ties to even
+
+
+@pytest.mark.parametrize("k", [16, 32])
+@pytest.mark.parametrize("d", ["f16", "f32"])
+@pytest.mark.parametrize("factors", [("e4m3", "e4m3"), ("e5m2", "e5m2"), ("e4m3", "e5m2")], ids=str)
+def test_mma_of_bytes_sums_as_the_machine_code_for_an_h200_does(tmp_path, factors, d, k):
+    """Halves of registers, that is k % 4 in (0, 1) and in (2, 3), as f16, one after the other; then c is added."""
+    a, b = factors
+    generator = random.Random(k)
+
+    def factor(name):
+        middle, fraction, spread = (7, 3, 3) if name == "e4m3" else (15, 2, 3 if d == "f16" else 9)
+        return DECODE[name](generator.getrandbits(1) << 7 | (middle + generator.randint(-spread, spread)) << fraction |
+                            generator.getrandbits(fraction))
+
+    def addend():
+        number = generator.choice((-1, 1)) * generator.uniform(1, 2) * 2.0 ** generator.randint(-8, 8)
+        return DECODE[d](ENCODE[d](number))
+
+    matrices = {"a": [[factor(a) for _ in range(k)] for _ in range(16)], "b": [[factor(b) for _ in range(8)] for _ in range(k)],
+                "c": [[addend() for _ in range(8)] for _ in range(16)]}
+    got = run_mma(tmp_path, (16, 8, k), (a, b, d, d), matrices)
+
+    def expected(row, column, c):
+        total = 0.0
+        for low in (0, 2):
+            chosen = [j for j in range(k) if j % 4 in (low, low + 1)]
+            total = chip_sum([row[j] for j in chosen], [column[j] for j in chosen], total, "f16", d)
+        return nearest(Fraction(total) + Fraction(c), 11 if d == "f16" else 24)
+
+    assert got == [[expected(row, column, c) for column, c in zip(zip(*matrices["b"]), addends)]
                    for row, addends in zip(matrices["a"], matrices["c"])]
 
 

@@ -300,11 +300,14 @@ static uint32_t lanes_of_loop(const struct warp *warp, const struct path *path) 
 static void note_endless_of(struct warp *warp, const struct path *path, uint32_t lane, const char *because, uint64_t address) {
     simt_event event = simt_event_of(warp, path, path->mask);
     const struct lane_text lanes = lane_text(lanes_of_loop(warp, path));
-    char read[64] = "";
+    char read[64] = "", duration[128] = "never ends";
+    if (warp->rounds)
+        snprintf(duration, sizeof duration, "goes on for at least %llu more rounds, longer than the limit of %llu warp instructions",
+                 (unsigned long long)warp->rounds, (unsigned long long)warp->block->launch->limit);
     if (address) snprintf(read, sizeof read, "; it reads global memory at 0x%llx", (unsigned long long)address);
     simt_record_finding(&event, SIMT_FINDING_RUNAWAY, lane, address,
-                        "%s of warp %u %s in a loop that never ends: %s%s",
-                        lanes.text, warp->index, lanes.be, because, read);
+                        "%s of warp %u %s in a loop that %s: %s%s",
+                        lanes.text, warp->index, lanes.be, duration, because, read);
     simt_stop(&event);
 }
 
@@ -341,6 +344,9 @@ static void examine(struct warp *warp) {
     else if (found == RECURRENCE_FOREVER_UNASKED)
         note_endless(warp, path, "nothing in it can end it: its condition is always true, as i >= 0 is of an unsigned i, or "
                     "does not change in the loop, or it has none and no break", 0);
+    else if (found == RECURRENCE_BEYOND_LIMIT)
+        note_endless(warp, path, "what decides about its end changes by the same step in each round: a step of the wrong sign or "
+                    "one that jumps over the end, say, or too much work for the limit (--limit N)", 0);
     else if (found == RECURRENCE_FOREVER)
         note_endless(warp, path, "what decides about its end is the same in every round: a step of 0, say, or a condition "
                     "that nothing in the loop changes", 0);

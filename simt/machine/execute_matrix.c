@@ -6,7 +6,7 @@
 #include "collective.h"
 #include "element.h"
 
-enum { ELEMENTS_MAX = 32 * 16, ROWS = 8, ROW_NBYTES = 16 };
+enum { ELEMENTS_MAX = 32 * 16, FACTOR_ELEMENTS_MAX = 16 * 256, ROWS = 8, ROW_NBYTES = 16 };
 
 /* ---- where elements are */
 
@@ -48,7 +48,7 @@ static uint64_t element_mask(const struct fragment *fragment) {
     return UINT64_MAX >> (64 - simt_element_bits(fragment->element));
 }
 
-static void collect(const struct collective *collective, enum matrix_role role, uint64_t matrix[ELEMENTS_MAX]) {
+static void collect(const struct collective *collective, enum matrix_role role, uint64_t *matrix) {
     const struct matrix_shape *shape = &collective->code->matrix.shape;
     const struct fragment *fragment = &shape->fragments[role];
     const uint32_t bits = simt_element_bits(fragment->element), packed = simt_register_elements(fragment);
@@ -91,7 +91,7 @@ static bool are_all_there(const struct collective *collective) {
 }
 
 static void multiply(struct collective *collective) {
-    uint64_t a[ELEMENTS_MAX], b[ELEMENTS_MAX], c[ELEMENTS_MAX], d[ELEMENTS_MAX];
+    uint64_t a[FACTOR_ELEMENTS_MAX], b[FACTOR_ELEMENTS_MAX], c[ELEMENTS_MAX], d[ELEMENTS_MAX];
     if (!are_all_there(collective)) return;
     collect(collective, MATRIX_A, a);
     collect(collective, MATRIX_B, b);

@@ -90,7 +90,7 @@ static bool find(const struct lane_key *key, struct lane_operation *operation) {
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         for (const struct lane_table *table = tables[i]; table->rows; table++)
             if (find_row(table, key, operation)) return true;
-    if (simt_compare_find(key, operation)) return has_widths(operation, key);
+    if (simt_compare_find(key, operation) || simt_video_find(key, operation)) return has_widths(operation, key);
     return simt_convert_find(key, operation);
 }
 

@@ -304,13 +304,14 @@ static bool is_narrowing(enum type to, enum type from) {
            format_of(to)->exponent_bits < format_of(from)->exponent_bits;
 }
 
-/* A rounding is there exactly where one is needed.  Numbers are cut to [0, 1], or to others, not both. */
+/* A rounding is there exactly where one is needed, and may be where bf16 is widened.  Numbers are cut to [0, 1], or to others, not both. */
 static bool is_float_conversion(enum type to, enum type from, int mode, unsigned finish) {
     bool is_integral = mode >= MODE_INTEGRAL;
     if (finish & FINISH_FLUSH && to != TYPE_F32 && from != TYPE_F32) return false;
     if (is_integral) return to == from && !(finish & ~(unsigned)(FINISH_FLUSH | FINISH_SAT));
     if (finish & FINISH_SAT && finish & (FINISH_RELU | FINISH_SATFINITE)) return false;
-    return is_narrowing(to, from) == (mode != NO_MODE);
+    const bool is_exact = from == TYPE_BF16 && (to == TYPE_F32 || to == TYPE_F64) && !(finish & ~(unsigned)FINISH_FLUSH);
+    return is_narrowing(to, from) == (mode != NO_MODE) || is_exact;
 }
 
 /* *finish loses what makes no difference. */

@@ -223,9 +223,19 @@ PACKS(X)
 BINARY(pack_u16, 32, 32, 32, clamp(a, 0, UINT16_MAX, 0xffff) << 16 | clamp(b, 0, UINT16_MAX, 0xffff))
 BINARY(pack_s16, 32, 32, 32,
        clamp(a, INT16_MIN, INT16_MAX, 0xffff) << 16 | clamp(b, INT16_MIN, INT16_MAX, 0xffff))
-TERNARY(pack_u8, 32, 32, 32, 32, c << 16 | clamp(a, 0, UINT8_MAX, 0xff) << 8 | clamp(b, 0, UINT8_MAX, 0xff))
-TERNARY(pack_s8, 32, 32, 32, 32,
-        c << 16 | clamp(a, INT8_MIN, INT8_MAX, 0xff) << 8 | clamp(b, INT8_MIN, INT8_MAX, 0xff))
+/* What was there, c, moves up by the two that come. */
+static inline uint32_t pack_below(uint32_t c, uint32_t a, uint32_t b, uint32_t bits, bool is_signed) {
+    const uint32_t mask = (UINT32_C(1) << bits) - 1;
+    const int32_t most = (int32_t)(is_signed ? mask >> 1 : mask), least = is_signed ? -most - 1 : 0;
+    return c << 2 * bits | clamp(a, least, most, mask) << bits | clamp(b, least, most, mask);
+}
+
+TERNARY(pack_u8, 32, 32, 32, 32, pack_below(c, a, b, 8, false))
+TERNARY(pack_s8, 32, 32, 32, 32, pack_below(c, a, b, 8, true))
+TERNARY(pack_u4, 32, 32, 32, 32, pack_below(c, a, b, 4, false))
+TERNARY(pack_s4, 32, 32, 32, 32, pack_below(c, a, b, 4, true))
+TERNARY(pack_u2, 32, 32, 32, 32, pack_below(c, a, b, 2, false))
+TERNARY(pack_s2, 32, 32, 32, 32, pack_below(c, a, b, 2, true))
 
 static const struct lane_row pack_rows[] = {
 #define X(suffix, modifiers, rounding, finish)                                                               \
@@ -237,6 +247,10 @@ static const struct lane_row pack_rows[] = {
     ROW("cvt", WITH(PACK) | WITH(SAT), (S16, S32), pack_s16, B32, S32, S32),
     ROW("cvt", WITH(PACK) | WITH(SAT), (U8, S32, B32), pack_u8, B32, S32, S32, B32),
     ROW("cvt", WITH(PACK) | WITH(SAT), (S8, S32, B32), pack_s8, B32, S32, S32, B32),
+    ROW("cvt", WITH(PACK) | WITH(SAT) | WITH(U4), (S32, B32), pack_u4, B32, S32, S32, B32),
+    ROW("cvt", WITH(PACK) | WITH(SAT) | WITH(S4), (S32, B32), pack_s4, B32, S32, S32, B32),
+    ROW("cvt", WITH(PACK) | WITH(SAT) | WITH(U2), (S32, B32), pack_u2, B32, S32, S32, B32),
+    ROW("cvt", WITH(PACK) | WITH(SAT) | WITH(S2), (S32, B32), pack_s2, B32, S32, S32, B32),
 };
 
 const struct lane_table simt_half_tables[] = {

@@ -226,42 +226,6 @@ static const struct lane_row dot_rows[] = {
     DOT_ROWS("dp2a", WITH(HI), dp2a_high),
 };
 
-/* ---- vabsdiff2, vabsdiff4: the parts of a word, or their sum */
-
-static inline uint32_t distances(uint32_t a, uint32_t b, uint32_t bits, bool is_signed, bool is_sum) {
-    uint32_t result = 0;
-    for (uint32_t at = 0; at < 32; at += bits) {
-        const uint32_t up = 32 - bits;
-        int64_t x = a >> at << up >> up, y = b >> at << up >> up;
-        if (is_signed) {
-            x = (int32_t)(a >> at << up) >> up;
-            y = (int32_t)(b >> at << up) >> up;
-        }
-        const uint32_t distance = (uint32_t)(x > y ? x - y : y - x);
-        result += is_sum ? distance : (distance & UINT32_MAX >> up) << at;
-    }
-    return result;
-}
-
-#define DISTANCES(name, bits)                                                                                \
-    TERNARY(name##_u32, 32, 32, 32, 32, ((void)c, distances(a, b, bits, false, false)))                       \
-    TERNARY(name##_s32, 32, 32, 32, 32, ((void)c, distances(a, b, bits, true, false)))                        \
-    TERNARY(name##_u32_added, 32, 32, 32, 32, c + distances(a, b, bits, false, true))                        \
-    TERNARY(name##_s32_added, 32, 32, 32, 32, c + distances(a, b, bits, true, true))
-DISTANCES(vabsdiff2, 16)
-DISTANCES(vabsdiff4, 8)
-
-#define DISTANCE_ROWS(text, name)                                                                            \
-    ROW(text, 0, (U32, U32, U32), name##_u32, U32, U32, U32, U32),                                           \
-    ROW(text, 0, (U32, S32, S32), name##_s32, U32, S32, S32, U32),                                           \
-    ROW(text, 0, (S32, S32, S32), name##_s32, S32, S32, S32, S32),                                           \
-    ROW(text, WITH(ADDED), (U32, U32, U32), name##_u32_added, U32, U32, U32, U32),                           \
-    ROW(text, WITH(ADDED), (U32, S32, S32), name##_s32_added, U32, S32, S32, U32),                           \
-    ROW(text, WITH(ADDED), (S32, S32, S32), name##_s32_added, S32, S32, S32, S32)
-
-static const struct lane_row distance_rows[] = {DISTANCE_ROWS("vabsdiff2", vabsdiff2),
-                                                DISTANCE_ROWS("vabsdiff4", vabsdiff4)};
-
 /* ---- with the carry flag: name, function, sources, the flag where it is not read, base, modifiers, what
  * becomes of it */
 
@@ -311,5 +275,5 @@ const struct lane_table simt_integer_tables[] = {
     TABLE(rows_u16),       TABLE(rows_s16),       TABLE(rows_u32),       TABLE(rows_s32),
     TABLE(rows_u64),       TABLE(rows_s64),       TABLE(other_rows),     TABLE(pair_rows),
     TABLE(dot_rows),       TABLE(carry_rows_u32), TABLE(carry_rows_s32), TABLE(carry_rows_u64),
-    TABLE(carry_rows_s64), TABLE(distance_rows),  {NULL, 0},
+    TABLE(carry_rows_s64),  {NULL, 0},
 };

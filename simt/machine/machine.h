@@ -387,6 +387,7 @@ struct warp {
     bool repeats_itself;  /* it is, while the changes of its block and those of the launch are what they were then: */
     uint64_t own_changes, all_changes;
     struct ranges harmless;      /* what its loop writes, on which nobody's end depends (effects.h) */
+    uint64_t rounds;             /* after which its loop ends, longer than the limit allows; 0: it never ends */
     uint64_t waits_for;          /* an address in global memory that decides about its loop's end; 0: not known */
     struct awaited *awaited;     /* NULL: none yet */
     struct recording *recording; /* while it is examined */
@@ -688,6 +689,7 @@ enum recurrence {
     RECURRENCE_NONE,
     RECURRENCE_LATER,
     RECURRENCE_UNLESS_CHANGED,
+    RECURRENCE_BEYOND_LIMIT, /* it ends, but not before the launch's limit is reached */
     RECURRENCE_FOREVER,
     RECURRENCE_FOREVER_UNASKED, /* nothing decides */
     RECURRENCE_FOREVER_AS_READ /* what decides was read from memory, before the loop */

@@ -14,12 +14,15 @@ enum matrix_element {
     ELEMENT_F64,
     ELEMENT_S8,
     ELEMENT_U8,
+    ELEMENT_S4,
+    ELEMENT_U4,
+    ELEMENT_B1,
     ELEMENT_S32
 };
 
 /* A matrix that the lanes of a warp hold together.  A register of a lane holds elements_per_register neighbours. */
 struct fragment {
-    uint8_t rows, columns;
+    uint16_t rows, columns;
     uint8_t registers; /* of each lane */
     uint8_t element;   /* a matrix_element */
     bool is_column_major; /* wmma: whose elements follow one another in registers, and in memory */
@@ -38,6 +41,8 @@ struct matrix_shape {
     bool is_column_major; /* a load or store: in memory */
     bool is_transposed;   /* ldmatrix, stmatrix */
     bool saturates;
+    bool is_by_halves;       /* of 8-bit floats, as ptxas makes it for Hopper: matrix_multiply.c */
+    bool is_of_differences; /* of single bits: those are counted that differ, else those that are set in both */
 };
 
 /* wgmma.mma_async: each warp of the four multiplies 16 rows of a with b, eight columns at a time. */

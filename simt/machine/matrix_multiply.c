@@ -85,17 +85,37 @@ struct product {
     uint32_t depth, b_stride;
 };
 
-static uint64_t sum_floats(const struct product *product, uint64_t c) {
+/* Which elements of four neighbours along k, one bit each. */
+enum members { MEMBERS_ALL = 15, MEMBERS_LOW = 3, MEMBERS_HIGH = 12 };
+
+static uint64_t sum_members(const struct product *product, enum members members, uint64_t c) {
     const struct fragment *fragments = product->shape->fragments;
+    const bool are_widened = product->shape->is_by_halves;
     const enum matrix_element of_a = fragments[MATRIX_A].element, of_b = fragments[MATRIX_B].element;
+    const enum matrix_element as_a = are_widened ? ELEMENT_F16 : of_a, as_b = are_widened ? ELEMENT_F16 : of_b;
     const double addend = value_of(c, fragments[MATRIX_C].element);
     struct terms terms = {.exponent = EXPONENT_LEAST};
     for (uint32_t k = 0; k < product->depth; k++) {
+        if (!(members >> k % 4 & 1)) continue;
         const double a = value_of(product->a[k], of_a), b = value_of(product->b[k * product->b_stride], of_b);
-        add_term(&terms, a * b, exponent_of(a, of_a) + exponent_of(b, of_b));
+        add_term(&terms, a * b, exponent_of(a, as_a) + exponent_of(b, as_b));
     }
     add_term(&terms, addend, exponent_of(addend, fragments[MATRIX_C].element));
-    return round_terms(&terms, simt_element_bits(of_a) == 8 ? &of_bytes : &plain, fragments[MATRIX_D].element);
+    return round_terms(&terms, simt_element_bits(as_a) == 8 ? &of_bytes : &plain, fragments[MATRIX_D].element);
+}
+
+static uint64_t add_rounded(uint64_t a, uint64_t b, enum matrix_element element) {
+    if (element == ELEMENT_F16) return f16_from((double)f16_of((uint16_t)a) + (double)f16_of((uint16_t)b));
+    const float sum = f32_of((uint32_t)a) + f32_of((uint32_t)b);
+    return sum != sum ? 0x7fffffff : bits_of_f32(sum);
+}
+
+/* Hopper has no mma.sync of 8-bit floats: ptxas converts them to f16 and multiplies the lower halves of all registers, then
+ * the upper ones, from zero on; an addition of its own, rounded to nearest, adds c. */
+static uint64_t sum_floats(const struct product *product, uint64_t c) {
+    if (!product->shape->is_by_halves) return sum_members(product, MEMBERS_ALL, c);
+    const uint64_t low = sum_members(product, MEMBERS_LOW, 0), both = sum_members(product, MEMBERS_HIGH, low);
+    return add_rounded(c, both, product->shape->fragments[MATRIX_D].element);
 }
 
 static uint64_t sum_doubles(const struct product *product, uint64_t c) {
@@ -106,15 +126,22 @@ static uint64_t sum_doubles(const struct product *product, uint64_t c) {
 }
 
 static int64_t integer_of(uint64_t bits, enum matrix_element element) {
-    return element == ELEMENT_S8 ? (int8_t)bits : (uint8_t)bits;
+    const bool is_signed = element == ELEMENT_S8 || element == ELEMENT_S4;
+    const uint32_t up = 64 - simt_element_bits(element);
+    return is_signed ? (int64_t)(bits << up) >> up : (int64_t)bits;
+}
+
+/* Single bits are not multiplied, but compared. */
+static int64_t multiply_integers(const struct product *product, uint32_t k) {
+    const struct fragment *fragments = product->shape->fragments;
+    const uint64_t a = product->a[k], b = product->b[k * product->b_stride];
+    if (product->shape->is_of_differences) return (int64_t)(a ^ b);
+    return integer_of(a, fragments[MATRIX_A].element) * integer_of(b, fragments[MATRIX_B].element);
 }
 
 static uint64_t sum_integers(const struct product *product, uint64_t c) {
-    const struct fragment *fragments = product->shape->fragments;
     int64_t sum = (int32_t)c;
-    for (uint32_t k = 0; k < product->depth; k++)
-        sum += integer_of(product->a[k], fragments[MATRIX_A].element) *
-               integer_of(product->b[k * product->b_stride], fragments[MATRIX_B].element);
+    for (uint32_t k = 0; k < product->depth; k++) sum += multiply_integers(product, k);
     if (product->shape->saturates) sum = sum < INT32_MIN ? INT32_MIN : sum > INT32_MAX ? INT32_MAX : sum;
     return (uint32_t)sum;
 }

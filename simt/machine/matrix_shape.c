@@ -19,7 +19,9 @@ static const struct {
                 [ELEMENT_E4M3] = {"e4m3", 8, TYPE_B32}, [ELEMENT_E5M2] = {"e5m2", 8, TYPE_B32},
                 [ELEMENT_TF32] = {"tf32", 32, TYPE_B32}, [ELEMENT_F32] = {"f32", 32, TYPE_F32},
                 [ELEMENT_F64] = {"f64", 64, TYPE_F64},   [ELEMENT_S8] = {"s8", 8, TYPE_B32},
-                [ELEMENT_U8] = {"u8", 8, TYPE_B32},      [ELEMENT_S32] = {"s32", 32, TYPE_B32}};
+                [ELEMENT_U8] = {"u8", 8, TYPE_B32},      [ELEMENT_S4] = {"s4", 4, TYPE_B32},
+                [ELEMENT_U4] = {"u4", 4, TYPE_B32},      [ELEMENT_B1] = {"b1", 1, TYPE_B32},
+                [ELEMENT_S32] = {"s32", 32, TYPE_B32}};
 
 uint32_t simt_element_bits(enum matrix_element element) { return elements[element].bits; }
 
@@ -96,30 +98,28 @@ struct sizes {
 static bool take_sizes(struct words *words, struct sizes *sizes) {
     char again[32];
     const char *word = take(words);
-    if (sscanf(word, "m%2un%3uk%2u", &sizes->m, &sizes->n, &sizes->k) != 3) return false;
+    if (sscanf(word, "m%2un%3uk%3u", &sizes->m, &sizes->n, &sizes->k) != 3) return false;
     snprintf(again, sizeof again, "m%un%uk%u", sizes->m, sizes->n, sizes->k);
     return strcmp(word, again) == 0;
 }
 
 /* ---- multiplication */
 
-/* Which sizes an instruction has for elements of a and b, with such a d and c. */
+/* Which sizes instructions have for elements of a and b, with such a d and c. */
 static const struct {
-    const char *sizes, *element, *accumulators;
+    const char *element, *accumulators, *sizes, *wmma_sizes;
 } products[] = {
-    {"m16n8k8 m16n8k16", "f16", "f16 f32"},
-    {"m16n8k8 m16n8k16", "bf16", "f32"},
-    {"m16n8k4 m16n8k8", "tf32", "f32"},
-    {"m8n8k4 m16n8k4 m16n8k8 m16n8k16", "f64", "f64"},
-    {"m8n8k16 m16n8k16 m16n8k32", "s8", "s32"},
-    {"m8n8k16 m16n8k16 m16n8k32", "u8", "s32"},
-}, wmma_products[] = {
-    {"m16n16k16 m32n8k16 m8n32k16", "f16", "f16 f32"},
-    {"m16n16k16 m32n8k16 m8n32k16", "bf16", "f32"},
-    {"m16n16k8", "tf32", "f32"},
-    {"m8n8k4", "f64", "f64"},
-    {"m16n16k16 m32n8k16 m8n32k16", "s8", "s32"},
-    {"m16n16k16 m32n8k16 m8n32k16", "u8", "s32"},
+    {"f16", "f16 f32", "m16n8k8 m16n8k16", "m16n16k16 m32n8k16 m8n32k16"},
+    {"bf16", "f32", "m16n8k8 m16n8k16", "m16n16k16 m32n8k16 m8n32k16"},
+    {"e4m3", "f16 f32", "m16n8k16 m16n8k32", ""},
+    {"e5m2", "f16 f32", "m16n8k16 m16n8k32", ""},
+    {"tf32", "f32", "m16n8k4 m16n8k8", "m16n16k8"},
+    {"f64", "f64", "m8n8k4 m16n8k4 m16n8k8 m16n8k16", "m8n8k4"},
+    {"s8", "s32", "m8n8k16 m16n8k16 m16n8k32", "m16n16k16 m32n8k16 m8n32k16"},
+    {"u8", "s32", "m8n8k16 m16n8k16 m16n8k32", "m16n16k16 m32n8k16 m8n32k16"},
+    {"s4", "s32", "m8n8k32 m16n8k32 m16n8k64", ""},
+    {"u4", "s32", "m8n8k32 m16n8k32 m16n8k64", ""},
+    {"b1", "s32", "m8n8k128 m16n8k128 m16n8k256", ""},
 };
 
 static bool has_word(const char *list, const char *word) {
@@ -133,21 +133,16 @@ static bool has_product(bool is_wmma, const struct sizes *sizes, enum matrix_ele
                         enum matrix_element accumulator) {
     char name[32];
     snprintf(name, sizeof name, "m%un%uk%u", sizes->m, sizes->n, sizes->k);
-    const size_t count = sizeof products / sizeof *products;
-    for (size_t p = 0; p < count; p++) {
-        const char *list = is_wmma ? wmma_products[p].sizes : products[p].sizes;
-        const char *accumulators = is_wmma ? wmma_products[p].accumulators : products[p].accumulators;
-        const char *factor = is_wmma ? wmma_products[p].element : products[p].element;
-        if (!strcmp(factor, elements[element].name) && has_word(list, name) &&
-            has_word(accumulators, elements[accumulator].name))
-            return true;
-    }
+    for (size_t p = 0; p < sizeof products / sizeof *products; p++)
+        if (!strcmp(products[p].element, elements[element].name))
+            return has_word(is_wmma ? products[p].wmma_sizes : products[p].sizes, name) &&
+                   has_word(products[p].accumulators, elements[accumulator].name);
     return false;
 }
 
 /* wmma holds each element of f16 factors, and of f16 accumulators never, as often as fills eight registers. */
 static struct fragment make_fragment(unsigned rows, unsigned columns, enum matrix_element element, bool fills) {
-    struct fragment fragment = {.rows = (uint8_t)rows, .columns = (uint8_t)columns, .element = (uint8_t)element};
+    struct fragment fragment = {.rows = (uint16_t)rows, .columns = (uint16_t)columns, .element = (uint8_t)element};
     const uint32_t per_row = SIMT_LANES * simt_register_elements(&fragment);
     fragment.registers = fills ? FRAGMENT_REGISTERS_MAX : (uint8_t)(rows * columns / per_row);
     return fragment;
@@ -163,18 +158,33 @@ static void set_fragments(struct matrix_shape *shape, const struct sizes *sizes,
     shape->fragments[MATRIX_C] = make_fragment(sizes->m, sizes->n, list[MATRIX_C], false);
 }
 
-static bool is_integer(enum matrix_element element) { return element == ELEMENT_S8 || element == ELEMENT_U8; }
+static bool is_integer(enum matrix_element element) {
+    return element == ELEMENT_S8 || element == ELEMENT_U8 || element == ELEMENT_S4 || element == ELEMENT_U4;
+}
+
+static bool is_short_float(enum matrix_element element) { return element == ELEMENT_E4M3 || element == ELEMENT_E5M2; }
+
+static bool may_be_mixed(enum matrix_element a, enum matrix_element b) {
+    return (is_integer(a) && is_integer(b) && simt_element_bits(a) == simt_element_bits(b)) ||
+           (is_short_float(a) && is_short_float(b));
+}
 
 static bool check_product(const struct matrix_shape *shape, const struct sizes *sizes,
                           const enum matrix_element list[4]) {
     const bool is_wmma = shape->kind == MATRIX_WMMA;
     const enum matrix_element a = list[MATRIX_A], b = list[MATRIX_B];
-    bool is_mixed = a != b && !(is_integer(a) && is_integer(b) && !is_wmma);
-    return !is_mixed && has_product(is_wmma, sizes, a, list[MATRIX_D]) &&
+    const bool is_mixed = a != b && (is_wmma || !may_be_mixed(a, b));
+    const bool has_two_sums = list[MATRIX_D] != list[MATRIX_C] && is_short_float(a); /* of which PTX has none */
+    return !is_mixed && !has_two_sums && has_product(is_wmma, sizes, a, list[MATRIX_D]) &&
            has_product(is_wmma, sizes, b, list[MATRIX_C]) && (!shape->saturates || is_integer(a));
 }
 
-/* mma.sync.aligned.SIZES.row.col.D.A.B.C */
+static bool take_count_of_bits(struct words *words, struct matrix_shape *shape) {
+    shape->is_of_differences = takes(words, "xor");
+    return (shape->is_of_differences || takes(words, "and")) && takes(words, "popc");
+}
+
+/* mma.sync.aligned.SIZES.row.col.D.A.B.C, of single bits with .xor.popc or .and.popc */
 static bool read_mma(struct words *words, struct matrix_shape *shape) {
     struct sizes sizes;
     enum matrix_element list[4];
@@ -185,6 +195,8 @@ static bool read_mma(struct words *words, struct matrix_shape *shape) {
     if (!take_elements(words, list, 4) || !check_product(shape, &sizes, list)) return false;
     bool is_rounded = list[MATRIX_D] == ELEMENT_F64 && takes(words, "rn");
     (void)is_rounded; /* as it is without */
+    if (list[MATRIX_A] == ELEMENT_B1 && !take_count_of_bits(words, shape)) return false;
+    shape->is_by_halves = is_short_float(list[MATRIX_A]);
     set_fragments(shape, &sizes, list);
     return is_over(words);
 }
@@ -324,7 +336,7 @@ static bool read_rows(struct words *words, struct matrix_shape *shape, enum matr
     shape->is_transposed = takes(words, "trans");
     if (!takes(words, "shared")) takes(words, "shared::cta");
     const uint8_t matrices = (uint8_t)(count[1] - '0');
-    shape->fragments[0] = (struct fragment){.rows = (uint8_t)(8 * matrices), .columns = 8, .registers = matrices};
+    shape->fragments[0] = (struct fragment){.rows = (uint16_t)(8 * matrices), .columns = 8, .registers = matrices};
     return takes(words, "b16") && is_over(words);
 }
 

@@ -11,8 +11,7 @@
 
 #include "deciders.h"
 #include "effects.h"
-
-enum { DECIDERS_MAX = 64 };
+#include "rounds.h"
 
 struct search {
     struct warp *warp;
@@ -23,7 +22,9 @@ struct search {
     uint32_t steps; /* left */
     uint32_t pc;
     uint32_t registers[DECIDERS_MAX + 1], register_count;
-    uint64_t values[DECIDERS_MAX + 1][SIMT_LANES];
+    uint64_t values[DECIDERS_MAX + 1][SIMT_LANES], next_values[DECIDERS_MAX + 1][SIMT_LANES]; /* a round later */
+    struct round round;
+    uint64_t rounds; /* that it goes on for, which is longer than the limit; 0: it repeats itself */
 };
 
 static struct path *first_ready(const struct warp *warp) {
@@ -132,11 +133,16 @@ static uint64_t value_of(const struct search *search, const struct path *path, u
     return lane_get(slot_lanes(path, is_carry ? layout->carry : layout->registers[index]), width, lane);
 }
 
-static void remember(struct search *search, const struct path *path) {
-    search->pc = path->pc;
+static void read_values(const struct search *search, const struct path *path, uint64_t (*values)[SIMT_LANES]) {
     for (uint32_t r = 0; r < search->register_count; r++)
         SIMT_FOR_EACH_LANE (lane, search->lanes)
-            search->values[r][lane] = value_of(search, path, search->registers[r], lane);
+            values[r][lane] = value_of(search, path, search->registers[r], lane);
+}
+
+static void remember(struct search *search, const struct path *path) {
+    search->pc = path->pc;
+    search->round.count = 0;
+    read_values(search, path, search->values);
 }
 
 static bool is_as_before(const struct search *search, const struct path *path) {
@@ -145,6 +151,38 @@ static bool is_as_before(const struct search *search, const struct path *path) {
         SIMT_FOR_EACH_LANE (lane, search->lanes)
             if (search->values[r][lane] != value_of(search, path, search->registers[r], lane)) return false;
     return true;
+}
+
+/* Adds what was executed from pc on, until the path stood where it does now; from there on, nothing more is known of a
+ * path of fewer lanes. */
+static void add_to_round(struct search *search, const struct path *path, uint32_t pc) {
+    struct round *round = &search->round;
+    const uint32_t straight = search->deciders.function->end > pc ? search->warp->block->launch->image->codes[pc].straight : 0;
+    const uint32_t count = path->pc > pc && path->pc <= pc + straight ? path->pc - pc : 1;
+    for (uint32_t i = 0; i < count; i++, round->count++)
+        if (round->count < ROUND_MAX) round->pcs[round->count] = pc + i;
+    if (path->mask != search->lanes) round->count = ROUND_MAX + 1;
+}
+
+/* Whether the lanes, where they were before, will come here again until the limit is reached: what decides changes by
+ * the same step in each round, and the end is far. */
+static bool outlasts_limit(struct search *search, const struct path *path) {
+    const struct deciders *deciders = &search->deciders;
+    const struct launch *launch = search->warp->block->launch;
+    struct round *round = &search->round;
+    if (path->pc != search->pc || path->mask != search->lanes || deciders->meets_block || deciders->meets_others) return false;
+    read_values(search, path, search->next_values);
+    round->deciders = deciders;
+    round->codes = launch->image->codes;
+    round->lanes = search->lanes;
+    round->registers = search->registers;
+    round->register_count = search->register_count;
+    round->begin = (const uint64_t(*)[SIMT_LANES])search->values;
+    round->end = (const uint64_t(*)[SIMT_LANES])search->next_values;
+    search->rounds = simt_rounds_left(round);
+    if (search->rounds > launch->limit / round->count) return true;
+    search->rounds = 0;
+    return false;
 }
 
 /* Whether a branch was executed: one may lead to itself. */
@@ -161,17 +199,24 @@ static bool step_through_branch(struct warp *warp, struct path *path) {
 static bool comes_again(struct search *search, uint32_t steps, const struct path **where) {
     struct path *path;
     const uint32_t lanes = search->lanes;
-    bool has_begun = false, has_moved = false;
+    bool has_begun = false, has_moved = false, is_first = true;
+    uint32_t pc = 0;
     search->steps = steps;
     while ((path = next_path(search)) && search->lanes == lanes && mark_executed(search, path, false)) {
         *where = path;
+        if (has_begun && is_first) add_to_round(search, path, pc);
         has_moved |= path->pc != search->pc;
         if (has_begun && has_moved && is_as_before(search, path)) return true;
+        if (has_begun && has_moved && is_first && path->pc == search->pc) {
+            if (outlasts_limit(search, path)) return true;
+            is_first = false;
+        }
         if (!has_begun && path->mask == lanes) {
             remember(search, path);
             has_begun = true;
             has_moved = false;
         }
+        pc = path->pc;
         has_moved |= step_through_branch(search->warp, path);
     }
     return false;
@@ -179,6 +224,7 @@ static bool comes_again(struct search *search, uint32_t steps, const struct path
 
 static enum recurrence forever(struct search *search) {
     const struct code *codes = search->warp->block->launch->image->codes;
+    if (search->rounds) return RECURRENCE_BEYOND_LIMIT;
     if (simt_deciders_read_memory(&search->deciders, codes)) return RECURRENCE_FOREVER_AS_READ;
     return search->register_count ? RECURRENCE_FOREVER : RECURRENCE_FOREVER_UNASKED;
 }
@@ -194,6 +240,7 @@ static enum recurrence record_round(struct search *search, uint32_t steps, const
     const bool has_come = comes_again(search, steps, where);
     recording->marks = NULL;
     if (!has_come) return RECURRENCE_NONE;
+    search->warp->rounds = search->rounds;
     if (!deciders->depends_on_memory) return forever(search);
     bool may_free_others = deciders->meets_others || ((deciders->meets_block || deciders->meets_warp) && is_apart);
     search->warp->meets_block |= deciders->meets_block;

@@ -63,8 +63,8 @@ static bool is_selector(struct parser *parser, const char *name) {
 
 static struct operand unknown(struct parser *parser, struct name *name) {
     if (!strcmp(name->text, "_")) return (struct operand){.kind = OPERAND_SINK};
-    bool is_known = is_special(name->text) || is_selector(parser, name->text);
-    struct operand operand = {.kind = is_known ? OPERAND_SPECIAL : OPERAND_LABEL};
+    bool is_part = is_selector(parser, name->text), is_known = is_part || is_special(name->text);
+    struct operand operand = {.kind = is_known ? OPERAND_SPECIAL : OPERAND_LABEL, .is_part = is_part};
     if (is_known) operand.special = name->text + (name->text[0] == '%');
     return operand;
 }

@@ -202,6 +202,17 @@ static const struct answer {
     {"cvt.rz.relu.tf32.f32", 2, {0xff800000}, 0x00000000},
     {"cvt.rz.relu.tf32.f32", 2, {0x3f801fff}, 0x3f800000},
     {"cvt.pack.sat.s16.s32", 3, {0x00012345, 0xffff0000}, 0x7fff8000},
+    {"cvt.pack.sat.s4.s32.b32", 4, {9, -9, 0x123456}, 0x12345678},
+    {"cvt.pack.sat.u4.s32.b32", 4, {9, -9, 0xff000001}, 0x00000190},
+    {"cvt.pack.sat.u4.s32.b32", 4, {16, 5, 0x12}, 0x12f5},
+    {"cvt.pack.sat.s2.s32.b32", 4, {2, -3, 0x51}, 0x516},
+    {"cvt.pack.sat.u2.s32.b32", 4, {4, 2, 0xf0000001}, 0x1e},
+    {"cvt.rn.bf16.f16", 2, {0x3555}, 0x3eab},
+    {"cvt.rn.bf16.f16", 2, {0x0001}, 0x3380},
+    {"cvt.rn.f16.bf16", 2, {0x3eab}, 0x3558},
+    {"cvt.rn.f16.bf16", 2, {0x7f00}, 0x7c00},
+    {"cvt.rn.f32.bf16", 2, {0x3f81}, 0x3f810000},
+    {"cvt.rz.f64.bf16", 2, {0x8001}, 0xb7a0000000000000},
     {"cvt.pack.sat.u8.s32.b32", 4, {300, 0xffffffff, 0x1234}, 0x1234ff00},
     {"cvt.rn.satfinite.e4m3x2.f32", 3, {0x3f800000, 0xc3e00000}, 0x38fe}, /* 1, -448 */
     {"cvt.rn.satfinite.e4m3x2.f32", 3, {0x43e80001, 0xff800000}, 0x7efe}, /* above 464, -infinity */
