@@ -107,6 +107,7 @@ struct wf_cuda_group_plan wf_cuda_group_plan_make(const struct wf_cuda_group_tas
 static int describe_first(const struct wf_cuda_group_plan *plan, char *text, size_t capacity) {
     const struct wf_cuda_table_plan *tables = &plan->tables;
     const char *registers = plan->in_rows        ? "rows in registers"
+                            : plan->in_columns   ? "columns in registers"
                             : plan->in_chunks    ? "one group of a lane in registers"
                             : plan->in_registers ? "several groups of a lane in registers"
                                                  : "";

@@ -41,6 +41,7 @@ struct wf_cuda_group_plan {
     bool in_registers; /* lanes have several groups of a few elements at once: see kernels/group_short.cuh */
     bool in_chunks;    /* each lane has one group, several elements of it at a time: see kernels/group_chunks.cuh */
     bool in_rows;      /* teams try rows in registers first: see kernels/group_rows.cuh */
+    bool in_columns;   /* and columns: see kernels/group_columns.cuh */
     /* Elements by key are added to tables first; what is above says how they are reduced if tables do not hold them. */
     bool has_tables;
     bool tables_suffice; /* they hold whatever there is */

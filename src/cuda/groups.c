@@ -144,7 +144,7 @@ static bool is_indexed(const struct job *job) {
     return job->grouped->layout->by == WF_GROUP_KEYS && !job->are_segments;
 }
 
-enum { ARE_LONG, ARE_SHORT, ARE_SHORT_SEGMENTS, ARE_SHORT_ROWS, ARE_IN_CHUNKS = 5, ARE_ROWS_OF_TEAMS }; /* IS_SHORT of kernels/groups.cu */
+enum { ARE_LONG, ARE_SHORT, ARE_SHORT_SEGMENTS, ARE_SHORT_ROWS, ARE_IN_CHUNKS = 5, ARE_ROWS_OF_TEAMS, ARE_COLUMNS_OF_LANES }; /* IS_SHORT of kernels/groups.cu */
 
 /* Whether labelled groups of several neighbours are mostly short.  Indices of sorted keys are in no order. */
 static bool are_short_rows(const struct job *job) {
@@ -251,16 +251,25 @@ static bool is_contiguous(const struct job *job) {
     return are_whole_vectors(job) || job->elements * nbytes >= WORTHWHILE_NBYTES;
 }
 
-/* Whether a float of 16 bits, or a variance of up to 32, of rows is tried by a few f64 of each lane: kernels/group_rows.cuh. */
-static bool are_rows_of_teams(const struct job *job) {
-    enum { WORTHWHILE_NBYTES = 128, ELEMENTS_MAX = 1 << 29 /* which lanes count by 32 bits */ };
+/* Whether teams of lanes try it in registers first: kernels/group_row_sums.cuh, group_row_pairs.cuh. */
+static bool is_tried_by_teams(const struct job *job) {
+    enum { ELEMENTS_MAX = 1 << 29 /* which lanes count by 32 bits */ };
     const struct wf_accumulator *empty = job->grouped->empty;
-    int64_t nbytes = (int64_t)wf_type_nbytes(empty->type);
-    bool is_spread = empty->op == WF_VAR || empty->op == WF_STD;
-    bool is_sum = empty->op == WF_SUM || empty->op == WF_MEAN || empty->op == WF_NORM1;
-    if (!wf_type_is_float(empty->type) || job->grouped->result_type != empty->type || nbytes > (is_spread ? 4 : 2)) return false;
-    if (!(is_spread || is_sum) || job->grouped->layout->axis >= 0 || job->arguments.reduced_ndim != 1) return false;
-    return is_contiguous(job) && job->elements <= ELEMENTS_MAX && job->elements * nbytes >= WORTHWHILE_NBYTES;
+    bool is_tried = empty->op == WF_VAR || empty->op == WF_STD || empty->op == WF_SUM || empty->op == WF_MEAN || empty->op == WF_NORM1;
+    if (!is_tried || !wf_type_is_float(empty->type) || job->grouped->result_type != empty->type) return false;
+    return job->grouped->layout->axis < 0 && job->arguments.reduced_ndim == 1 && job->elements <= ELEMENTS_MAX;
+}
+
+static bool is_spread(const struct job *job) {
+    return job->parts & WF_PART_SQUARES;
+}
+
+/* Variances of f64 in short rows take as long by teams as in chunks, and longer where rows end inside of vectors. */
+static bool are_rows_of_teams(const struct job *job) {
+    enum { WORTHWHILE_NBYTES = 128, SPREAD_NBYTES = 512 };
+    int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->a->type), of_row = job->elements * nbytes;
+    if (!is_tried_by_teams(job) || !is_contiguous(job)) return false;
+    return of_row >= (nbytes == 8 && is_spread(job) && !are_whole_vectors(job) ? SPREAD_NBYTES : WORTHWHILE_NBYTES);
 }
 
 /* Whether whole rows, if others would be cut into pieces, keep the GPU's warps busy for most of the time. */
@@ -278,8 +287,39 @@ static void share_rows(struct job *job, const struct wf_gpu *gpu) {
     if (log2 > job->plan.lanes_log2) job->plan.lanes_log2 = log2;
     job->plan.pieces = 1;
     job->plan.piece = job->elements;
+    if (wf_type_nbytes(job->grouped->a->type) == 8) share_bins(job, gpu);
     const struct wf_cuda_group_task task = make_task(job);
     wf_cuda_group_plan_fit(&job->plan, &task, gpu);
+}
+
+/* Lanes of a warp have 8 bytes of a row of neighbours each, and, where these are too few to keep the GPU's warps busy, share them with
+ * lanes that have other rows of elements: kernels/group_columns.cuh.  Still fewer, if they would be cut into pieces, are left to that. */
+static bool share_columns(struct job *job, const struct wf_gpu *gpu) {
+    enum { LANE_NBYTES = 8, LANES = 32, LANES_LOG2_MAX = 3 /* so that 32 bytes lie side by side */, WARPS = 8 /* of a multiprocessor */ };
+    const struct wf_group_arguments *r = &job->arguments;
+    int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->a->type), warps = (int64_t)gpu->multiprocessors * WARPS, tiles = 0;
+    int log2 = -1;
+    if (!r->ndim || r->dimension[r->ndim - 1].stride[0] != nbytes || job->alignment == 1) return false;
+    int64_t length = r->dimension[r->ndim - 1].length;
+    while (10 * tiles < 7 * warps && log2 < LANES_LOG2_MAX) {
+        int64_t width = LANE_NBYTES / nbytes * (LANES >> ++log2);
+        tiles = r->count / length * ((length + width - 1) / width);
+    }
+    if (length < LANES * LANE_NBYTES / nbytes || (job->plan.pieces > 1 && (is_spread(job) ? 20 : 10) * tiles < 7 * warps)) return false;
+    job->plan.lanes_log2 = log2;
+    job->plan.is_across = true;
+    job->plan.pieces = 1;
+    job->plan.piece = job->elements;
+    share_bins(job, gpu);
+    job->plan.tiles = tiles;
+    return true;
+}
+
+/* Columns for which that is faster than one lane's registers, by measuring; of f64 those that are too long for these. */
+static bool are_columns(const struct job *job) {
+    enum { HALVES_MIN = 8, SINGLES_MIN = 9, DOUBLES_MIN = 1025 };
+    static const int64_t least[] = {[2] = HALVES_MIN, [4] = SINGLES_MIN, [8] = DOUBLES_MIN};
+    return is_tried_by_teams(job) && job->elements >= least[wf_type_nbytes(job->grouped->a->type)];
 }
 
 static void make_plan(struct job *job, const struct wf_gpu *gpu) {
@@ -293,7 +333,8 @@ static void make_plan(struct job *job, const struct wf_gpu *gpu) {
     const struct wf_accumulator *empty = job->grouped->empty;
     job->plan.in_rows = are_rows_of_teams(job) && are_rows_enough(job, gpu);
     if (job->plan.in_rows) share_rows(job, gpu);
-    job->plan.in_registers = !job->plan.in_rows && fits_registers(job);
+    job->plan.in_columns = !job->plan.in_rows && are_columns(job) && share_columns(job, gpu);
+    job->plan.in_registers = !job->plan.in_rows && !job->plan.in_columns && fits_registers(job);
     job->plan.in_chunks = job->plan.in_registers && find_shortness(job) == ARE_IN_CHUNKS;
     if (job->plan.in_registers && layout->axis < 0) share_bins(job, gpu);
     job->plan.has_tables = layout->by == WF_GROUP_KEYS && layout->ndim == 1 && job->alignment > 1 && r->ndim == 1 &&
@@ -309,7 +350,8 @@ enum { WALK_STRAIGHT, WALK_INDEXED, WALK_FOLDED, WALK_CONTIGUOUS };
 static int find_walk(const struct job *job) {
     if (is_indexed(job)) return WALK_INDEXED;
     if (job->arguments.reduced_ndim > 1) return WALK_FOLDED;
-    if (job->plan.in_rows) return WALK_CONTIGUOUS;
+    if (job->plan.in_columns) return WALK_STRAIGHT;
+    if (job->plan.in_rows) return job->ring_nbytes ? WALK_CONTIGUOUS : WALK_STRAIGHT;
     if (find_shortness(job) != ARE_LONG) return WALK_STRAIGHT;
     return is_contiguous(job) ? WALK_CONTIGUOUS : WALK_STRAIGHT;
 }
@@ -330,7 +372,7 @@ static int find_resident(const struct job *job, const struct wf_gpu *gpu) {
     int64_t room = wf_cuda_group_warps(job->sums_nbytes + job->ring_nbytes, gpu) / gpu->multiprocessors;
     bool is_wide = wf_type_nbytes(job->grouped->a->type) == 8;
     int most = parts & (WF_PART_SQUARES | WF_PART_DOT) ? 12 : has_sums(job) ? 16 : 24;
-    if ((job->plan.in_chunks || job->plan.in_rows) && most == 12 && !is_wide) most = 16;
+    if (job->plan.in_rows || job->plan.in_columns || (job->plan.in_chunks && most == 12 && !is_wide)) most = 16;
     if (job->plan.in_chunks && most == 24) most = 32;
     return room < most ? (int)room : most;
 }
@@ -365,7 +407,7 @@ static wf_error find_kernel(wf_handle *handle, struct job *job) {
     key.parts = job->parts;
     key.is_indexed = wf_accumulator_is_indexed(empty) && job->parts & (WF_PART_MIN | WF_PART_MAX); /* only extremes have any */
     key.walk = find_walk(job) + 1;
-    key.is_short = job->plan.in_rows ? ARE_ROWS_OF_TEAMS : job->plan.in_registers ? find_shortness(job) : ARE_LONG;
+    key.is_short = job->plan.in_rows ? ARE_ROWS_OF_TEAMS : job->plan.in_columns ? ARE_COLUMNS_OF_LANES : job->plan.in_registers ? find_shortness(job) : ARE_LONG;
     key.alignment = job->alignment;
     key.block = 32;
     key.vectors = 1;
