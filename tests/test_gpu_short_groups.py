@@ -65,17 +65,17 @@ def test_groups_in_chunks(pair, type_name):
                     pair.check(op, library.wf_groups_axes(axes), [array], shape, axes, kind, nan=rng.choice(NAN_POLICIES),
                                ddof=rng.choice((0, 1)) if op in ("var", "std") else 0, first_index=rng.choice([0, 7]))
                     if axes == 1 and array.strides[0] == 70 * array.nbytes and (type_name != "i8" or op in OF_INTEGERS):
-                        assert library.wf_handle_plan(pair.device.pointer).startswith(ONE_IN_REGISTERS), (op, shape)
+                        assert library.wf_handle_plan(pair.device.pointer).startswith(OF_COLUMNS), (op, shape)
 
 
-IN_ROWS = {"f32": ("var",), "bf16": ("mean", "std"), "f16": ("sum",)}
-ROWS_OPS = {"f32": ("var", "std"), "bf16": ("sum", "norm1", "mean", "var", "std"), "f16": ("sum", "norm1", "mean", "var", "std")}
+BY_TEAMS = {"f32": ("var", "sum"), "bf16": ("mean", "std"), "f16": ("sum", "var"), "f64": ("mean", "var")}
+BY_TEAMS_OPS = ("sum", "norm1", "mean", "var", "std")
 
 
 def encoded(type_name, number):
     if type_name == "bf16":
         return struct.pack("=f", number)[2:]
-    return struct.pack({"f32": "=f", "f16": "=e"}[type_name], number)
+    return struct.pack({"f64": "=d", "f32": "=f", "f16": "=e"}[type_name], number)
 
 
 def make_row_data(array, kind, rng):
@@ -86,21 +86,53 @@ def make_row_data(array, kind, rng):
         array.data = b"".join(rng.choices(elements, k=count))
 
 
+def check_teams(pair, array, shape, axes, kind, rng, plan):
+    """plan: how the words that say so begin; None: whichever."""
+    elements = shape[-1] if axes == 1 << (len(shape) - 1) else shape[0]
+    for op in BY_TEAMS_OPS if pair.gpu.is_real else BY_TEAMS[array.type]:
+        for nan in NAN_POLICIES if kind == "special" else ("propagate",):
+            pair.check(op, library.wf_groups_axes(axes), [array], shape, axes, kind, nan=nan,
+                       ddof=rng.choice((0, 1, elements)) if op in ("var", "std") else 0)
+        if plan:
+            assert library.wf_handle_plan(pair.device.pointer).startswith(plan), (op, shape)
+
+
+ROW_KINDS = ("plain", "wild", "special", "equal", "small", "far")
+
+
 @pytest.mark.sampled
-@pytest.mark.parametrize("type_name", IN_ROWS)
-def test_rows_of_narrow_floats(pair, type_name):
+@pytest.mark.parametrize("type_name", BY_TEAMS)
+def test_rows_of_floats(pair, type_name):
     """A team has a row, by a few f64 and a bound of their error; rows begin at any multiple of their elements' size."""
     rng = random.Random(f"gpu rows {type_name}")
-    for kind in ("plain", "wild", "special", "equal", "small", "far"):
+    for kind in ROW_KINDS:
         for shape in ((40, 67), (9, 128), (5, 301), (3, 2050), (2, 9001)) if pair.gpu.is_real else ((5, 301),):
             array = Laid(type_name, shape, rng, "plain" if kind in ("equal", "small", "far") else kind, plain=True)
             make_row_data(array, kind, rng)
-            for op in ROWS_OPS[type_name] if pair.gpu.is_real else IN_ROWS[type_name]:
-                for nan in NAN_POLICIES if kind == "special" else ("propagate",):
-                    pair.check(op, library.wf_groups_axes(2), [array], shape, kind, nan=nan,
-                               ddof=rng.choice((0, 1, shape[1])) if op in ("var", "std") else 0)
-                if shape[0] > 4 and array.nbytes * shape[1] >= 128:
-                    assert library.wf_handle_plan(pair.device.pointer).startswith(b"rows in registers"), (op, shape)
+            is_tried = shape[0] > 4 and array.nbytes * shape[1] >= 128
+            check_teams(pair, array, shape, 2, kind, rng, b"rows in registers" if is_tried else None)
+
+
+def repeated(array, shape):
+    """Few elements as a matrix of many."""
+    count = len(array.data) // array.nbytes
+    array.data = (array.data * (math.prod(shape) // count + 1))[:math.prod(shape) * array.nbytes]
+    array.shape, array.strides = shape, [shape[1] * array.nbytes, array.nbytes]
+    return array
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", BY_TEAMS)
+def test_columns_of_floats(pair, type_name):
+    """A team has the columns of 8 bytes, at any multiple of their elements' size; few columns are shared by several lanes."""
+    rng = random.Random(f"gpu columns {type_name}")
+    for kind in ROW_KINDS:
+        for shape in ((9, 400_001), (70, 50_002), (1030, 9_000)) if pair.gpu.is_real else ((9, 385), (37, 518)):
+            array = Laid(type_name, (1, 1999), rng, "plain" if kind in ("equal", "small", "far") else kind, plain=True)
+            make_row_data(array, kind, rng)
+            shape = (shape[0] if type_name != "f64" else max(shape[0], 1025), shape[1] if shape[0] < 1000 or type_name != "f16" else 40_000)
+            is_tried = type_name != "f64" or shape[0] > 1024
+            check_teams(pair, repeated(array, shape), shape, 1, kind, rng, b"columns in registers" if is_tried else None)
 
 
 SHORT_SEGMENTS = {"f32": ("sum", "argmax"), "f64": ("var", "dot"), "bf16": ("mean",), "i32": ("sum",)}
@@ -140,6 +172,7 @@ def test_short_segments(pair, type_name):
 DOT_SHORT = ("f32", "f64", "bf16", "f16", "i8", "u32", "i32")
 SIMULATED_DOTS = ("f32", "f64", "i32")
 IN_REGISTERS, ONE_IN_REGISTERS = b"several groups of a lane in registers", b"one group of a lane in registers"
+OF_COLUMNS = ONE_IN_REGISTERS, b"columns in registers"
 
 
 def check_dots(pair, type_name, shape, axes, arrays, *context):

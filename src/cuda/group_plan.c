@@ -56,11 +56,17 @@ static int64_t count_warps(const struct wf_cuda_group_plan *plan, const struct w
     return gpu->multiprocessors * (resident ? resident : 1);
 }
 
+/* Results of a team: lanes that hold columns load a word of 8 bytes, or two. */
+static int64_t results_of_team(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
+    enum { COLUMNS_NBYTES = 8 };
+    return plan->held == WF_SHORT_COLUMNS ? COLUMNS_NBYTES / (int64_t)wf_type_nbytes(task->empty->type) : 1;
+}
+
 /* Teams across stay in a row of neighbours. */
 static int64_t count_tiles(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
-    int64_t teams = INT64_C(1) << (WARP_LOG2 - plan->lanes_log2);
+    int64_t width = results_of_team(plan, task) << (WARP_LOG2 - plan->lanes_log2);
     int64_t rows = plan->is_across ? task->groups / task->neighbours : 1, length = task->groups / rows;
-    return rows * (length / teams + (length % teams != 0));
+    return rows * (length / width + (length % width != 0));
 }
 
 /* Pieces where there are fewer groups than the GPU takes at a time, and slots take no more memory than half the array. */
@@ -108,6 +114,26 @@ static void share_rows(struct wf_cuda_group_plan *plan, const struct wf_cuda_gro
     if (log2 > plan->lanes_log2) plan->lanes_log2 = log2;
     plan->pieces = 1;
     plan->piece = task->elements;
+    if (wf_type_nbytes(task->empty->type) == 8) wf_cuda_group_share_bins(plan, task);
+}
+
+/* Lanes of a warp have neighbouring columns and, where these are too few to keep the GPU's warps busy, share them with lanes that have
+ * other rows of elements.  Returns false where columns are still fewer than that, and would be cut into pieces. */
+static bool share_columns(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
+    enum { LANES_LOG2_MAX = 3 /* so that 32 bytes lie side by side */, WARPS_OF_COLUMNS = 8 };
+    const int64_t enough = 7 * (int64_t)gpu->multiprocessors * WARPS_OF_COLUMNS;
+    struct wf_cuda_group_plan columns = *plan;
+    columns.held = WF_SHORT_COLUMNS;
+    columns.is_across = true;
+    columns.lanes_log2 = 0;
+    if (task->neighbours < results_of_team(&columns, task) << WARP_LOG2) return false;
+    while (10 * (columns.tiles = count_tiles(&columns, task)) < enough && columns.lanes_log2 < LANES_LOG2_MAX) columns.lanes_log2++;
+    if (plan->pieces > 1 && (task->parts & WF_PART_SQUARES ? 20 : 10) * columns.tiles < enough) return false;
+    columns.pieces = 1;
+    columns.piece = task->elements;
+    wf_cuda_group_share_bins(&columns, task);
+    *plan = columns;
+    return true;
 }
 
 /* What is tried before groups are reduced as longer ones are. */
@@ -117,6 +143,7 @@ static void choose_first(struct wf_cuda_group_plan *plan, const struct wf_cuda_g
         share_rows(plan, task);
         return;
     }
+    if (wf_cuda_group_has_columns(task) && share_columns(plan, task, gpu)) return;
     plan->held = wf_cuda_group_find_held(plan, task);
     if (plan->held && !task->are_labelled) wf_cuda_group_share_bins(plan, task);
 }
@@ -171,10 +198,11 @@ struct wf_cuda_group_plan wf_cuda_group_plan_segments(const struct wf_cuda_group
 /* What is tried before groups are reduced as longer ones are. */
 static int describe_first(const struct wf_cuda_group_plan *plan, char *text, size_t capacity) {
     const struct wf_cuda_table_plan *tables = &plan->tables;
-    const char *registers = plan->held == WF_SHORT_TEAMS    ? "rows in registers"
-                            : plan->held == WF_SHORT_CHUNKS ? "one group of a lane in registers"
-                            : plan->held                    ? "several groups of a lane in registers"
-                                                            : "";
+    const char *registers = plan->held == WF_SHORT_TEAMS     ? "rows in registers"
+                            : plan->held == WF_SHORT_COLUMNS ? "columns in registers"
+                            : plan->held == WF_SHORT_CHUNKS  ? "one group of a lane in registers"
+                            : plan->held                     ? "several groups of a lane in registers"
+                                                             : "";
     if (!plan->has_tables) return snprintf(text, capacity, "%s", registers);
     if (tables->copies)
         return snprintf(text, capacity, "tables in shared memory, %d cop%s each%s", tables->copies,

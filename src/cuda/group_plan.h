@@ -23,6 +23,7 @@ struct wf_cuda_group_task {
     bool is_contiguous; /* a group's elements lie side by side, of each operand */
     bool starts_at_vectors;     /* every group is whole vectors of 16 bytes */
     bool are_alike_in_vectors;  /* the operands' elements have the same places in vectors */
+    bool are_words_of_neighbours; /* neighbours lie side by side, and rows of them are whole words of 4 bytes */
     int64_t apart;      /* bytes from one element of a group to the next */
     int64_t across;     /* bytes from a group's element to that of the next group */
     int64_t neighbours; /* how many groups lie `across` from each other, and have as many elements */
@@ -38,7 +39,8 @@ enum wf_cuda_group_short {
     WF_SHORT_SEGMENTS,    /* the same, if most segments of a vector are as short */
     WF_SHORT_ROWS,        /* the same, of neighbours with labels */
     WF_SHORT_CHUNKS = 5,  /* each lane has one group, several elements of it at a time: see kernels/group_chunks.cuh */
-    WF_SHORT_TEAMS        /* teams try rows in registers first: see kernels/group_rows.cuh */
+    WF_SHORT_TEAMS,       /* teams try rows in registers first: see kernels/group_rows.cuh */
+    WF_SHORT_COLUMNS      /* and columns, several of each lane: see kernels/group_columns.cuh */
 };
 
 /* Where elements by key are gathered. */

@@ -100,7 +100,7 @@ enum wf_cuda_group_short wf_cuda_group_find_held(const struct wf_cuda_group_plan
     return result_fits_registers(task) ? find_shortness(plan, task) : WF_NONE_SHORT;
 }
 
-/* ---- rows ---- */
+/* ---- rows and columns ---- */
 
 /* Whether a group's elements lie side by side, and are enough for the few at its ends, outside of vectors, to cost little. */
 static bool is_contiguous(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
@@ -110,15 +110,27 @@ static bool is_contiguous(const struct wf_cuda_group_plan *plan, const struct wf
     return task->starts_at_vectors || task->elements * nbytes_of(task) >= WORTHWHILE_NBYTES;
 }
 
-/* Whether a float of 16 bits, or a variance of up to 32, of rows is tried by a few f64 of each lane: kernels/group_rows.cuh. */
+/* Whether teams of lanes try it in registers first: kernels/group_row_sums.cuh, group_row_pairs.cuh. */
+static bool is_tried_by_teams(const struct wf_cuda_group_task *task) {
+    enum { ELEMENTS_MAX = 1 << 29 /* which lanes count by 32 bits */ };
+    const wf_op op = task->empty->op;
+    bool is_tried = op == WF_VAR || op == WF_STD || op == WF_SUM || op == WF_MEAN || op == WF_NORM1;
+    if (!is_tried || !wf_type_is_float(task->empty->type) || task->result_type != task->empty->type) return false;
+    return !task->are_labelled && !task->is_folded && task->elements <= ELEMENTS_MAX;
+}
+
+/* Variances of f64 in short rows take as long by teams as in chunks, and longer where rows end inside of vectors. */
 bool wf_cuda_group_has_rows(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
-    enum { WORTHWHILE_NBYTES = 128, ELEMENTS_MAX = 1 << 29 /* which lanes count by 32 bits */ };
-    const struct wf_accumulator *empty = task->empty;
-    bool is_spread = empty->op == WF_VAR || empty->op == WF_STD;
-    bool is_sum = empty->op == WF_SUM || empty->op == WF_MEAN || empty->op == WF_NORM1;
-    if (!wf_type_is_float(empty->type) || task->result_type != empty->type || nbytes_of(task) > (is_spread ? 4 : 2)) return false;
-    if (!(is_spread || is_sum) || task->are_labelled || task->is_folded) return false;
-    return is_contiguous(plan, task) && task->elements <= ELEMENTS_MAX && task->elements * nbytes_of(task) >= WORTHWHILE_NBYTES;
+    enum { WORTHWHILE_NBYTES = 128, SPREAD_NBYTES = 512 };
+    bool is_spread = nbytes_of(task) == 8 && task->parts & WF_PART_SQUARES && !task->starts_at_vectors;
+    if (!is_tried_by_teams(task) || !is_contiguous(plan, task)) return false;
+    return task->elements * nbytes_of(task) >= (is_spread ? SPREAD_NBYTES : WORTHWHILE_NBYTES);
+}
+
+/* Those for which that is faster than one lane's registers, by measuring; of f64 those that are too long for these. */
+bool wf_cuda_group_has_columns(const struct wf_cuda_group_task *task) {
+    static const int64_t least[] = {[2] = 8, [4] = 9, [8] = 1025};
+    return is_tried_by_teams(task) && task->is_aligned && task->are_words_of_neighbours && task->elements >= least[nbytes_of(task)];
 }
 
 /* ---- the kernel ---- */
@@ -126,15 +138,16 @@ bool wf_cuda_group_has_rows(const struct wf_cuda_group_plan *plan, const struct 
 enum wf_cuda_group_walk wf_cuda_group_find_walk(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
     if (task->are_positions_sorted) return WF_WALK_INDEXED;
     if (task->is_folded) return WF_WALK_FOLDED;
-    if (plan->held == WF_SHORT_TEAMS) return WF_WALK_CONTIGUOUS;
+    if (plan->held == WF_SHORT_COLUMNS) return WF_WALK_STRAIGHT;
+    if (plan->held == WF_SHORT_TEAMS) return plan->ring_nbytes ? WF_WALK_CONTIGUOUS : WF_WALK_STRAIGHT;
     if (find_shortness(plan, task)) return WF_WALK_STRAIGHT;
     return is_contiguous(plan, task) ? WF_WALK_CONTIGUOUS : WF_WALK_STRAIGHT;
 }
 
 int wf_cuda_group_find_resident(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, int room) {
-    bool in_chunks = plan->held == WF_SHORT_CHUNKS, in_rows = plan->held == WF_SHORT_TEAMS, is_wide = nbytes_of(task) == 8;
+    bool in_chunks = plan->held == WF_SHORT_CHUNKS, by_teams = plan->held == WF_SHORT_TEAMS || plan->held == WF_SHORT_COLUMNS;
     int most = has_products(task) ? 12 : has_sums(task) ? 16 : 24;
-    if ((in_chunks || in_rows) && most == 12 && !is_wide) most = 16;
+    if (by_teams || (in_chunks && most == 12 && nbytes_of(task) < 8)) most = 16;
     if (in_chunks && most == 24) most = 32;
     return room < most ? room : most;
 }

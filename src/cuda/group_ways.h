@@ -11,10 +11,11 @@ enum { WF_GROUP_VECTOR_NBYTES = 16 };
 int wf_cuda_group_sums_nbytes(const struct wf_cuda_group_task *task);
 int wf_cuda_group_ring_nbytes(const struct wf_cuda_group_task *task);
 
-/* Whether teams try rows in registers. */
+/* Whether teams try rows, or columns, in registers. */
 bool wf_cuda_group_has_rows(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task);
+bool wf_cuda_group_has_columns(const struct wf_cuda_group_task *task);
 
-/* What is held in registers other than such rows. */
+/* What is held in registers other than these. */
 enum wf_cuda_group_short wf_cuda_group_find_held(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task);
 
 /* The shared memory of groups along an axis that are held in registers. */

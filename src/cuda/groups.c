@@ -154,6 +154,16 @@ static bool are_alike_in_vectors(const struct wf_group_arguments *r) {
     return bits % WF_GROUP_VECTOR_NBYTES == 0;
 }
 
+static bool are_words_of_neighbours(const struct job *job) {
+    const struct wf_group_arguments *r = &job->arguments;
+    const struct wf_group_dimension *last = &r->dimension[r->ndim - 1];
+    int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->a->type);
+    if (!r->ndim || last->stride[0] != nbytes) return false;
+    uint64_t bits = r->x | (uint64_t)r->dimension[r->ndim].stride[0] | (uint64_t)(last->length * nbytes);
+    for (int d = 0; d < r->ndim - 1; d++) bits |= (uint64_t)r->dimension[d].stride[0];
+    return bits % 4 == 0;
+}
+
 static int64_t stride_of(const struct wf_group_arguments *r, int d) {
     return d < 0 ? 0 : distance(r->dimension[d].stride[0]);
 }
@@ -188,6 +198,7 @@ static struct wf_cuda_group_task make_task(const struct job *job) {
         .is_contiguous = is_contiguous(job),
         .starts_at_vectors = starts_at_vectors(job),
         .are_alike_in_vectors = are_alike_in_vectors(r),
+        .are_words_of_neighbours = are_words_of_neighbours(job),
         .apart = stride_of(r, r->ndim + r->reduced_ndim - 1),
         .across = stride_of(r, r->ndim - 1),
         .neighbours = r->ndim && !last_counts ? r->dimension[r->ndim - 1].length : 1};

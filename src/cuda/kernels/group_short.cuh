@@ -252,8 +252,8 @@ static __device__ __forceinline__ bool round_within(double_sum found, double bou
     return *bits == rounded_value(largest);
 }
 
-// Of f64, by pairs: in the range in which no product of pairs is subnormal or infinite.
-static __device__ __forceinline__ bool finish_squares_of_f64(const sums_of_squares *sums, double n, double divisor, u64 *bits)
+// Of f64, by pairs: in the range in which no product of pairs is subnormal or infinite.  lost: of n*S2, the most.
+static __device__ __forceinline__ bool finish_squares_of_f64(const sums_of_squares *sums, double n, double divisor, double lost, u64 *bits)
 {
     double minuend, bound;
     bool is_exact;
@@ -262,7 +262,7 @@ static __device__ __forceinline__ bool finish_squares_of_f64(const sums_of_squar
         double_sum numerator = variance_numerator(sums, n, &minuend, &is_exact);
         double quotient = __ddiv_rn(numerator.high, divisor), left = __fma_rn(-quotient, divisor, numerator.high);
         found = two_sum(quotient, (left + numerator.rest) / divisor);
-        bound = minuend * 0x1p-90 / divisor + quotient * 0x1p-98;
+        bound = minuend * lost / divisor + quotient * 0x1p-98;
     } else {
         minuend = found.high;
         bound = found.high * (ARE_IN_CHUNKS ? 0x1p-92 : 0x1p-98);
@@ -313,7 +313,7 @@ static __device__ __forceinline__ bool round_quotient(double numerator, double m
 // Variances of numbers of few bits are often half-way between two results.
 static __device__ __forceinline__ bool finish_squares(const sums_of_squares *sums, double n, double divisor, u64 *bits)
 {
-    if (WIDTH == 64) return finish_squares_of_f64(sums, n, divisor, bits);
+    if (WIDTH == 64) return finish_squares_of_f64(sums, n, divisor, 0x1p-90, bits);
     if (!IS_SHORT_SPREAD) return round_quotient(sums->squares.high, 0, divisor, bits);
     bool is_exact;
     double minuend;

@@ -20,15 +20,20 @@
 #define GROUP_PRODUCT_ROWS (IS_FLOAT ? (4 * BIAS - 2 + (WIDTH == 64 ? 53 : 0)) / 64 + 2 : 0)
 #define GROUP_SUMS_NBYTES (16 * BIN_LANES * ((HAS_VALUE_SUM ? GROUP_VALUE_ROWS : 0) + (HAS_PRODUCT_SUM ? GROUP_PRODUCT_ROWS : 0)))
 
-// Where each lane has a group of its own along axes, and most need no bins, lanes take turns at a few columns of large ones, so
+// Where lanes try groups along axes in registers first, and most need no bins, they take turns at a few columns of large ones, so
 // that shared memory has room for more warps.
 #define ARE_IN_CHUNKS (IS_SHORT == 5)
 #define ARE_ROWS_OF_TEAMS (IS_SHORT == 6) // group_rows.cuh
-#if IS_SHORT == 1 || IS_SHORT == 5
+#define ARE_COLUMNS_OF_LANES (IS_SHORT == 7) // group_columns.cuh
+#define ARE_SHARED_BY_TEAMS (ARE_ROWS_OF_TEAMS || ARE_COLUMNS_OF_LANES)
+#if IS_SHORT == 1 || IS_SHORT >= 5
 #define BIN_LANES (WIDTH < 64 ? 32 : HAS_PRODUCT_SUM ? WF_GROUP_LANES_OF_PRODUCTS : WF_GROUP_LANES_OF_VALUES)
 #else
 #define BIN_LANES 32
 #endif
+#define BIN_LANES_LOG2 (BIN_LANES == 32 ? 5 : BIN_LANES == 16 ? 4 : 3)
+
+static_assert(BIN_LANES == 1 << BIN_LANES_LOG2, "as said");
 
 // Limbs of a sum as a natural number, and of n times that.
 #define GROUP_VALUE_LIMBS (LARGER(2 * GROUP_VALUE_ROWS, VALUE_DIGITS) + 4)

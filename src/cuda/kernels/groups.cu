@@ -2,7 +2,7 @@
 // (-DIS_SMALL=0, -DBLOCK=32), -DWALK: how a group's elements are found (group_state.cuh), -DALIGNMENT: 16 if every element is
 // aligned, or 1, -DIS_SHORT: 1 if all groups are a batch each at most, of one lane, 2 if segments of a vector mostly are, 3 if
 // labelled groups of neighbours are, 5 if each group is one lane's, several elements at a time, 6 if each is a row of a team's that
-// is tried in registers first.
+// is tried in registers first, 7 if a team has several columns, likewise.
 //
 // A block is a warp, and its lanes are teams of 1 to 32, each of which has one group at a time.  Lanes sum up exactly by
 // themselves (group_sums.cuh) and then merge, so any team gives the same bits.  Groups that are much longer than others are
@@ -13,7 +13,8 @@
 #include "group_arguments.h"
 #include "kernels/chain.cuh"
 #include "kernels/group_finish.cuh"
-#if ARE_ROWS_OF_TEAMS
+#if ARE_SHARED_BY_TEAMS
+#include "kernels/group_columns.cuh"
 #include "kernels/group_rows.cuh"
 #elif defined FINISH_OP
 #include "kernels/group_chunks.cuh"
@@ -197,13 +198,30 @@ static __device__ __forceinline__ team_task find_task(const struct wf_group_argu
 
 // ---- rows
 
+// As many lanes at a time as have bins, the same number for each row of the warp's, if there are as many.  By all lanes.
+static __device__ __forceinline__ void reduce_rows_in_turns(const struct wf_group_arguments *r, const team_task *task, const team *lanes,
+                                                            group_state *group)
+{
+    const team few = team_of(max(lanes->log2 - (5 - BIN_LANES_LOG2), 0), 0);
+    const int rows = BIN_LANES >> few.log2;
+#pragma unroll 1
+    for (int first = 0; first < 32 >> lanes->log2; first += rows) {
+        u32 from = ((first + few.number) << lanes->log2) & 31;
+        team_task row = *task;
+        row.result = __shfl_sync(ALL_LANES, task->result, from);
+        row.exists = __shfl_sync(ALL_LANES, (int)task->exists, from) && (int)few.number < rows;
+        if (__any_sync(ALL_LANES, row.exists)) reduce_task(r, &row, &few, group);
+        if (BIN_LANES < 32) __syncwarp();
+    }
+}
+
 static __device__ __forceinline__ void reduce_short(const struct wf_group_arguments *r, const team *lanes, group_state *group)
 {
     for (i64 i = blockIdx.x; i < r->tiles; i += gridDim.x) {
         team_task task = find_result(r, i, lanes);
         task.end = r->reduced_count;
         task.exists = !reduce_row_of_team(r, task.result, task.exists, lanes);
-        if (__any_sync(ALL_LANES, task.exists)) reduce_task(r, &task, lanes, group);
+        if (__any_sync(ALL_LANES, task.exists)) reduce_rows_in_turns(r, &task, lanes, group);
     }
 }
 
@@ -225,7 +243,52 @@ static __device__ __forceinline__ void reduce_in_turns(const struct wf_group_arg
     }
 }
 
-#if ARE_IN_CHUNKS
+#if ARE_COLUMNS_OF_LANES
+
+// One after the other, by as many lanes as have bins.  By all lanes.
+static __device__ __forceinline__ void reduce_by_team(const struct wf_group_arguments *r, const team_task *task, group_state *group)
+{
+    const team few = team_of(BIN_LANES_LOG2, 0);
+#pragma unroll 1
+    for (u32 others = __ballot_sync(ALL_LANES, task->exists); others; others &= others - 1) {
+        team_task column = *task;
+        column.result = __shfl_sync(ALL_LANES, task->result, __ffs((int)others) - 1);
+        column.exists = few.number == 0;
+        reduce_task(r, &column, &few, group);
+        if (BIN_LANES < 32) __syncwarp();
+    }
+}
+
+// The columns in bits c that could not be found in registers: by lanes, or, where few long ones would keep others waiting, by teams.
+static __device__ __forceinline__ void reduce_columns_left(const struct wf_group_arguments *r, i64 first, u32 left, const team *lanes,
+                                                           group_state *group)
+{
+    const team alone = team_of(0, 0);
+#pragma unroll 1
+    for (int c = 0; c < COLUMNS; c++) {
+        team_task task = {first + c, 0, r->reduced_count, -1, lanes->place == 0 && (left >> c & 1)};
+        if (!__any_sync(ALL_LANES, task.exists)) continue;
+        if (r->reduced_count >= LONG_COLUMN)
+            reduce_by_team(r, &task, group);
+        else
+            reduce_in_turns(r, &task, &alone, group);
+    }
+}
+
+// Where a row's last columns are fewer than a team has, the team has some that its neighbour has, too.
+static __device__ __forceinline__ void reduce_short(const struct wf_group_arguments *r, const team *lanes, group_state *group)
+{
+    const int width = COLUMNS * (32 >> lanes->log2);
+    i64 length = last_length(r), spans = (length + width - 1) / width, all = spans * (r->count / length);
+    for (i64 i = blockIdx.x; i < all; i += gridDim.x) {
+        i64 row = i, at = split_off(&row, spans) * width + COLUMNS * (i64)lanes->number;
+        i64 first = row * length + min(at, length - COLUMNS);
+        u32 left = reduce_columns(r, first, at < length, lanes);
+        if (__any_sync(ALL_LANES, left != 0)) reduce_columns_left(r, first, left, lanes, group);
+    }
+}
+
+#elif ARE_IN_CHUNKS
 
 static __device__ __forceinline__ void reduce_short(const struct wf_group_arguments *r, const team *lanes, group_state *group)
 {

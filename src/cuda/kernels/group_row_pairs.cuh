@@ -1,0 +1,197 @@
+// What a lane knows of its elements of a group of f64: sums of two f64, a sum and what has been left of its additions, whose
+// error has a bound that mostly leaves one result (group_row_sums.cuh has the same for narrower types).
+//
+// With k roundings, what is left is below k*2^-53 of the magnitudes' sum, and adding it up loses less than k^2*2^-106 of that.
+
+#ifndef GROUP_ROW_PAIRS_CUH
+#define GROUP_ROW_PAIRS_CUH
+
+#include "kernels/group_short.cuh"
+#include "kernels/group_walk.cuh"
+#include "kernels/magnitude.cuh"
+#include "kernels/team.cuh"
+
+#if ARE_SHARED_BY_TEAMS && WIDTH == 64
+
+typedef struct {
+    sums_of_squares of;  // of sums, the values are all there is
+    double magnitude;    // of sums, that of all elements
+    u32 least;           // of sums, the high word of the smallest magnitude but 0, less one
+} row_sums;
+
+static __device__ __forceinline__ row_sums no_row_sums(unit first)
+{
+    row_sums sums = {{{-0.0, 0}, {0, 0}, 0}, 0, ~0u};
+    (void)first;
+    return sums;
+}
+
+// What stands for elements that are not the group's: it changes nothing.
+static __device__ __forceinline__ unit row_padding(unit first)
+{
+    (void)first;
+    return SHORT_PADDING;
+}
+
+static __device__ __forceinline__ void add_row_element(row_sums *sums, unit element)
+{
+    if (IS_SHORT_SPREAD) {
+        add_square(&sums->of, widen(element));
+        return;
+    }
+    double_sum value = two_sum(sums->of.values.high, short_term(element));
+    sums->of.values.high = value.high;
+    sums->of.values.rest += value.rest;
+    sums->magnitude += fabs(widen(element));
+}
+
+static __device__ __forceinline__ void note_least_element(row_sums *sums, unit element)
+{
+    vector v = {{(u32)element, (u32)(element >> 32), 0, 0}};
+    if (!IS_SHORT_SPREAD) sums->least = least_of_vector(sums->least, &v);
+}
+
+static __device__ __forceinline__ void note_least_of_vector(row_sums *sums, const vector *v)
+{
+    if (!IS_SHORT_SPREAD) sums->least = least_of_vector(sums->least, v);
+}
+
+static __device__ __forceinline__ double of_other_lane(double value, u32 delta)
+{
+    return __longlong_as_double((i64)from_other((u64)__double_as_longlong(value), delta));
+}
+
+static __device__ __forceinline__ void merge_double_sum(double_sum *sum, u32 delta)
+{
+    double_sum high = two_sum(sum->high, of_other_lane(sum->high, delta));
+    double rest = __dadd_rn(sum->rest, of_other_lane(sum->rest, delta));
+    sum->high = high.high;
+    sum->rest = rest + high.rest;
+}
+
+// By all lanes.
+static __device__ __forceinline__ void merge_row_sums(row_sums *sums, const team *lanes)
+{
+    for (int step = 0; step < lanes->log2; step++) {
+        u32 delta = team_delta(lanes, step);
+        merge_double_sum(&sums->of.values, delta);
+        if (IS_SHORT_SPREAD) {
+            merge_double_sum(&sums->of.squares, delta);
+        } else {
+            sums->magnitude += of_other_lane(sums->magnitude, delta);
+            sums->least = min(sums->least, __shfl_xor_sync(ALL_LANES, sums->least, delta));
+        }
+    }
+}
+
+// How often, at most, what is left has been added to: in its lane, and two times for each lane that is merged.
+static __device__ __forceinline__ double roundings_of(int count, const team *lanes)
+{
+    return (double)((count >> lanes->log2) + 32);
+}
+
+// Squares leave twice as much, and each of the two sums, of which one is squared, loses no more than its part of n*S2: 6.25 times
+// k^2*2^-106 of that, with the operations on what is left.
+static __device__ __forceinline__ bool finish_row_spread(const row_sums *sums, int count, i64 ddof, double roundings, u64 *bits)
+{
+    double n = count, divisor = n * (double)(count - ddof);
+    if (ddof >= count) return false;
+    return finish_squares_of_f64(&sums->of, n, divisor, roundings * roundings * 0x1p-102, bits);
+}
+
+// Whether two f64 hold the sum: what is left are multiples of the last bit of the smallest one, and no sum of some is 2^52 times as
+// large.
+static __device__ __forceinline__ bool is_row_exact(const row_sums *sums, double roundings)
+{
+    int unit_field = min(max((int)((sums->least + 1) >> 20), 1), 1900); // of an f64 2^52 times the last bit
+    return roundings * sums->magnitude < __hiloint2double((unit_field + 53) << 20, 0);
+}
+
+static __device__ __forceinline__ bool finish_row_sum(const row_sums *sums, int count, double roundings, u64 *bits)
+{
+    double n = count, magnitude = sums->magnitude, bound = roundings * roundings * 0x1p-105 * magnitude;
+    bool is_exact = is_row_exact(sums, roundings);
+    double_sum sum = sums->of.values;
+    if (sum.rest != 0) sum = two_sum(sum.high, sum.rest); // -0 stays
+    if (!(magnitude <= 0x1.fffffffffffffp1023)) return false;
+    if (is_exact && FINISH_OP == WF_MEAN && !divide_short(sum, count, &sum)) return false;
+    if (is_exact) {
+        *bits = rounded_bits(sum);
+        return true;
+    }
+    if (!(magnitude > 0x1p-800 && magnitude < 0x1p1000)) return false;
+    if (FINISH_OP == WF_MEAN) {
+        double quotient = __ddiv_rn(sum.high, n);
+        sum = two_sum(quotient, (__fma_rn(-quotient, n, sum.high) + sum.rest) / n);
+        bound = bound / n;
+    }
+    return round_within(sum, bound + fabs(sum.high) * 0x1p-103, bits);
+}
+
+// ---- a second look, at groups that their sums do not decide
+
+#define LOOK_ELEMENTS 16 // that a lane has on their way
+
+typedef struct {
+    short_specials specials;
+    u32 is_unlike; // some element is unlike the first one
+} row_look;
+
+static __device__ __forceinline__ void merge_looks(row_look *look, const team *lanes)
+{
+    for (int step = 0; step < lanes->log2; step++) {
+        u32 delta = team_delta(lanes, step);
+        u32 has = (u32)look->specials.is_positive | (u32)look->specials.is_negative << 1 | look->is_unlike << 2;
+        has |= __shfl_xor_sync(ALL_LANES, has, delta);
+        look->specials.nans += __shfl_xor_sync(ALL_LANES, look->specials.nans, delta);
+        look->specials.is_positive = has & 1;
+        look->specials.is_negative = has >> 1 & 1;
+        look->is_unlike = has >> 2;
+    }
+}
+
+// NaNs and infinities decide, and variances of equal numbers are 0.  By all lanes, whether theirs is open or not.
+static __device__ __noinline__ bool look_again(const struct wf_group_arguments *r, u64 address, i64 step, int count, bool is_open,
+                                               const team *lanes, u64 *bits)
+{
+    row_look look = {{0, false, false}, 0};
+    const unit first = load_unit(address);
+    const i64 apart = step << lanes->log2;
+    int left = is_open ? (count - (int)lanes->place + (1 << lanes->log2) - 1) >> lanes->log2 : 0;
+    address += (u64)((i64)lanes->place * step);
+    for (; left > 0; left -= LOOK_ELEMENTS) {
+        unit element[LOOK_ELEMENTS];
+#pragma unroll
+        for (int k = 0; k < LOOK_ELEMENTS; k++) element[k] = k < left ? load_unit(address + (u64)(k * apart)) : first;
+#pragma unroll
+        for (int k = 0; k < LOOK_ELEMENTS; k++) {
+            if (k < left) note_special(element[k], &look.specials);
+            look.is_unlike |= widen(element[k]) != widen(first);
+        }
+        address += (u64)(LOOK_ELEMENTS * apart);
+    }
+    merge_looks(&look, lanes);
+    int settled = settle_specials(r, &look.specials, count, bits);
+    if (settled != SPECIALS_PASS) return settled == SPECIALS_DECIDE;
+    *bits = 0;
+    return IS_SHORT_SPREAD && look.specials.nans == 0 && !look.is_unlike;
+}
+
+// Whether the result is known; by all lanes of the warp.  address, step: of the group's elements.
+static __device__ __forceinline__ bool decide_row(const struct wf_group_arguments *r, const row_sums *sums, u64 address, i64 step,
+                                                  bool exists, const team *lanes, u64 *bits)
+{
+    const int count = (int)r->reduced_count;
+    double roundings = roundings_of(count, lanes);
+    bool is_found = !exists || (IS_SHORT_SPREAD ? finish_row_spread(sums, count, r->ddof, roundings, bits)
+                                                : finish_row_sum(sums, count, roundings, bits));
+    if (!__any_sync(ALL_LANES, !is_found)) return true;
+    u64 seen = 0;
+    bool is_decided = look_again(r, address, step, count, !is_found, lanes, &seen);
+    if (!is_found) *bits = seen;
+    return is_found || is_decided;
+}
+
+#endif
+
+#endif

@@ -1,0 +1,148 @@
+// What a lane knows of its elements of a narrow float's group: a few f64, whose error has a bound that mostly leaves one result.
+//
+// Variances are of what elements differ from the group's first one, so that numbers far from 0 cancel no more than others; that
+// difference, its square and their sums are each rounded by a 2^53th of themselves.
+
+#ifndef GROUP_ROW_SUMS_CUH
+#define GROUP_ROW_SUMS_CUH
+
+#include "kernels/group_short.cuh"
+#include "kernels/magnitude.cuh"
+#include "kernels/team.cuh"
+
+#if ARE_SHARED_BY_TEAMS && WIDTH < 64
+
+#define IS_LAST_BIT_SOUGHT (!IS_SHORT_SPREAD && !IS_F16) // that of f16 is known
+
+typedef struct {
+    double sum;     // of a variance, of their differences from shift
+    double largest; // the sum of squares, or of magnitudes
+    double shift;
+    u32 least;      // the smallest magnitude but 0, less one; of 16 bits, of either half of the words
+} row_sums;
+
+static __device__ __forceinline__ row_sums no_row_sums(unit first)
+{
+    row_sums sums = {IS_SHORT_SPREAD ? 0 : -0.0, 0, IS_SHORT_SPREAD ? widen(first) : 0, ~0u};
+    return sums;
+}
+
+// What stands for elements that are not the group's: it changes nothing.
+static __device__ __forceinline__ unit row_padding(unit first)
+{
+    return IS_SHORT_SPREAD ? first : SHORT_PADDING;
+}
+
+static __device__ __forceinline__ void add_row_element(row_sums *sums, unit element)
+{
+    double x = widen(element);
+    if (IS_SHORT_SPREAD) {
+        double difference = __dsub_rn(x, sums->shift);
+        sums->sum = __dadd_rn(sums->sum, difference);
+        sums->largest = __fma_rn(difference, difference, sums->largest);
+    } else {
+        sums->sum = __dadd_rn(sums->sum, HAS_SUM ? x : fabs(x));
+        sums->largest = __dadd_rn(sums->largest, fabs(x));
+    }
+}
+
+static __device__ __forceinline__ void note_least_element(row_sums *sums, unit element)
+{
+    u32 less_one = (u32)(element & MAGNITUDE) - 1;
+    if (IS_LAST_BIT_SOUGHT) sums->least = min(sums->least, less_one | (WIDTH == 16 ? 0xffff0000 : 0));
+}
+
+static __device__ __forceinline__ void note_least_of_vector(row_sums *sums, const vector *v)
+{
+    if (IS_LAST_BIT_SOUGHT) sums->least = least_of_vector(sums->least, v);
+}
+
+static __device__ __forceinline__ double of_other_lane(double value, u32 delta)
+{
+    return __longlong_as_double((i64)from_other((u64)__double_as_longlong(value), delta));
+}
+
+// By all lanes.
+static __device__ __forceinline__ void merge_row_sums(row_sums *sums, const team *lanes)
+{
+    for (int step = 0; step < lanes->log2; step++) {
+        u32 delta = team_delta(lanes, step);
+        sums->sum = __dadd_rn(sums->sum, of_other_lane(sums->sum, delta));
+        sums->largest = __dadd_rn(sums->largest, of_other_lane(sums->largest, delta));
+        if (!IS_LAST_BIT_SOUGHT) continue;
+        u32 other = __shfl_xor_sync(ALL_LANES, sums->least, delta);
+        sums->least = WIDTH == 16 ? __vminu2(sums->least, other) : min(sums->least, other);
+    }
+}
+
+// How often, at most, a number has been rounded: in its lane, and a few times more.
+static __device__ __forceinline__ double roundings_of(int count, const team *lanes)
+{
+    return (double)((count >> lanes->log2) + 4 * PER_VECTOR);
+}
+
+// n*S2 - S1^2, of which no part is above n*S2 and the sum of differences' magnitudes, squared, isn't either: three times as many
+// roundings of n*S2 at most, and those of the difference.
+static __device__ __forceinline__ bool finish_row_spread(const row_sums *sums, int count, i64 ddof, double roundings, u64 *bits)
+{
+    double n = count, divisor = n * (double)(count - ddof), minuend = n * sums->largest;
+    double numerator = __fma_rn(n, sums->largest, -__dmul_rn(sums->sum, sums->sum)), bound = 4 * roundings * 0x1p-53 * minuend;
+    if (ddof >= count) return false;
+    *bits = 0;
+    if (sums->largest == 0) return true; // all are alike
+    if (!(numerator > 2 * bound && minuend <= 0x1.fffffffffffffp1023)) return false;
+    double_sum found = {numerator / divisor, 0};
+    bound = bound / divisor + found.high * 0x1p-48;
+    if (FINISH_OP == WF_STD) found = root_of(found, &bound);
+    return round_within(found, bound + found.high * 0x1p-48, bits);
+}
+
+// Whether no addition has been rounded: all are multiples of the last bit of the smallest one, and no sum of some is 2^52 times as
+// large.
+static __device__ __forceinline__ bool is_row_exact(const row_sums *sums)
+{
+    u32 least = (WIDTH == 16 ? min(sums->least & 0xffff, sums->least >> 16) : sums->least) + 1; // none: all are 0
+    int unit_exponent = IS_F16 ? LOW_EXPONENT : max((int)(least >> FRACTION_BITS), 1) - BIAS - FRACTION_BITS;
+    return sums->largest < __hiloint2double((unit_exponent + 52 + 1023) << 20, 0);
+}
+
+static __device__ __forceinline__ bool finish_row_sum(const row_sums *sums, int count, double roundings, u64 *bits)
+{
+    bool is_exact = is_row_exact(sums);
+    double_sum found = {sums->sum, 0};
+    double bound = is_exact ? 0 : 2 * roundings * 0x1p-53 * sums->largest;
+    if (!(sums->largest <= 0x1.fffffffffffffp1023)) return false;
+    if (is_exact && FINISH_OP == WF_MEAN && !divide_short(found, count, &found)) return false;
+    if (is_exact || sums->largest == 0) {
+        *bits = rounded_bits(found);
+        return true;
+    }
+    if (FINISH_OP == WF_MEAN) {
+        found.high = found.high / count;
+        bound = bound / count;
+    }
+    return round_within(found, bound + fabs(found.high) * 0x1p-50, bits);
+}
+
+// Whether there are NaNs or infinities, which decide the result unless NaNs are left out or errors; numbers alone overflow no f64.
+static __device__ __forceinline__ bool finish_special_row(const struct wf_group_arguments *r, const row_sums *sums, int count, u64 *bits)
+{
+    if (sums->largest <= 0x1.fffffffffffffp1023 || r->nan != WF_NAN_PROPAGATE || (IS_SHORT_SPREAD && r->ddof >= count)) return false;
+    *bits = IS_SHORT_SPREAD || sums->sum != sums->sum ? QUIET_NAN : INFINITY_BITS | (sums->sum < 0 ? SIGN_BIT : (unit)0);
+    return true;
+}
+
+// Whether the result is known; by all lanes of the warp.  address, step: of the group's elements.
+static __device__ __forceinline__ bool decide_row(const struct wf_group_arguments *r, const row_sums *sums, u64 address, i64 step,
+                                                  bool exists, const team *lanes, u64 *bits)
+{
+    const int count = (int)r->reduced_count;
+    double roundings = roundings_of(count, lanes);
+    (void)address, (void)step;
+    if (!exists || finish_special_row(r, sums, count, bits)) return true;
+    return IS_SHORT_SPREAD ? finish_row_spread(sums, count, r->ddof, roundings, bits) : finish_row_sum(sums, count, roundings, bits);
+}
+
+#endif
+
+#endif
