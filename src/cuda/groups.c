@@ -315,11 +315,20 @@ static bool share_columns(struct job *job, const struct wf_gpu *gpu) {
     return true;
 }
 
+/* Whether rows of neighbours are whole words of 4 bytes, which lanes load. */
+static bool are_whole_words(const struct job *job) {
+    const struct wf_group_arguments *r = &job->arguments;
+    uint64_t bits = r->x | (uint64_t)r->dimension[r->ndim].stride[0];
+    for (int d = 0; d < r->ndim - 1; d++) bits |= (uint64_t)r->dimension[d].stride[0];
+    if (r->ndim) bits |= (uint64_t)r->dimension[r->ndim - 1].length * wf_type_nbytes(job->grouped->a->type);
+    return bits % 4 == 0;
+}
+
 /* Columns for which that is faster than one lane's registers, by measuring; of f64 those that are too long for these. */
 static bool are_columns(const struct job *job) {
     enum { HALVES_MIN = 8, SINGLES_MIN = 9, DOUBLES_MIN = 1025 };
     static const int64_t least[] = {[2] = HALVES_MIN, [4] = SINGLES_MIN, [8] = DOUBLES_MIN};
-    return is_tried_by_teams(job) && job->elements >= least[wf_type_nbytes(job->grouped->a->type)];
+    return is_tried_by_teams(job) && are_whole_words(job) && job->elements >= least[wf_type_nbytes(job->grouped->a->type)];
 }
 
 static void make_plan(struct job *job, const struct wf_gpu *gpu) {
