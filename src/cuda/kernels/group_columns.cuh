@@ -16,67 +16,41 @@
 #define COLUMN_STEP 4  // of these are added at a time
 #define LONG_COLUMN 256 // elements
 
-// As far as they have been loaded: two words, and of 16-bit elements at odd multiples of 2 the element after these.
-typedef struct {
-    u32 word[2];
-    unit last;
-} column_words;
-
-static __device__ __forceinline__ column_words load_whole(u64 address)
+// One element of each column, in the first words.
+static __device__ __forceinline__ vector load_whole(u64 address)
 {
     uint2 words = __ldg((const uint2 *)address);
-    column_words loaded = {{words.x, words.y}, 0};
-    return loaded;
-}
-
-static __device__ __forceinline__ u32 odd_bytes(u64 address)
-{
-    return WIDTH == 16 ? (u32)address & 2 : 0;
-}
-
-// From addresses that are multiples of 4, or of 2: then the first word begins before it, in memory that no other allocation shares.
-// Nothing depends on which, so that all rows' loads are on their way at once.
-static __device__ __forceinline__ column_words load_words(u64 address)
-{
-    const u64 from = address & ~(u64)3;
-    column_words loaded = {{__ldg((const u32 *)from), __ldg((const u32 *)(from + 4))}, 0};
-    if (WIDTH == 16) loaded.last = load_unit(from + 4 * odd_bytes(address));
-    return loaded;
-}
-
-// One element of each column, in the first words.
-static __device__ __forceinline__ vector columns_of(const column_words *loaded, u64 address)
-{
-    const u32 odd = 8 * odd_bytes(address);
-    vector v = {{(u32)(((u64)loaded->word[1] << 32 | loaded->word[0]) >> odd), (u32)(((u64)loaded->last << 32 | loaded->word[1]) >> odd), 0, 0}};
+    vector v = {{words.x, words.y, 0, 0}};
     return v;
 }
 
-// As wide as the addresses allow, which are `apart` from each other; behind the last of `left` rows, that one again.
-static __device__ __forceinline__ void load_rows(u64 address, i64 apart, int left, column_words *loaded)
+static __device__ __forceinline__ vector load_halves(u64 address)
+{
+    vector v = {{__ldg((const u32 *)address), __ldg((const u32 *)(address + 4)), 0, 0}};
+    return v;
+}
+
+// As wide as the addresses allow, which are `apart` from each other.
+static __device__ __forceinline__ void load_rows(u64 address, i64 apart, int left, const vector *padding, vector *v)
 {
     if (((u32)address | (u32)apart) % COLUMN_NBYTES == 0) {
 #pragma unroll
-        for (int k = 0; k < COLUMN_ROWS; k++) loaded[k] = load_whole(address + (u64)(min(k, left - 1) * apart));
+        for (int k = 0; k < COLUMN_ROWS; k++) v[k] = k < left ? load_whole(address + (u64)(k * apart)) : *padding;
     } else {
 #pragma unroll
-        for (int k = 0; k < COLUMN_ROWS; k++) loaded[k] = load_words(address + (u64)(min(k, left - 1) * apart));
+        for (int k = 0; k < COLUMN_ROWS; k++) v[k] = k < left ? load_halves(address + (u64)(k * apart)) : *padding;
     }
 }
 
-static __device__ __forceinline__ void add_columns(row_sums *sums, u64 address, i64 apart, int left, const vector *padding,
-                                                   const column_words *loaded)
+static __device__ __forceinline__ void add_columns(row_sums *sums, const vector *v, int left)
 {
-    const u32 is_split = ((u32)address | (u32)apart) % COLUMN_NBYTES;
 #pragma unroll
     for (int k = 0; k < COLUMN_ROWS; k++) {
         if (k % COLUMN_STEP == 0 && k >= left) break;
-        vector v = columns_of(&loaded[k], is_split ? address + (u64)(k * apart) : 0);
-        if (k >= left) v = *padding;
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
-            add_row_element(&sums[c], element_at(&v, c));
-            note_least_element(&sums[c], element_at(&v, c));
+            add_row_element(&sums[c], element_at(&v[k], c));
+            note_least_element(&sums[c], element_at(&v[k], c));
         }
     }
 }
@@ -86,8 +60,7 @@ static __device__ __forceinline__ void sum_up_columns(const struct wf_group_argu
                                                       row_sums *sums)
 {
     const i64 step = r->dimension[r->ndim].stride[0], apart = step << lanes->log2;
-    const column_words loaded_first = load_words(address);
-    const vector first = columns_of(&loaded_first, address);
+    const vector first = load_halves(address);
     vector padding = {{0, 0, 0, 0}};
     int left = exist ? ((int)r->reduced_count - (int)lanes->place + (1 << lanes->log2) - 1) >> lanes->log2 : 0;
 #pragma unroll
@@ -98,9 +71,9 @@ static __device__ __forceinline__ void sum_up_columns(const struct wf_group_argu
     address += (u64)((i64)lanes->place * step);
 #pragma unroll 1
     for (; left > 0; left -= COLUMN_ROWS) {
-        column_words loaded[COLUMN_ROWS];
-        load_rows(address, apart, left, loaded);
-        add_columns(sums, address, apart, left, &padding, loaded);
+        vector v[COLUMN_ROWS];
+        load_rows(address, apart, left, &padding, v);
+        add_columns(sums, v, left);
         address += (u64)(COLUMN_ROWS * apart);
     }
 }
