@@ -176,10 +176,17 @@ static void measure_nans(double *reals, float *singles) {
     for (int i = 0; i < COUNT; i += 97) reals[i] = singles[i] = NAN;
     wf_array rows = {.data = reals, .type = WF_F64, .ndim = 2, .shape = rows_of_16};
     wf_array columns = {.data = singles, .type = WF_F32, .ndim = 2, .shape = columns_of_4};
-    measure_groups("any f64 of rows with NaNs", WF_ANY, rows, wf_groups_axes(1 << 1));
-    measure_groups("argmax f64 of rows with NaNs", WF_ARGMAX, rows, wf_groups_axes(1 << 1));
-    measure_groups("max f32 of columns with NaNs", WF_MAX, columns, wf_groups_axes(1 << 0));
-    measure_groups("mean f32 of columns with NaNs", WF_MEAN, columns, wf_groups_axes(1 << 0));
+    const struct {
+        const char *name;
+        wf_op op;
+        bool is_of_rows;
+    } asked[] = {{"any f64 of rows with NaNs", WF_ANY, true},
+                 {"argmax f64 of rows with NaNs", WF_ARGMAX, true},
+                 {"max f32 of columns with NaNs", WF_MAX, false},
+                 {"mean f32 of columns with NaNs", WF_MEAN, false}};
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
+        measure_groups(asked[i].name, asked[i].op, asked[i].is_of_rows ? rows : columns,
+                       wf_groups_axes(asked[i].is_of_rows ? 1 << 1 : 1 << 0));
 }
 
 static void measure_by_groups(void) {
