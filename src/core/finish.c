@@ -208,7 +208,7 @@ static wf_error finish_stats(const struct wf_finish *of, struct wf_number *numbe
 
 /* ---- results ---- */
 
-static wf_error finish_op(wf_op op, const struct wf_finish *of, struct wf_number *number) {
+static WF_INLINED wf_error finish_op(wf_op op, const struct wf_finish *of, struct wf_number *number) {
     switch (op) {
 #define X(NAME, name, needs, result, finish)                                                                   \
     case WF_##NAME: return finish(of, number);
@@ -219,7 +219,7 @@ static wf_error finish_op(wf_op op, const struct wf_finish *of, struct wf_number
     return WF_ERROR_ARGUMENT;
 }
 
-wf_error wf_finish_value(const struct wf_finish *of, wf_op op, wf_type result_type, struct wf_number *number,
+WF_INLINED wf_error wf_finish_value(const struct wf_finish *of, wf_op op, wf_type result_type, struct wf_number *number,
                          wf_value *value) {
     if (nan_count(of) && of->nan == WF_NAN_ERROR) return WF_ERROR_NAN;
     wf_error error = finish_op(op, of, number);

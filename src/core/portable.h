@@ -33,6 +33,7 @@ typedef unsigned long long uintptr_t;
 #define WF_API
 #define WF_HOT
 #define WF_APART __noinline__
+#define WF_INLINED __forceinline__
 #define WF_ROLLED _Pragma("unroll 1")
 
 static inline int wf_leading_zeros_u64(uint64_t x) {
@@ -55,8 +56,10 @@ static inline int wf_trailing_zeros_u64(uint64_t x) {
 #define WF_HOT __attribute__((hot))
 
 /* For kernels alone, in which such code runs once for a result: a function that is not copied to each of its callers, and a
- * loop whose steps are not, since NVRTC would take longer for these copies than for what runs for each element. */
+ * loop whose steps are not, since NVRTC would take longer for these copies than for what runs for each element; and a function
+ * that is copied, even where NVRTC is to optimize little, since most of it is not for the one op that a kernel has. */
 #define WF_APART
+#define WF_INLINED
 #define WF_ROLLED
 
 /* These require x != 0. */

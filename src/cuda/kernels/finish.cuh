@@ -127,7 +127,7 @@ static wf_value failed_value(wf_type type)
     return value;
 }
 
-static wf_error finish_value(const struct wf_finish *finish, wf_op op, wf_type result_type, wf_value *value)
+static __device__ __forceinline__ wf_error finish_value(const struct wf_finish *finish, wf_op op, wf_type result_type, wf_value *value)
 {
     wf_error error = WF_ERROR_UNSUPPORTED;
     struct wf_number number;
