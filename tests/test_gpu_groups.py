@@ -273,7 +273,7 @@ def test_auto_takes_groups_of_both_memories(pair):
 def test_the_plan_tells_itself(pair):
     array = Laid("f32", (4, 1000), random.Random("plan"), plain=True)
     returned(pair.device, "sum", library.wf_groups_axes(2), [pair.there(array)])
-    assert library.wf_handle_plan(pair.device.pointer).startswith(b"groups by 32 lanes each")
+    assert library.wf_handle_plan(pair.device.pointer).startswith(b"rows in registers; else groups by 32 lanes each")
     returned(pair.device, "prod", library.wf_groups_axes(2), [pair.there(array)])
     assert library.wf_handle_plan(pair.device.pointer).startswith(b"trees: 4 nodes of up to 2^10 elements each")
 
