@@ -156,9 +156,10 @@ static bool are_alike_in_vectors(const struct wf_group_arguments *r) {
 
 static bool are_words_of_neighbours(const struct job *job) {
     const struct wf_group_arguments *r = &job->arguments;
+    if (!r->ndim) return false;
     const struct wf_group_dimension *last = &r->dimension[r->ndim - 1];
     int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->a->type);
-    if (!r->ndim || last->stride[0] != nbytes) return false;
+    if (last->stride[0] != nbytes) return false;
     uint64_t bits = r->x | (uint64_t)r->dimension[r->ndim].stride[0] | (uint64_t)(last->length * nbytes);
     for (int d = 0; d < r->ndim - 1; d++) bits |= (uint64_t)r->dimension[d].stride[0];
     return bits % 4 == 0;
