@@ -10,8 +10,9 @@ import pytest
 
 import warpfold_ctypes as wf
 from cuda_helpers import gpu  # noqa: F401: a fixture
-from gpu_pair import Binades, EDGES, pair  # noqa: F401: pair is a fixture
+from gpu_pair import Binades, EDGES, pair, returned  # noqa: F401: pair is a fixture
 from group_helpers import Laid, integer_vector, operands
+from oracle import FLOATS
 from samples import NAN_POLICIES
 
 library = wf.library
@@ -78,12 +79,24 @@ def encoded(type_name, number):
     return struct.pack({"f64": "=d", "f32": "=f", "f16": "=e"}[type_name], number)
 
 
+def numbers_at_an_end(type_name, is_huge):
+    """Of the largest exponents, or the least, where sums and squares are beyond the range in which f64 are added up, and equal ones,
+    whose sums are exact."""
+    form = FLOATS[type_name]
+    least, most = (form.infinity - (3 << form.precision - 1), form.infinity) if is_huge else (1, 3 << form.precision - 1)
+    ends = [least, most - 1, most - 1, *range(least, most, (most - least) // 40)]
+    return [(sign | bits).to_bytes(form.width // 8, "little") for bits in ends for sign in (0, form.sign)]
+
+
 def make_row_data(array, kind, rng):
-    """Besides samples: equal numbers, small ones, whose sums and means are often half-way between two results, and such far from 0."""
+    """Besides samples: equal numbers, small ones, whose sums and means are often half-way between two results, such far from 0, and
+    huge and tiny ones."""
     numbers = {"equal": [rng.choice((-0.0, 3.0))], "small": [0.0, -0.0, 1.0, 2.0, 3.0], "far": [1000.0, 1004.0, 1008.0, 1012.0]}
-    if kind in numbers:
-        count, elements = len(array.data) // array.nbytes, [encoded(array.type, number) for number in numbers[kind]]
-        array.data = b"".join(rng.choices(elements, k=count))
+    elements = [encoded(array.type, number) for number in numbers.get(kind, ())]
+    if kind in ("huge", "tiny"):
+        elements = numbers_at_an_end(array.type, kind == "huge")
+    if elements:
+        array.data = b"".join(rng.choices(elements, k=len(array.data) // array.nbytes))
 
 
 def check_teams(pair, array, shape, axes, kind, rng, plan):
@@ -97,7 +110,13 @@ def check_teams(pair, array, shape, axes, kind, rng, plan):
             assert library.wf_handle_plan(pair.device.pointer).startswith(plan), (op, shape)
 
 
-ROW_KINDS = ("plain", "wild", "special", "equal", "small", "far")
+SAMPLED_KINDS = ("wild", "special")  # others are plain samples, or made from a few numbers
+
+
+def row_kinds(type_name, is_real):
+    """Sums of narrow types have no ends that f64 do not reach."""
+    ends = ("huge", "tiny") if is_real or type_name == "f64" else ()
+    return ("plain", *SAMPLED_KINDS, "equal", "small", "far", *ends)
 
 
 @pytest.mark.sampled
@@ -105,9 +124,9 @@ ROW_KINDS = ("plain", "wild", "special", "equal", "small", "far")
 def test_rows_of_floats(pair, type_name):
     """A team has a row, by a few f64 and a bound of their error; rows begin at any multiple of their elements' size."""
     rng = random.Random(f"gpu rows {type_name}")
-    for kind in ROW_KINDS:
+    for kind in row_kinds(type_name, pair.gpu.is_real):
         for shape in ((40, 67), (9, 128), (5, 301), (3, 2050), (2, 9001)) if pair.gpu.is_real else ((5, 301),):
-            array = Laid(type_name, shape, rng, "plain" if kind in ("equal", "small", "far") else kind, plain=True)
+            array = Laid(type_name, shape, rng, kind if kind in SAMPLED_KINDS else "plain", plain=True)
             make_row_data(array, kind, rng)
             is_tried = shape[0] > 4 and array.nbytes * shape[1] >= 128
             check_teams(pair, array, shape, 2, kind, rng, b"rows in registers" if is_tried else None)
@@ -135,12 +154,34 @@ def column_shapes(type_name, is_real):
 def test_columns_of_floats(pair, type_name):
     """A team has the columns of 8 bytes, at any multiple of their elements' size; few columns are shared by several lanes."""
     rng = random.Random(f"gpu columns {type_name}")
-    for kind in ROW_KINDS:
+    for kind in row_kinds(type_name, pair.gpu.is_real):
         for shape in column_shapes(type_name, pair.gpu.is_real):
-            array = Laid(type_name, (1, 1999), rng, "plain" if kind in ("equal", "small", "far") else kind, plain=True)
+            array = Laid(type_name, (1, 1999), rng, kind if kind in SAMPLED_KINDS else "plain", plain=True)
             make_row_data(array, kind, rng)
             is_tried = shape[1] * array.nbytes % 4 == 0
             check_teams(pair, repeated(array, shape), shape, 1, kind, rng, b"columns in registers" if is_tried else None)
+
+
+def instructions_of(pair, op, axes, array, chosen, counted):
+    """That the warps of a call execute."""
+    counted.unlink(missing_ok=True)
+    returned(pair.device, op, library.wf_groups_axes(axes), [pair.there(array)], **chosen)
+    return sum(float(line) for line in counted.read_text().split())
+
+
+@pytest.mark.parametrize("shape, axes", (((8, 301), 2), ((1025, 101), 1)))
+@pytest.mark.parametrize("op", BY_TEAMS["f64"])
+def test_no_data_of_f64_takes_a_detour(pair, op, shape, axes, tmp_path, monkeypatch):
+    """Sums beyond the range in which they have bounds, and those without NaNs that are left out, are found in registers, too."""
+    if pair.gpu.is_real:
+        pytest.skip("a GPU does not count instructions")
+    rng, counted = random.Random(f"gpu detours {op}"), tmp_path / "counted"
+    monkeypatch.setenv("FAKE_CUDA_COUNT", str(counted))
+    plain = instructions_of(pair, op, axes, Laid("f64", shape, rng, "plain", plain=True), {}, counted)
+    for kind, nan in (("wild", "propagate"), ("huge", "propagate"), ("special", "omit")):
+        array = Laid("f64", shape, rng, kind if kind in SAMPLED_KINDS else "plain", plain=True)
+        make_row_data(array, kind, rng)
+        assert instructions_of(pair, op, axes, array, {"nan": nan}, counted) < 5 * plain, (kind, nan)
 
 
 SHORT_SEGMENTS = {"f32": ("sum", "argmax"), "f64": ("var", "dot"), "bf16": ("mean",), "i32": ("sum",)}

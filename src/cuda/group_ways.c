@@ -110,7 +110,7 @@ static bool is_contiguous(const struct wf_cuda_group_plan *plan, const struct wf
     return task->starts_at_vectors || task->elements * nbytes_of(task) >= WORTHWHILE_NBYTES;
 }
 
-/* Whether teams of lanes try it in registers first: kernels/group_row_sums.cuh, group_row_pairs.cuh. */
+/* Whether teams of lanes try it in registers first: kernels/group_row_sums.cuh, group_row_pairs.cuh, group_row_again.cuh. */
 static bool is_tried_by_teams(const struct wf_cuda_group_task *task) {
     enum { ELEMENTS_MAX = 1 << 29 /* which lanes count by 32 bits */ };
     const wf_op op = task->empty->op;

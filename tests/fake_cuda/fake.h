@@ -15,6 +15,7 @@
  *   FAKE_CUDA_OBSERVE=1            every observer watches the kernels, and what any finds is a failed launch
  *   FAKE_CUDA_FAIL=CALL:N:RESULT   the Nth call of cuCALL returns RESULT; N+: that and all later ones do;
  *                                  several, with commas
+ *   FAKE_CUDA_COUNT=FILE           how many instructions the warps of each launch executed, a line each, is added to the file
  *   FAKE_CUDA_LOG=FILE             the name of every call, a line each, is added to the file */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H

@@ -106,6 +106,15 @@ static void keep_failure(const simt_report *report, const simt_message *message)
         snprintf(fake.failure, sizeof fake.failure, "%.400s", message->text);
 }
 
+/* A line for each launch: the instructions of its warps. */
+static void count_instructions(const simt_report *report) {
+    const char *path = getenv("FAKE_CUDA_COUNT");
+    FILE *stream = path && report ? fopen(path, "a") : NULL;
+    if (!stream) return;
+    fprintf(stream, "%.0f\n", simt_report_counter_value(report, "instructions", 0));
+    fclose(stream);
+}
+
 static wf_cuda_result run(const simt_launch *launch) {
     simt_report *report = NULL;
     simt_message message = {""};
@@ -114,6 +123,7 @@ static wf_cuda_result run(const simt_launch *launch) {
     wf_cuda_result result = error || has_finding ? CUDA_LAUNCH_FAILED : CUDA_SUCCESS;
     if (error == SIMT_ERROR_MEMORY) result = CUDA_OUT_OF_MEMORY;
     if (result == CUDA_LAUNCH_FAILED) keep_failure(report, &message);
+    count_instructions(report);
     simt_report_destroy(report);
     return result;
 }
@@ -137,7 +147,7 @@ wf_cuda_result cuLaunchKernel(wf_cuda_function function, unsigned grid_x, unsign
         .shared_nbytes = shared_nbytes,
         .arguments = (const void *const *)arguments,
         .instruction_limit = UINT64_MAX, /* a chip has none */
-        .observers = fake.observes ? simt_observers : NULL,
+        .observers = fake.observes ? simt_observers : getenv("FAKE_CUDA_COUNT") ? simt_counters : NULL,
     };
     return fake_end(run(&launch));
 }

@@ -4,7 +4,7 @@
 #ifndef GROUP_COLUMNS_CUH
 #define GROUP_COLUMNS_CUH
 
-#include "kernels/group_row_pairs.cuh"
+#include "kernels/group_row_again.cuh"
 #include "kernels/group_row_sums.cuh"
 #include "kernels/group_walk.cuh"
 

@@ -7,7 +7,6 @@
 #define GROUP_ROW_PAIRS_CUH
 
 #include "kernels/group_short.cuh"
-#include "kernels/group_walk.cuh"
 #include "kernels/magnitude.cuh"
 #include "kernels/team.cuh"
 
@@ -54,11 +53,6 @@ static __device__ __forceinline__ void note_least_element(row_sums *sums, unit e
 static __device__ __forceinline__ void note_least_of_vector(row_sums *sums, const vector *v)
 {
     if (!IS_SHORT_SPREAD) sums->least = least_of_vector(sums->least, v);
-}
-
-static __device__ __forceinline__ double of_other_lane(double value, u32 delta)
-{
-    return __longlong_as_double((i64)from_other((u64)__double_as_longlong(value), delta));
 }
 
 static __device__ __forceinline__ void merge_double_sum(double_sum *sum, u32 delta)
@@ -126,70 +120,6 @@ static __device__ __forceinline__ bool finish_row_sum(const row_sums *sums, int 
         bound = bound / n;
     }
     return round_within(sum, bound + fabs(sum.high) * 0x1p-103, bits);
-}
-
-// ---- a second look, at groups that their sums do not decide
-
-#define LOOK_ELEMENTS 16 // that a lane has on their way
-
-typedef struct {
-    short_specials specials;
-    u32 is_unlike; // some element is unlike the first one
-} row_look;
-
-static __device__ __forceinline__ void merge_looks(row_look *look, const team *lanes)
-{
-    for (int step = 0; step < lanes->log2; step++) {
-        u32 delta = team_delta(lanes, step);
-        u32 has = (u32)look->specials.is_positive | (u32)look->specials.is_negative << 1 | look->is_unlike << 2;
-        has |= __shfl_xor_sync(ALL_LANES, has, delta);
-        look->specials.nans += __shfl_xor_sync(ALL_LANES, look->specials.nans, delta);
-        look->specials.is_positive = has & 1;
-        look->specials.is_negative = has >> 1 & 1;
-        look->is_unlike = has >> 2;
-    }
-}
-
-// NaNs and infinities decide, and variances of equal numbers are 0.  By all lanes, whether theirs is open or not.
-static __device__ __noinline__ bool look_again(const struct wf_group_arguments *r, u64 address, i64 step, int count, bool is_open,
-                                               const team *lanes, u64 *bits)
-{
-    row_look look = {{0, false, false}, 0};
-    const unit first = load_unit(address);
-    const i64 apart = step << lanes->log2;
-    int left = is_open ? (count - (int)lanes->place + (1 << lanes->log2) - 1) >> lanes->log2 : 0;
-    address += (u64)((i64)lanes->place * step);
-    for (; left > 0; left -= LOOK_ELEMENTS) {
-        unit element[LOOK_ELEMENTS];
-#pragma unroll
-        for (int k = 0; k < LOOK_ELEMENTS; k++) element[k] = k < left ? load_unit(address + (u64)(k * apart)) : first;
-#pragma unroll
-        for (int k = 0; k < LOOK_ELEMENTS; k++) {
-            if (k < left) note_special(element[k], &look.specials);
-            look.is_unlike |= widen(element[k]) != widen(first);
-        }
-        address += (u64)(LOOK_ELEMENTS * apart);
-    }
-    merge_looks(&look, lanes);
-    int settled = settle_specials(r, &look.specials, count, bits);
-    if (settled != SPECIALS_PASS) return settled == SPECIALS_DECIDE;
-    *bits = 0;
-    return IS_SHORT_SPREAD && look.specials.nans == 0 && !look.is_unlike;
-}
-
-// Whether the result is known; by all lanes of the warp.  address, step: of the group's elements.
-static __device__ __forceinline__ bool decide_row(const struct wf_group_arguments *r, const row_sums *sums, u64 address, i64 step,
-                                                  bool exists, const team *lanes, u64 *bits)
-{
-    const int count = (int)r->reduced_count;
-    double roundings = roundings_of(count, lanes);
-    bool is_found = !exists || (IS_SHORT_SPREAD ? finish_row_spread(sums, count, r->ddof, roundings, bits)
-                                                : finish_row_sum(sums, count, roundings, bits));
-    if (!__any_sync(ALL_LANES, !is_found)) return true;
-    u64 seen = 0;
-    bool is_decided = look_again(r, address, step, count, !is_found, lanes, &seen);
-    if (!is_found) *bits = seen;
-    return is_found || is_decided;
 }
 
 #endif

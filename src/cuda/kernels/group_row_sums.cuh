@@ -57,11 +57,6 @@ static __device__ __forceinline__ void note_least_of_vector(row_sums *sums, cons
     if (IS_LAST_BIT_SOUGHT) sums->least = least_of_vector(sums->least, v);
 }
 
-static __device__ __forceinline__ double of_other_lane(double value, u32 delta)
-{
-    return __longlong_as_double((i64)from_other((u64)__double_as_longlong(value), delta));
-}
-
 // By all lanes.
 static __device__ __forceinline__ void merge_row_sums(row_sums *sums, const team *lanes)
 {

@@ -4,7 +4,7 @@
 #ifndef GROUP_ROWS_CUH
 #define GROUP_ROWS_CUH
 
-#include "kernels/group_row_pairs.cuh"
+#include "kernels/group_row_again.cuh"
 #include "kernels/group_row_sums.cuh"
 #include "kernels/group_walk.cuh"
 

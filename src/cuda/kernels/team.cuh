@@ -41,4 +41,9 @@ static __device__ __forceinline__ u64 from_other(u64 value, u32 delta)
     return __shfl_xor_sync(ALL_LANES, value, delta);
 }
 
+static __device__ __forceinline__ double of_other_lane(double value, u32 delta)
+{
+    return __longlong_as_double((i64)from_other((u64)__double_as_longlong(value), delta));
+}
+
 #endif
