@@ -2,8 +2,11 @@
 
 import itertools
 import math
+import os
 import random
 import struct
+import subprocess
+import sys
 from ctypes import byref
 
 import pytest
@@ -69,8 +72,12 @@ def test_groups_in_chunks(pair, type_name):
                         assert library.wf_handle_plan(pair.device.pointer).startswith(OF_COLUMNS), (op, shape)
 
 
-BY_TEAMS = {"f32": ("var", "sum"), "bf16": ("mean", "std"), "f16": ("sum", "var"), "f64": ("mean", "var")}
-BY_TEAMS_OPS = ("sum", "norm1", "mean", "var", "std")
+BY_TEAMS = {"f32": ("var", "sum"), "bf16": ("mean", "std", "min"), "f16": ("sum", "var", "max"), "f64": ("mean", "var")}
+
+
+def by_teams(type_name, is_real):
+    extremes = ("min", "max") if type_name in ("f16", "bf16") else ()
+    return ("sum", "norm1", "mean", "var", "std", *extremes) if is_real else BY_TEAMS[type_name]
 
 
 def encoded(type_name, number):
@@ -102,7 +109,7 @@ def make_row_data(array, kind, rng):
 def check_teams(pair, array, shape, axes, kind, rng, plan):
     """plan: how the words that say so begin; None: whichever."""
     elements = shape[-1] if axes == 1 << (len(shape) - 1) else shape[0]
-    for op in BY_TEAMS_OPS if pair.gpu.is_real else BY_TEAMS[array.type]:
+    for op in by_teams(array.type, pair.gpu.is_real):
         for nan in NAN_POLICIES if kind == "special" else ("propagate",):
             pair.check(op, library.wf_groups_axes(axes), [array], shape, axes, kind, nan=nan,
                        ddof=rng.choice((0, 1, elements)) if op in ("var", "std") else 0)
@@ -160,6 +167,27 @@ def test_columns_of_floats(pair, type_name):
             make_row_data(array, kind, rng)
             is_tried = shape[1] * array.nbytes % 4 == 0
             check_teams(pair, repeated(array, shape), shape, 1, kind, rng, b"columns in registers" if is_tried else None)
+
+
+@pytest.mark.parametrize("type_name, op", (("f16", "min"), ("f16", "max"), ("bf16", "min"), ("bf16", "max")))
+def test_extremes_of_halves(pair, type_name, op):
+    """Two are compared at once; of NaNs and zeros of either sign, too."""
+    rng, nbytes = random.Random(f"gpu extremes {type_name} {op}"), 2
+    for shape, axes in (((20, 131), 2), ((20, 130), 1)):
+        array = Laid(type_name, shape, rng, "special", plain=True)
+        array.data = b"".join(rng.choice((array.data[i:i + nbytes], b"\0\0", b"\0\x80")) for i in range(0, len(array.data), nbytes))
+        for nan in NAN_POLICIES:
+            pair.check(op, library.wf_groups_axes(axes), [array], shape, axes, nan=nan)
+        assert b"s in registers" in library.wf_handle_plan(pair.device.pointer)
+
+
+def test_extremes_of_halves_on_newer_gpus(pair):
+    """These have an instruction for it."""
+    if pair.gpu.is_real:
+        pytest.skip("a GPU is what it is")
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", f"{__file__}::test_extremes_of_halves"]
+    done = subprocess.run(words, env={**os.environ, "FAKE_CUDA_CAPABILITY": "9.0"}, stdout=subprocess.PIPE, text=True)
+    assert done.returncode == 0 and "4 passed" in done.stdout, done.stdout
 
 
 def instructions_of(pair, op, axes, array, chosen, counted):

@@ -110,11 +110,13 @@ static bool is_contiguous(const struct wf_cuda_group_plan *plan, const struct wf
     return task->starts_at_vectors || task->elements * nbytes_of(task) >= WORTHWHILE_NBYTES;
 }
 
-/* Whether teams of lanes try it in registers first: kernels/group_row_sums.cuh, group_row_pairs.cuh, group_row_again.cuh. */
+/* Whether teams of lanes try it in registers first: kernels/group_row_sums.cuh, group_row_pairs.cuh,
+ * group_row_again.cuh; extrema of 16 bits: group_row_extremes.cuh. */
 static bool is_tried_by_teams(const struct wf_cuda_group_task *task) {
     enum { ELEMENTS_MAX = 1 << 29 /* which lanes count by 32 bits */ };
     const wf_op op = task->empty->op;
-    bool is_tried = op == WF_VAR || op == WF_STD || op == WF_SUM || op == WF_MEAN || op == WF_NORM1;
+    bool is_extreme = (op == WF_MIN || op == WF_MAX) && nbytes_of(task) == 2;
+    bool is_tried = is_extreme || op == WF_VAR || op == WF_STD || op == WF_SUM || op == WF_MEAN || op == WF_NORM1;
     if (!is_tried || !wf_type_is_float(task->empty->type) || task->result_type != task->empty->type) return false;
     return !task->are_labelled && !task->is_folded && task->elements <= ELEMENTS_MAX;
 }
@@ -147,7 +149,7 @@ enum wf_cuda_group_walk wf_cuda_group_find_walk(const struct wf_cuda_group_plan 
 int wf_cuda_group_find_resident(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, int room) {
     bool in_chunks = plan->held == WF_SHORT_CHUNKS, by_teams = plan->held == WF_SHORT_TEAMS || plan->held == WF_SHORT_COLUMNS;
     int most = has_products(task) ? 12 : has_sums(task) ? 16 : 24;
-    if (by_teams || (in_chunks && most == 12 && nbytes_of(task) < 8)) most = 16;
+    if ((by_teams && has_sums(task)) || (in_chunks && most == 12 && nbytes_of(task) < 8)) most = 16;
     if (in_chunks && most == 24) most = 32;
     return room < most ? room : most;
 }

@@ -5,6 +5,7 @@
 #define GROUP_COLUMNS_CUH
 
 #include "kernels/group_row_again.cuh"
+#include "kernels/group_row_extremes.cuh"
 #include "kernels/group_row_sums.cuh"
 #include "kernels/group_walk.cuh"
 
@@ -42,16 +43,69 @@ static __device__ __forceinline__ void load_rows(u64 address, i64 apart, int lef
     }
 }
 
+// ---- what a lane knows of its columns: of each, or, of extremes, of two together
+
+#if ARE_EXTREMES_OF_TEAMS
+
+#define COLUMN_STATES (COLUMNS / 2)
+
+static __device__ __forceinline__ void open_columns(const struct wf_group_arguments *r, row_sums *sums, const vector *first,
+                                                    vector *padding)
+{
+    *padding = *first;
+#pragma unroll
+    for (int i = 0; i < COLUMN_STATES; i++) sums[i] = no_row_extremes(r, first->word[i]);
+}
+
+static __device__ __forceinline__ void add_to_columns(row_sums *sums, const vector *v)
+{
+#pragma unroll
+    for (int i = 0; i < COLUMN_STATES; i++) add_row_pair(&sums[i], v->word[i]);
+}
+
+static __device__ __forceinline__ row_sums sums_of_column(const row_sums *sums, int c)
+{
+    row_sums alone = sums[c / 2];
+    alone.word = (alone.word >> c % 2 * 16 & 0xffff) * 0x10001u;
+    return alone;
+}
+
+#else
+
+#define COLUMN_STATES COLUMNS
+
+static __device__ __forceinline__ void open_columns(const struct wf_group_arguments *r, row_sums *sums, const vector *first,
+                                                    vector *padding)
+{
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+        sums[c] = no_row_sums(r, element_at(first, c));
+        put_element(padding, c, row_padding(element_at(first, c)));
+    }
+}
+
+static __device__ __forceinline__ void add_to_columns(row_sums *sums, const vector *v)
+{
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+        add_row_element(&sums[c], element_at(v, c));
+        note_least_element(&sums[c], element_at(v, c));
+    }
+}
+
+static __device__ __forceinline__ row_sums sums_of_column(const row_sums *sums, int c)
+{
+    return sums[c];
+}
+
+#endif
+
 static __device__ __forceinline__ void add_columns(row_sums *sums, const vector *v, int left)
 {
 #pragma unroll
     for (int k = 0; k < COLUMN_ROWS; k++) {
         if (k % COLUMN_STEP == 0 && k >= left) break;
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++) {
-            add_row_element(&sums[c], element_at(&v[k], c));
-            note_least_element(&sums[c], element_at(&v[k], c));
-        }
+        add_to_columns(sums, &v[k]);
     }
 }
 
@@ -63,11 +117,7 @@ static __device__ __forceinline__ void sum_up_columns(const struct wf_group_argu
     const vector first = load_halves(address);
     vector padding = {{0, 0, 0, 0}};
     int left = exist ? ((int)r->reduced_count - (int)lanes->place + (1 << lanes->log2) - 1) >> lanes->log2 : 0;
-#pragma unroll
-    for (int c = 0; c < COLUMNS; c++) {
-        sums[c] = no_row_sums(element_at(&first, c));
-        put_element(&padding, c, row_padding(element_at(&first, c)));
-    }
+    open_columns(r, sums, &first, &padding);
     address += (u64)((i64)lanes->place * step);
 #pragma unroll 1
     for (; left > 0; left -= COLUMN_ROWS) {
@@ -84,14 +134,16 @@ static __device__ __forceinline__ u32 reduce_columns(const struct wf_group_argum
 {
     const group_place place = find_place(r, exist ? first : 0);
     const i64 step = r->dimension[r->ndim].stride[0], result_step = r->dimension[r->ndim - 1].result_stride;
-    row_sums sums[COLUMNS];
+    row_sums sums[COLUMN_STATES];
     u32 left = 0;
     sum_up_columns(r, place.x, exist, lanes, sums);
 #pragma unroll
+    for (int i = 0; i < COLUMN_STATES; i++) merge_row_sums(&sums[i], lanes);
+#pragma unroll
     for (int c = 0; c < COLUMNS; c++) {
         u64 bits = 0;
-        merge_row_sums(&sums[c], lanes);
-        bool is_found = decide_row(r, &sums[c], place.x + c * sizeof(unit), step, exist, lanes, &bits);
+        const row_sums column = sums_of_column(sums, c);
+        bool is_found = decide_row(r, &column, place.x + c * sizeof(unit), step, exist, lanes, &bits);
         if (exist && is_found && lanes->place == 0) store_unit(place.result + (u64)(c * result_step), bits);
         left |= (u32)!is_found << c;
     }

@@ -95,10 +95,10 @@ static __device__ __forceinline__ int scale_of(u32 most)
 }
 
 // What the smallest numbers lose where that makes them subnormal is far below the bounds, but no sum is exact then.
-static __device__ __forceinline__ row_sums add_scaled(lane_share share, int scale)
+static __device__ __forceinline__ row_sums add_scaled(const struct wf_group_arguments *r, lane_share share, int scale)
 {
     const double factor = power_of_two(scale), inverse = power_of_two(-scale);
-    row_sums sums = no_row_sums(0);
+    row_sums sums = no_row_sums(r, 0);
     bool is_whole = true;
     for (; share.left > 0; skip_loaded(&share)) {
         unit element[LOOK_ELEMENTS];
@@ -142,7 +142,7 @@ static __device__ __forceinline__ bool add_up_again(const struct wf_group_argume
 {
     const int count = (int)r->reduced_count;
     if (!is_sought) share.left = 0;
-    row_sums sums = add_scaled(share, scale);
+    row_sums sums = add_scaled(r, share, scale);
     merge_row_sums(&sums, lanes);
     return is_sought && finish_row(r, &sums, count - nans, roundings_of(count, lanes), bits) && scale_back(scale, bits);
 }

@@ -18,10 +18,10 @@ typedef struct {
     u32 least;           // of sums, the high word of the smallest magnitude but 0, less one
 } row_sums;
 
-static __device__ __forceinline__ row_sums no_row_sums(unit first)
+static __device__ __forceinline__ row_sums no_row_sums(const struct wf_group_arguments *r, unit first)
 {
     row_sums sums = {{{-0.0, 0}, {0, 0}, 0}, 0, ~0u};
-    (void)first;
+    (void)r, (void)first;
     return sums;
 }
 

@@ -10,7 +10,7 @@
 #include "kernels/magnitude.cuh"
 #include "kernels/team.cuh"
 
-#if ARE_SHARED_BY_TEAMS && WIDTH < 64
+#if ARE_SHARED_BY_TEAMS && WIDTH < 64 && !ARE_EXTREMES_OF_TEAMS
 
 #define IS_LAST_BIT_SOUGHT (!IS_SHORT_SPREAD && !IS_F16) // that of f16 is known
 
@@ -21,9 +21,10 @@ typedef struct {
     u32 least;      // the smallest magnitude but 0, less one; of 16 bits, of either half of the words
 } row_sums;
 
-static __device__ __forceinline__ row_sums no_row_sums(unit first)
+static __device__ __forceinline__ row_sums no_row_sums(const struct wf_group_arguments *r, unit first)
 {
     row_sums sums = {IS_SHORT_SPREAD ? 0 : -0.0, 0, IS_SHORT_SPREAD ? widen(first) : 0, ~0u};
+    (void)r;
     return sums;
 }
 

@@ -1,10 +1,12 @@
 // Rows of many floats that lie side by side, one of each team of lanes: sums, means, variances and deviations by a few f64 a lane,
-// whose error has a bound that mostly leaves one result.  Elements go from memory to registers, a few vectors at a time.
+// whose error has a bound that mostly leaves one result, and extrema of 16 bits.  Elements go from memory to registers, a few vectors
+// at a time.
 
 #ifndef GROUP_ROWS_CUH
 #define GROUP_ROWS_CUH
 
 #include "kernels/group_row_again.cuh"
+#include "kernels/group_row_extremes.cuh"
 #include "kernels/group_row_sums.cuh"
 #include "kernels/group_walk.cuh"
 
@@ -12,12 +14,16 @@
 
 #define ROW_VECTORS 4 // that a lane has on their way
 
+#if !ARE_EXTREMES_OF_TEAMS
+
 static __device__ __forceinline__ void add_row_vector(row_sums *sums, const vector *v)
 {
 #pragma unroll
     for (int e = 0; e < PER_VECTOR; e++) add_row_element(sums, element_at(v, e));
     note_least_of_vector(sums, v);
 }
+
+#endif
 
 // A vector at 16 bytes' multiples, of which the first element is the row's `begin`th: what is outside of the row is padding.
 static __device__ __forceinline__ vector load_row_vector(u64 address, int begin, int count, unit padding)
@@ -32,12 +38,13 @@ static __device__ __forceinline__ vector load_row_vector(u64 address, int begin,
     return v;
 }
 
-static __device__ __forceinline__ row_sums add_row(u64 address, int count, unit first, const team *lanes)
+static __device__ __forceinline__ row_sums add_row(const struct wf_group_arguments *r, u64 address, int count, unit first,
+                                                   const team *lanes)
 {
     const int head = (int)((u32)address & 15) / (int)sizeof(unit), vectors = (head + count + PER_VECTOR - 1) / PER_VECTOR;
     const u64 base = address - (u64)head * sizeof(unit);
     const unit padding = row_padding(first);
-    row_sums sums = no_row_sums(first);
+    row_sums sums = no_row_sums(r, first);
 #pragma unroll 1
     for (int j = (int)lanes->place; j < vectors; j += ROW_VECTORS << lanes->log2) {
         vector v[ROW_VECTORS];
@@ -58,7 +65,7 @@ static __device__ __forceinline__ bool reduce_row_of_team(const struct wf_group_
     const group_place place = find_place(r, exists ? result : 0);
     const int count = (int)r->reduced_count;
     unit first = load_unit(place.x);
-    row_sums sums = add_row(place.x, exists ? count : 0, first, lanes);
+    row_sums sums = add_row(r, place.x, exists ? count : 0, first, lanes);
     u64 bits = 0;
     merge_row_sums(&sums, lanes);
     bool is_found = decide_row(r, &sums, place.x, sizeof(unit), exists, lanes, &bits);

@@ -26,6 +26,7 @@
 #define ARE_ROWS_OF_TEAMS (IS_SHORT == 6) // group_rows.cuh
 #define ARE_COLUMNS_OF_LANES (IS_SHORT == 7) // group_columns.cuh
 #define ARE_SHARED_BY_TEAMS (ARE_ROWS_OF_TEAMS || ARE_COLUMNS_OF_LANES)
+#define ARE_EXTREMES_OF_TEAMS (ARE_SHARED_BY_TEAMS && WIDTH == 16 && (HAS_MIN || HAS_MAX)) // group_row_extremes.cuh
 #if IS_SHORT == 1 || IS_SHORT >= 5
 #define BIN_LANES (WIDTH < 64 ? 32 : HAS_PRODUCT_SUM ? WF_GROUP_LANES_OF_PRODUCTS : WF_GROUP_LANES_OF_VALUES)
 #else
