@@ -1,3 +1,6 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* memrchr */
+#endif
 #include "deciders.h"
 
 #include <stdlib.h>
@@ -147,6 +150,9 @@ static void trace_call(struct deciders *deciders, const struct code *code, const
  * and its sources, where its result decides. */
 static void trace(struct deciders *deciders, const struct code *code, const struct code *codes) {
     const struct instruction *instruction = code->instruction;
+    const bool is_of_registers = code->is_lane_operation && !simt_is_base(instruction, "mov"); /* as most are: they meet nobody */
+    if (is_of_registers && !deciders->is_unknown) trace_lanes(deciders, code);
+    if (is_of_registers) return;
     bool has_none = simt_has_no_result(instruction);
     enum simt_space space;
     for (uint32_t o = 0; o < instruction->operand_count; o++) {
@@ -164,30 +170,34 @@ static void trace(struct deciders *deciders, const struct code *code, const stru
     const bool is_call = simt_is_base(instruction, "call");
     if (is_call) trace_call(deciders, code, codes);
     if (has_none || is_call || deciders->is_unknown) return;
-    if (code->is_lane_operation && !simt_is_base(instruction, "mov")) trace_lanes(deciders, code);
-    else trace_other(deciders, instruction);
+    trace_other(deciders, instruction);
 }
 
 static void mark_reads(struct deciders *deciders, const struct code *codes) {
     const struct function *function = deciders->function;
     for (uint32_t pc = function->begin; pc < function->end; pc++) {
         const struct instruction *instruction = codes[pc].instruction;
-        if (!deciders->is_executed[pc - function->begin] || simt_has_no_result(instruction)) continue;
-        if (instruction->operand_count && has_decider(deciders, &instruction->operands[0]))
+        if (!deciders->is_executed[pc - function->begin] || !instruction->operand_count) continue;
+        if (has_decider(deciders, &instruction->operands[0]) && !simt_has_no_result(instruction))
             deciders->marks[pc - function->begin] |= MARK_DECIDES;
     }
 }
 
-/* Backwards, as what decides comes from what was before. */
-void simt_deciders_trace(struct deciders *deciders, const struct code *codes) {
+/* Once through what was executed, mostly little of a long function; backwards, as what decides comes from what was before. */
+static void trace_executed(struct deciders *deciders, const struct code *codes) {
     const struct function *function = deciders->function;
+    const unsigned char *const first = deciders->is_executed, *at = first + (function->end - function->begin);
+    while ((at = memrchr(first, 1, (size_t)(at - first)))) {
+        const struct code *code = &codes[function->begin + (at - first)];
+        trace(deciders, code, codes);
+        if (deciders->marks[at - first] & MARK_IS_VALUED) trace_stored(deciders, code->instruction);
+    }
+}
+
+void simt_deciders_trace(struct deciders *deciders, const struct code *codes) {
     do {
         deciders->has_grown = false;
-        for (uint32_t pc = function->end; pc-- > function->begin;) {
-            if (!deciders->is_executed[pc - function->begin]) continue;
-            trace(deciders, &codes[pc], codes);
-            if (deciders->marks[pc - function->begin] & MARK_IS_VALUED) trace_stored(deciders, codes[pc].instruction);
-        }
+        trace_executed(deciders, codes);
     } while (deciders->has_grown && !deciders->is_unknown);
     mark_reads(deciders, codes);
 }

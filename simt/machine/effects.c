@@ -90,6 +90,7 @@ static void add_lanes(struct ranges *ranges, const struct request *request) {
 }
 
 static bool contains_lanes(const struct ranges *ranges, const struct request *request) {
+    if (!ranges->count) return !request->lanes; /* mostly */
     bool is_contained = true;
     SIMT_FOR_EACH_LANE (lane, request->lanes) is_contained &= contains(ranges, range_of(request, lane));
     return is_contained;
