@@ -183,9 +183,9 @@ static bool pass_holds(const struct pass *pass, struct span span) {
 }
 
 static void add_totals(const struct wf_exact *into, const struct pass *pass) {
-    EACH_SPAN(b, s, pass->form) {
-        int64_t total = pass->total[b][s];
-        int least = pass->top - (b * pass->form.spans + s + 1) * SPAN_EXPONENTS;
+    for (int i = 0; i < pass->form.bands * pass->form.spans; i++) {
+        int64_t total = pass->total[i / pass->form.spans][i % pass->form.spans];
+        int least = pass->top - (i + 1) * SPAN_EXPONENTS;
         int below = least < 0 ? -least : 0; /* no bit is down there */
         if (total) wf_exact_add_i64(into, total >> below, LOW_EXPONENT + least + below);
     }
