@@ -108,6 +108,7 @@ LANES_WHERE(cmpeq_epi64, int64_t, x.lane[i] == y.lane[i])
 LANES_WHERE(cmple_epu16, uint16_t, x.lane[i] <= y.lane[i])
 LANES_WHERE(cmple_epu32, uint32_t, x.lane[i] <= y.lane[i])
 LANES_WHERE(cmple_epu64, uint64_t, x.lane[i] <= y.lane[i])
+LANES_WHERE(test_epi16, uint16_t, (x.lane[i] & y.lane[i]) != 0)
 LANES_WHERE(testn_epi16, uint16_t, !(x.lane[i] & y.lane[i]))
 LANES_WHERE(testn_epi32, uint32_t, !(x.lane[i] & y.lane[i]))
 LANES_WHERE(testn_epi64, uint64_t, !(x.lane[i] & y.lane[i]))
@@ -144,6 +145,25 @@ static inline __m512i emulated_and_si512(__m512i a, __m512i b) {
 
 static inline void emulated_storeu_si512(void *to, __m512i a) {
     memcpy(to, &a, sizeof a);
+}
+
+static inline __m512i emulated_srlv_epi16(__m512i a, __m512i b) {
+    LANES_OF(uint16_t, x, a), y = {b};
+    EACH_EMULATED(uint16_t) x.lane[i] = y.lane[i] < 16 ? x.lane[i] >> y.lane[i] : 0;
+    return x.whole;
+}
+
+static inline __m512i emulated_mask_sub_epi16(__m512i otherwise, uint32_t mask, __m512i a, __m512i b) {
+    LANES_OF(uint16_t, x, a), y = {b};
+    EACH_EMULATED(uint16_t) x.lane[i] -= y.lane[i];
+    return emulated_mask_blend_epi16(mask, otherwise, x.whole);
+}
+
+static inline __m512i emulated_dpwssd_epi32(__m512i sum, __m512i a, __m512i b) {
+    LANES_OF(int32_t, z, sum);
+    LANES_OF(int16_t, x, a), y = {b};
+    EACH_EMULATED(int16_t) z.lane[i / 2] += x.lane[i] * y.lane[i];
+    return z.whole;
 }
 
 /* Leaves the flags as they were. */
@@ -193,6 +213,10 @@ static inline void emulated_storeu_si512(void *to, __m512i a) {
 #define _mm512_cmple_epu16_mask emulated_cmple_epu16_mask
 #define _mm512_cmple_epu32_mask emulated_cmple_epu32_mask
 #define _mm512_cmple_epu64_mask emulated_cmple_epu64_mask
+#define _mm512_srlv_epi16 emulated_srlv_epi16
+#define _mm512_mask_sub_epi16 emulated_mask_sub_epi16
+#define _mm512_dpwssd_epi32 emulated_dpwssd_epi32
+#define _mm512_test_epi16_mask emulated_test_epi16_mask
 #define _mm512_testn_epi16_mask emulated_testn_epi16_mask
 #define _mm512_testn_epi32_mask emulated_testn_epi32_mask
 #define _mm512_testn_epi64_mask emulated_testn_epi64_mask

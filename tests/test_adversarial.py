@@ -154,6 +154,61 @@ def test_another_kind_of_data_in_each_block(type_name):
             handle.reduce("sum", wf.vector(whole, type_name), nan="error")
 
 
+def check_lone_sums(type_name, bits, *context, nans=("propagate",)):
+    """On every tier: of these sums alone, which 16-bit types have a way of their own for."""
+    data = pack(type_name, bits)
+    view = wf.vector(data, type_name)
+    for handle, op, nan in itertools.product(wf.tier_handles(), ("sum", "norm1"), nans):
+        agree(oracle_of(type_name, data).reduce(op, nan), outcome(handle.reduce, op, view, nan=nan, threads=1), op, nan,
+              handle.device, *context)
+
+
+@pytest.mark.parametrize("type_name", ("bf16", "f16"))
+def test_every_range_of_exponents_of_16_bits(type_name):
+    """Of every width, at either end and in the middle, then somewhat further up and down than the block before."""
+    form, draw = FLOATS[type_name], random.Random(type_name)
+    lead, fields, block = 1 << form.precision - 1, form.infinity >> form.precision - 1, 16384
+
+    def elements(low, high, count):
+        """Its ends among them, with full significands."""
+        ends = [low * lead, (high + 1) * lead - 1] * 2
+        return [x | draw.choice((0, form.sign)) for x in ends + draw.choices(range(low * lead, (high + 1) * lead), k=count - 4)]
+
+    for width in sorted({w for w in (1, 2, 15, 16, 17, 28, 29, 30, 31, 32, 33, 63, 64, 65, 127, 128, 129, 252, 254, 255) if w <= fields}):
+        for low in sorted({0, 1, (fields - width) // 2, max(fields - width - 1, 0), fields - width}):
+            high = low + width - 1
+            check_lone_sums(type_name, elements(low, high, 300), low, high)
+            bits = elements(low, high, block) + elements(max(low - 1, 0), min(high + 3, fields - 1), block)
+            check_lone_sums(type_name, bits + elements(max(low - 40, 0), high, 777), low, high, "then further")
+
+
+@pytest.mark.parametrize("type_name", ("bf16", "f16"))
+def test_sums_of_16_bits_that_are_as_large_as_can_be(type_name):
+    """All of one exponent and sign, with full significands: what is added to in 32 bits is nearly full, in each lane."""
+    form = FLOATS[type_name]
+    lead, fields = 1 << form.precision - 1, form.infinity >> form.precision - 1
+    for field, sign in itertools.product(range(fields) if fields < 32 else (0, 1, 2, 31, 32, 127, 128, 200, 253, 254), (0, form.sign)):
+        full = (field + 1) * lead - 1 | sign
+        for other in (full, lead if field else full, form.infinity - 1):
+            check_lone_sums(type_name, [other, *([full] * 33333)], field, other)
+
+
+@pytest.mark.parametrize("type_name", ("bf16", "f16"))
+def test_what_is_not_finite_at_every_place_of_16_bit_vectors(type_name):
+    """And what it displaces: at odd addresses, of every length about that of a vector, in every policy."""
+    form, draw = FLOATS[type_name], random.Random(type_name)
+    plain = [draw.choice((0, form.sign)) | magnitude_bits(type_name, draw.randrange(-9, 5)) + draw.randrange(99) for _ in range(130)]
+    for place in range(97):
+        bits = list(plain[: 97 + place % 34])
+        bits[place] = draw.choice((form.infinity, form.infinity | form.sign, form.infinity | 1, form.sign - 1))
+        check_lone_sums(type_name, bits, place, nans=("propagate", "omit"))
+    for count in range(1, 130):
+        data = pack(type_name, plain[:count])
+        for handle, op in itertools.product(wf.tier_handles(), ("sum", "norm1")):
+            moved = wf.vector(b"\1" + data, type_name, count, 1)
+            agree(oracle_of(type_name, data).reduce(op), outcome(handle.reduce, op, moved), op, handle.device, count)
+
+
 @pytest.mark.parametrize("type_name", FLOATS)
 @pytest.mark.parametrize("every", (1, 2, 7))
 def test_nans_in_every_so_many_blocks(type_name, every):

@@ -3,6 +3,7 @@
 #include "cpu/loops/few_rows.h"
 #include "cpu/loops/float_slots.h"
 #include "cpu/loops/guess.h"
+#include "cpu/loops/integer_sums.h"
 #include "cpu/loops/leaves.h"
 #include "cpu/loops/looks.h"
 #include "cpu/loops/outliers.h"
@@ -133,12 +134,15 @@ APART void clean_block(struct block *block) {
 
 /* Where recent blocks had infinities or NaNs, they are taken out of this one before anything is tried but bins, which
  * leave them out by themselves. */
+static void clean_if_expected(struct block *block) {
+    if (!is_to_be_cleaned(block)) return;
+    block->scratch->guess.specials--;
+    clean_block(block);
+}
+
 static enum outcome add_in_one_pass(struct block *block) {
     if (is_to_be_looked_at(block) && look_at(block) != NARROW) return SLOW;
-    if (is_to_be_cleaned(block)) {
-        block->scratch->guess.specials--;
-        clean_block(block);
-    }
+    clean_if_expected(block);
     enum outcome outcome = add_by_guess(block);
     return outcome == RETRY_WITH_RANGE_SCAN ? add_by_range_scan(block) : outcome;
 }
@@ -272,7 +276,12 @@ void WF_LOOPS_NAME(add_block, TYPE, TIER)(struct wf_open_partial *into, struct w
     bool cleans = is_to_be_cleaned(&block);
     if (cleans) nans = add_extremes_and_counts(&block); /* of the elements as they are */
     if (parts & (WF_PART_SUM | WF_PART_DOT)) note_unless_minus_zeros(into, x, y, count);
-    if (parts & SUMS) outcome = add_in_one_pass(&block);
+    if (are_for_integers(parts & SUMS)) {
+        clean_if_expected(&block);
+        add_as_integers(&block);
+    } else if (parts & SUMS) {
+        outcome = add_in_one_pass(&block);
+    }
     if (!cleans && parts & (EXTREMES | WF_PART_NONZERO)) nans = add_extremes_and_counts(&block);
     if (parts & WF_PART_PRODUCT) add_to_tree(into, scratch, x, count, leaves_level(scratch), tree_node);
     if (outcome == SLOW) add_slowly(&block);
@@ -288,7 +297,7 @@ bool WF_LOOPS_NAME(add_run, TYPE, TIER)(struct wf_open_partial *into, struct wf_
     struct block run = {.into = into, .scratch = scratch, .source = source, .index = index};
     struct range range[2] = {guessed_range(guess, 0), guessed_range(guess, 1)};
     struct window window;
-    if (!(into->parts & SUMS) || into->parts & ~in_one_pass) return false;
+    if (!(into->parts & SUMS) || into->parts & ~in_one_pass || are_for_integers(into->parts & SUMS)) return false;
     if (guess->specials || guess->outliers > 0 || (guess->wait ? guess->wait-- : is_scan_due(guess))) return false;
     scratch->passes = 1;
     if (!find_window(&window, into->parts & SUMS, range) || is_scaled(&window)) return false;

@@ -28,6 +28,12 @@
  * - HAS_LANE_BITS, if it is better than the one here:
  *   lane_bits(x): the top bits of all bytes, the first one's lowest.
  *
+ * - HAS_PAIR_PRODUCTS, if there are, of lanes of 16 bits (functions that use them are OF_PAIR_PRODUCTS):
+ *   has_pair_products(): whether the processor has what add_pair_products takes;
+ *   add_pair_products(sum, a, b): lanes of 32 bits, plus the products of their two lanes of a and of b;
+ *   powers_at(distance): 2^(14 - distance) in lanes of 0 to 14, 0 in all others;
+ *   negated_where_negative(a, x): -a in the lanes in which the sign bit of x is set, a in others.
+ *
  * - PARTS_VECTORS, if there are
  *   lanes_within(x, range): a mask of the lanes whose magnitude is 0 or within the range; ALL_WITHIN if all are;
  *   store_parted(near, far_end, x, mask): stores the elements of these lanes from near on, and the others so that they

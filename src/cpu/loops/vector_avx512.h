@@ -108,6 +108,34 @@ INLINE vsword clean_lanes(vsword x, sword infinity, vsword *nans, vsword *positi
     return replaced(x, nan | infinite, (vsword){0} + (sword)TOP_BIT);
 }
 
+/* Pairs of lanes of 16 bits, by instructions that not all processors of this tier have.  Functions that use
+ * add_pair_products, which adds the two products of a pair to a lane of 32 bits, are OF_PAIR_PRODUCTS. */
+#define HAS_PAIR_PRODUCTS
+#define OF_PAIR_PRODUCTS __attribute__((target("avx512vnni")))
+
+INLINE bool has_pair_products(void) {
+    return __builtin_cpu_supports("avx512vnni");
+}
+
+/* With sums of another type, gcc 12 copies each of them in each step. */
+typedef int32_t vi32 __attribute__((vector_size(VECTOR_NBYTES)));
+
+OF_PAIR_PRODUCTS INLINE vi32 add_pair_products(vi32 sum, vsword a, vsword b) {
+    return (vi32)_mm512_dpwssd_epi32((__m512i)sum, (__m512i)a, (__m512i)b);
+}
+
+/* 2^(14 - distance) in lanes of 0 to 14, 0 in all others. */
+INLINE vsword powers_at(vsword distance) {
+    return (vsword)_mm512_srlv_epi16((__m512i)((vsword){0} + (sword)(1 << 14)), (__m512i)distance);
+}
+
+/* -a in the lanes in which the sign bit of x is set, a in others.  The test leaves the port to shifts that a move of the
+ * sign bits would take. */
+INLINE vsword negated_where_negative(vsword a, vsword x) {
+    uint32_t negative = _mm512_test_epi16_mask((__m512i)x, (__m512i)((vsword){0} + (sword)TOP_BIT));
+    return (vsword)_mm512_mask_sub_epi16((__m512i)a, negative, (__m512i)(vsword){0}, (__m512i)a);
+}
+
 /* Vectors are compressed to the lanes of a mask. */
 #define PARTS_VECTORS (sizeof(uword) >= 4)
 #define ALL_WITHIN ((unsigned)(~UINT64_C(0) >> (64 - STEP)))
