@@ -1,5 +1,6 @@
 #include "record.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +95,39 @@ static struct judge_reason *insert_reason(struct judge_verdict *verdict, const s
     return &verdict->reasons[at];
 }
 
+static bool is_result(const struct judge_reason *reason) { return !strcmp(reason->kind, "result"); }
+
+static bool is_outside(const struct judge_reason *reason) {
+    return !strcmp(reason->kind, "bounds") && strstr(reason->message, " global memory");
+}
+
+static struct judge_reason *find_reason(struct judge_verdict *verdict, bool (*is_it)(const struct judge_reason *)) {
+    for (size_t i = 0; i < verdict->reason_count; i++)
+        if (is_it(&verdict->reasons[i])) return &verdict->reasons[i];
+    return NULL;
+}
+
+static void remove_reason(struct judge_verdict *verdict, struct judge_reason *reason) {
+    const size_t behind = (size_t)(verdict->reasons + --verdict->reason_count - reason);
+    memmove(reason, reason + 1, behind * sizeof *reason);
+}
+
+static const char left_out[] = "; the guard leaves out others, for elements are not written: it may compare an index with the other extent";
+
+/* Whether the result is as it is because of that guard: where memory held a number before, what is not written looks like a wrong one. */
+static bool is_left_out(const struct judge_reason *result, const struct judge_reason *outside) {
+    return strstr(result->message, " is not written") || strstr(outside->message, left_out);
+}
+
+/* A guard that lets indices through that are too large, and leaves out others, is one fault: it is told where it is. */
+static void unite_guards(struct judge_verdict *verdict) {
+    struct judge_reason *result = find_reason(verdict, is_result), *outside = find_reason(verdict, is_outside);
+    if (!result || !outside || !is_left_out(result, outside)) return;
+    const size_t length = strlen(outside->message);
+    snprintf(outside->message + length, sizeof outside->message - length, "%s", strstr(outside->message, left_out) ? "" : left_out);
+    remove_reason(verdict, result);
+}
+
 static void conclude_reason(struct judge_verdict *verdict, const struct judge_reason *reason) {
     for (size_t i = 0; i < verdict->reason_count; i++) {
         if (!is_alike(&verdict->reasons[i], reason)) continue;
@@ -121,6 +155,7 @@ static void conclude_error(struct judge_verdict *verdict, const struct rounding 
 void record_conclude(const struct record *record, size_t gate_count, struct judge_verdict *verdict) {
     verdict->launches += record->is_launched;
     for (size_t r = 0; r < record->reason_count; r++) conclude_reason(verdict, &record->reasons[r]);
+    unite_guards(verdict);
     if (record->has_error) conclude_error(verdict, &record->worst);
     if (!record->has_gates) return;
     verdict->gate_count = gate_count;

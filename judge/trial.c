@@ -229,17 +229,76 @@ static bool refuse_tie(struct trial *trial, const struct comparison *c, const ch
     return true;
 }
 
+/* Of elements that nobody wrote: how many there are. */
+static void refuse_unwritten(struct trial *trial, const struct comparison *c, const char *place, int digits) {
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < trial->expected.count; i++) count += is_left(trial, i);
+    refuse_for(trial, "result",
+               "%s is not written, and must be %.*Lg: the index that is stored to, or the guard of the store, leaves out %" PRIu64
+               " of %" PRIu64 " elements",
+               place, digits, c->exact, count, trial->expected.count);
+}
+
+/* The first element of that value, or the first NaN; the buffer's count: there is none. */
+static uint64_t find_element(wf_type type, const struct buffer *buffer, long double value) {
+    uint64_t i = 0;
+    for (; i < buffer->count; i++) {
+        const long double element = element_get(type, buffer->bytes, i);
+        if (element == value || (isnan(element) && isnan(value))) break;
+    }
+    return i;
+}
+
+/* Of a largest or smallest element that must leave NaN out, and is one, or another element. */
+static void explain_nan(const struct trial *trial, const struct comparison *c, char *text, size_t nbytes) {
+    const struct judge_task *task = trial->judging->task;
+    const struct reference *reference = &task->reference;
+    const bool is_largest = reference->op == WF_MAX;
+    if (reference->kind != REFERENCE_OP || !task->omits_nan || !(is_largest || reference->op == WF_MIN)) return;
+    const struct argument *input = &task->arguments[reference->inputs[0]];
+    const struct buffer *buffer = &trial->buffers.items[reference->inputs[0]];
+    const uint64_t nan = find_element(input->type, buffer, NAN);
+    if (nan == buffer->count || find_element(input->type, buffer, c->value) == buffer->count) return;
+    snprintf(text, nbytes,
+             "; %s[%" PRIu64 "] is a NaN, which must be left out: f%sf(a, b) does that, but a %c b ? a : b is b where either is a NaN, so it "
+             "keeps a NaN that comes second and loses what was %s so far",
+             input->name, nan, is_largest ? "max" : "min", is_largest ? '>' : '<', is_largest ? "largest" : "smallest");
+}
+
+/* The only element of the output that must be so; or UINT64_MAX. */
+static uint64_t place_of(const struct expected *expected, long double value) {
+    uint64_t place = UINT64_MAX, count = 0;
+    for (uint64_t i = 0; i < expected->count; i++) {
+        if (expected->values[i] != value) continue;
+        place = i;
+        count++;
+    }
+    return count == 1 ? place : UINT64_MAX;
+}
+
+/* Of a value that belongs elsewhere, where each element is computed on its own. */
+static void explain_place(const struct trial *trial, const struct comparison *c, char *text, size_t nbytes) {
+    const struct judge_task *task = trial->judging->task;
+    const uint64_t place = task->reference.kind == REFERENCE_ELEMENTS ? place_of(&trial->expected, c->value) : UINT64_MAX;
+    const char *output = task->arguments[task->reference.output].name;
+    if (place == UINT64_MAX || place == c->element) return;
+    snprintf(text, nbytes, "; that belongs in %s[%" PRIu64 "]: an index, of what is loaded or of where it is stored, is another element's, "
+             "say one whose row and column have to change places", output, place);
+}
+
 static void refuse_value(struct trial *trial, const struct comparison *c) {
     const struct judge_task *task = trial->judging->task;
     const int digits = task->arguments[task->reference.output].type == WF_F32 ? 9 : 17; /* tell neighbours apart */
-    const char *output = task->arguments[task->reference.output].name, *why = trial->planned->is_interleaved ? in_turns : "";
-    char place[160];
+    const char *output = task->arguments[task->reference.output].name;
+    char place[160], why[400] = "";
+    if (trial->planned->is_interleaved) snprintf(why, sizeof why, "%s", in_turns);
+    else explain_place(trial, c, why, sizeof why);
+    if (!*why) explain_nan(trial, c, why, sizeof why);
     if (task->reference.partials)
         snprintf(place, sizeof place, "%s(%s)", wf_op_name(task->reference.partials), output);
     else
         snprintf(place, sizeof place, "%s[%" PRIu64 "]", output, c->element);
-    if (is_left(trial, c->element))
-        refuse_for(trial, "result", "%s is not written, and must be %.*Lg", place, digits, c->exact);
+    if (is_left(trial, c->element)) refuse_unwritten(trial, c, place, digits);
     else if (!*why && refuse_tie(trial, c, place)) return;
     else if (c->bound > 0 && !isfinite(c->value))
         refuse_for(trial, "result", "%s is %.*Lg, and must be %.*Lg, but for its rounding%s", place, digits, c->value, digits, c->exact, why);
@@ -252,25 +311,19 @@ static void refuse_value(struct trial *trial, const struct comparison *c) {
         refuse_for(trial, "result", "%s is %.*Lg, and must be %.*Lg%s", place, digits, c->value, digits, c->exact, why);
 }
 
-/* false: it is wrong, and that has been said. */
-static bool compare(struct trial *trial, uint64_t i, long double value, bool is_whole) {
+static bool is_right(struct trial *trial, uint64_t i, long double value, bool is_whole, struct comparison *comparison) {
     const struct expected *expected = &trial->expected;
     const wf_type type = trial->judging->task->arguments[trial->judging->task->reference.output].type;
     struct comparison c = {.element = i, .value = value, .exact = expected->values[i]};
     bool is_counted;
-    if (!isfinite(c.exact)) {
-        const bool is_right = isnan(c.exact) ? isnan(value) : value == c.exact;
-        if (!is_right) refuse_value(trial, &c);
-        return is_right;
-    }
+    *comparison = c;
+    if (!isfinite(c.exact)) return isnan(c.exact) ? isnan(value) : value == c.exact;
     c.roundings = roundings_at(trial, i, &is_counted);
     long double ulp = ulp_at(c.exact != 0 ? c.exact : expected->scales[i], type);
     c.error = value == c.exact ? 0 : fabsl(value - c.exact) / ulp; /* 0 of equal infinities, too */
     c.bound = bound_at(trial, i, c.roundings, is_whole, type) / ulp;
-    if (!(c.error <= c.bound)) {
-        refuse_value(trial, &c);
-        return false;
-    }
+    *comparison = c;
+    if (!(c.error <= c.bound)) return false;
     if (is_float(type))
         record_error(trial->record, &(struct rounding){(double)c.error, (double)c.bound, c.roundings, is_counted});
     return true;
@@ -283,11 +336,17 @@ static simt_error check_output(struct trial *trial) {
     unsigned char *bytes = trial->result = malloc(output->nbytes + 1);
     simt_error error = bytes ? SIMT_OK : fail_memory(&trial->record->message);
     if (!error) error = simt_machine_read(trial->bench->machine, output->address, bytes, output->nbytes);
-    for (uint64_t i = 0; i < trial->expected.count && !error; i++) {
+    struct comparison told = {0}, next;
+    bool is_wrong = false, is_over = false; /* a wrong value says more than an element that nobody wrote */
+    for (uint64_t i = 0; i < trial->expected.count && !error && !is_over; i++) {
         long double value;
         error = output_value(task, bytes, output->count, i, &value, &trial->record->message);
-        if (!error && !compare(trial, i, value, is_whole)) break;
+        if (error || is_right(trial, i, value, is_whole, &next)) continue;
+        is_over = !is_left(trial, i);
+        if (!is_wrong || is_over) told = next;
+        is_wrong = true;
     }
+    if (!error && is_wrong) refuse_value(trial, &told);
     return error;
 }
 

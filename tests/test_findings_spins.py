@@ -259,6 +259,32 @@ def test_lanes_that_wait_for_others_in_a_loop_leave_them_their_turn(write):
     assert report["findings"] == [] and report["instructions"] < 100_000
 
 
+LATCHES = """#include <cuda/latch>
+__global__ void tree(const float *in, float *out) {
+    __shared__ float s[256];
+    __shared__ alignas(16) unsigned char room[8][16];
+    int t = threadIdx.x, r = 0;
+    if (t < 8) new (room[t]) cuda::latch<cuda::thread_scope_block>(256);
+    s[t] = in[t];
+    __syncthreads();
+    for (int k = 128; k > 0; k /= 2, r++) {
+        if (t < k) s[t] += s[t + k];
+        reinterpret_cast<cuda::latch<cuda::thread_scope_block> *>(room[r])->arrive_and_wait();
+    }
+    if (t == 0) *out = s[0];
+}
+"""
+
+
+@pytest.mark.parametrize("schedule,most", [("lockstep", 5_000), ("split", 120_000)])
+def test_warps_that_wait_for_others_leave_them_their_turn(schedule, most, write):
+    """With 64 polls to each turn it took 33,000 instructions in lockstep, and lane by lane, where polls of an unrolled loop did not
+    count as the same again, 390,000."""
+    report = inspected(write("tree.cu", LATCHES), "--block", 256, "--schedule", schedule, "--arg", "f32[256]=ones", "--arg", "f32[1]",
+                       "--expect", "1=256")
+    assert report["findings"] == [] and report["instructions"] < most
+
+
 MANY_WAITING = """#include <cuda/barrier>
 __global__ void tree(const float *in, float *out) {
     __shared__ float s[THREADS];

@@ -64,7 +64,38 @@ def test_a_kernel_that_writes_nothing_is_refused(task, write):
 def test_an_element_that_nobody_writes_is_said_to_be_unwritten(write):
     left = GOOD["row_sums"].replace("if (t == 0)", "if (t == 0 && blockIdx.x != 1)")
     (reason,) = verdict(write("kernel.cu", left), "--task", "row_sums", status=3)["reasons"]
-    assert re.fullmatch(r"out\[1\] is not written, and must be -?\d+", reason["message"])
+    assert re.fullmatch(r"out\[1\] is not written, and must be -?\d+: the index that is stored to, or the guard of the store, "
+                        r"leaves out 1 of \d+ elements", reason["message"])
+
+
+COPY = """__global__ void transpose(const float *in, float *out, int rows, int cols)
+{
+    int x = blockIdx.x * 32 + threadIdx.x;
+    for (int y = blockIdx.y * 32 + threadIdx.y; y < min(rows, (blockIdx.y + 1) * 32); y += 8)
+        if (x < cols) out[y * cols + x] = in[y * cols + x];
+}
+"""
+
+
+def test_a_value_that_belongs_elsewhere_is_said_to(write):
+    """The first size in which that is seen has 31 rows: what is in column 1 of row 0 belongs in row 1."""
+    (reason,) = verdict(write("kernel.cu", COPY), "--task", "transpose", status=3)["reasons"]
+    assert re.match(r"out\[1\] is -?\d+, and must be -?\d+; that belongs in out\[31\]: an index, ", reason["message"])
+
+
+def test_a_guard_that_compares_with_the_other_extent_is_one_finding(write):
+    swapped = COPY.replace("y < min(rows,", "y < min(cols,").replace("x < cols", "x < rows").replace("out[y * cols + x]", "out[x * rows + y]")
+    told = verdict(write("kernel.cu", swapped), "--task", "transpose", status=3)["reasons"]
+    (reason,) = [reason for reason in told if reason["kind"] != "gate"]
+    assert (reason["kind"], reason["line"]) == ("bounds", 5) and "of `in`, which has 33 elements" in reason["message"]
+    assert reason["message"].endswith("the guard leaves out others, for elements are not written: it may compare an index with the other extent")
+
+
+def test_a_largest_that_keeps_or_loses_by_a_nan_is_told_why(write):
+    kept = re.sub(r"fmaxf\(([^()]*), ([^()]*)\)", r"(\1 > \2 ? \1 : \2)", GOOD["max"])
+    assert kept != GOOD["max"]
+    told = verdict(write("kernel.cu", kept), "--task", "max", status=3)["reasons"]
+    assert all(re.search(r"; in\[\d+\] is a NaN, which must be left out: fmaxf\(a, b\) does that, but a > b ", reason["message"]) for reason in told)
 
 
 def test_doubles_are_told_with_digits_that_tell_them_apart(write):

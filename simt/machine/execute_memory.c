@@ -181,24 +181,21 @@ static bool is_poll(const struct request *request) {
     return request->kind != SIMT_STORE && request->code->memory.order != SIMT_WEAK && !request->has_changed;
 }
 
-static bool is_one_after_another(const struct warp *warp, const struct request *request) {
-    return warp->block->launch->request->schedule == SIMT_SPLIT && !(request->lanes & (request->lanes - 1));
-}
-
-/* Whether the lane, which runs alone, has just read the same there: until another lane has its turn, nothing changes for it. */
-static bool polls_again(struct warp *warp, const struct path *path, const struct request *request) {
-    if (!is_one_after_another(warp, request)) return false;
-    const uint32_t lane = first_lane(request->lanes);
-    const struct poll before = warp->last_polls[lane], now = {path->pc, (uintptr_t)simt_request_host(request, lane)};
-    warp->last_polls[lane] = now;
-    return before.host == now.host && before.pc == now.pc;
+/* Whether all have read there last: until others have their turn, nothing changes for them. */
+static bool polls_again(struct warp *warp, const struct request *request) {
+    bool is_again = true;
+    SIMT_FOR_EACH_LANE (lane, request->lanes) {
+        const uintptr_t now = (uintptr_t)simt_request_host(request, lane);
+        is_again &= warp->last_polls[lane] == now;
+        warp->last_polls[lane] = now;
+    }
+    return is_again;
 }
 
 static void forget_poll(struct warp *warp, const struct request *request) {
-    if (request->kind != SIMT_STORE || !is_one_after_another(warp, request)) return;
-    const uint32_t lane = first_lane(request->lanes);
-    const uintptr_t polled = warp->last_polls[lane].host, stored = (uintptr_t)simt_request_host(request, lane);
-    if (polled - stored < request->nbytes) warp->last_polls[lane].host = 0;
+    if (request->kind != SIMT_STORE || !warp->polls) return;
+    SIMT_FOR_EACH_LANE (lane, request->lanes)
+        if (warp->last_polls[lane] - (uintptr_t)simt_request_host(request, lane) < request->nbytes) warp->last_polls[lane] = 0;
 }
 
 static enum outcome perform(struct warp *warp, struct path *path, struct request *request,
@@ -214,10 +211,12 @@ static enum outcome perform(struct warp *warp, struct path *path, struct request
     if (!is_poll(request)) return OUTCOME_NEXT;
     warp->block->polls++;
     if (request->space == SIMT_GLOBAL) warp->polled = request->addresses[first_lane(request->lanes)];
-    const bool is_again = polls_again(warp, path, request);
+    const bool is_again = polls_again(warp, request);
     if (++warp->polls % POLLS_TURN && !is_again) return OUTCOME_NEXT;
     path->pc++; /* others get their turn: of its warp, and now and then of its block */
-    if (is_again) simt_path_rotate(warp, path);
+    if (!is_again) return OUTCOME_LEFT;
+    warp->idle += lane_count(request->lanes);
+    simt_path_rotate(warp, path);
     return OUTCOME_LEFT;
 }
 

@@ -353,12 +353,6 @@ struct ranges {
 
 struct recording;
 
-/* Where a lane that runs alone has polled last, and where the simulator keeps that; 0: it has stored there since. */
-struct poll {
-    uint32_t pc;
-    uintptr_t host;
-};
-
 /* The locks for which lanes waited in vain when their warp's loop was examined (locks.h). */
 struct awaited {
     uint32_t lanes, pcs[SIMT_LANES];
@@ -381,7 +375,8 @@ struct warp {
     uint64_t spinning;    /* instructions since a path last arrived, waited or left */
     uint64_t polled;      /* where the last of them was, in global memory */
     uint32_t polls;       /* strong reads that changed nothing, as of a lock that another holds */
-    struct poll last_polls[SIMT_LANES]; /* where lanes run one after another */
+    uint32_t idle;        /* such reads, counted by lane, of what the lane had read last, since the warp's turn began */
+    uintptr_t last_polls[SIMT_LANES]; /* where, in the simulator's memory; 0: the lane has stored there since */
     uint64_t executed;    /* instructions, */
     uint64_t examine_at;  /* and how many before it is next asked whether it is in a loop without an end */
     bool repeats_itself;  /* it is, while the changes of its block and those of the launch are what they were then: */
@@ -678,7 +673,7 @@ void simt_parted_say(struct warp *warp, struct path *path); /* who waits at whic
 void simt_apart_say(struct warp *warp, struct path *path); /* likewise where they are of different warps */
 
 /* warp.c */
-enum { POLLS_TURN = 64 }; /* polls of a warp after which others get their turn */
+enum { POLLS_TURN = 64 }; /* polls of a warp after which others get their turn, unless all its lanes do so again before */
 enum progress { PROGRESS_YES, PROGRESS_WAITING, PROGRESS_DONE };
 enum progress simt_warp_run(struct warp *warp, uint64_t budget);
 void simt_warp_step(struct warp *warp, struct path *path); /* one instruction, or some that nothing can come between */

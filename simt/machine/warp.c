@@ -153,11 +153,15 @@ static struct turn turn_of(const struct warp *warp, uint64_t length, uint64_t en
     return (struct turn){warp->block->tally.instructions, length, end_of_all, warp->polls, warp->live};
 }
 
+/* Whether others than the warp must continue before it gets any further, as far as its polls tell. */
+static bool has_polled(const struct warp *warp, const struct turn *turn) {
+    return warp->polls / POLLS_TURN > turn->polls / POLLS_TURN || warp->idle >= lane_count(warp->live);
+}
+
 /* The path whose turn it is where the schedule has passed one over, if nothing else has happened; it begins here. */
 static struct path *pass_turn(struct warp *warp, struct turn *turn) {
     const uint64_t now = warp->block->tally.instructions, executed = now - turn->begin;
-    const bool has_polled = warp->polls / POLLS_TURN > turn->polls / POLLS_TURN;
-    if (now >= turn->end_of_all || has_polled || warp->live != turn->live || warp->spinning + executed > SPINNING_MAX ||
+    if (now >= turn->end_of_all || has_polled(warp, turn) || warp->live != turn->live || warp->spinning + executed > SPINNING_MAX ||
         !can_run(warp->block))
         return NULL;
     warp->spinning += executed;
@@ -233,6 +237,7 @@ enum progress simt_warp_run(struct warp *warp, uint64_t budget) {
     struct block *block = warp->block;
     const uint64_t begin = block->tally.instructions;
     const simt_schedule order = block->launch->request->schedule;
+    warp->idle = 0;
     while (block->tally.instructions - begin < budget) {
         struct path *path = first_ready(warp);
         if (!path || !can_run(block)) break;
@@ -244,7 +249,7 @@ enum progress simt_warp_run(struct warp *warp, uint64_t budget) {
         }
         const uint64_t executed = block->tally.instructions - turn.begin;
         warp->spinning += executed;
-        bool polled = warp->polls / POLLS_TURN > turn.polls / POLLS_TURN;
+        const bool polled = has_polled(warp, &turn);
         /* Since sm_70 every lane makes progress in the end: those that wait for lanes that spin, say on the lock that
          * they hold themselves, continue. */
         if (polled || warp->spinning > SPINNING_MAX) {

@@ -162,6 +162,7 @@ struct races_block {
     struct races_shared *shared;
     struct races_async *async; /* NULL until needed */
     struct clock seen, fenced[SCOPES]; /* as for a thread: of all threads */
+    struct clock_union joined;         /* last */
     struct thread *threads;            /* NULL until needed */
     bool is_parted;                    /* threads differ in what they know */
     bool has_fences, has_acquired, has_acquires;

@@ -200,3 +200,29 @@ bool simt_clock_join(struct clock *clock, struct clock other) {
     *clock = result;
     return is_done;
 }
+
+void simt_clock_union_clear(struct clock_union *known) {
+    simt_clock_drop(&known->one);
+    simt_clock_drop(&known->other);
+    simt_clock_drop(&known->both);
+}
+
+/* A tree with one owner, which may be changed where it is, is nobody else's and does not come again. */
+static bool may_come_again(struct clock clock, struct clock other) {
+    return clock.node && other.node && clock.node != other.node &&
+           atomic_load_explicit(&clock.node->owners, memory_order_relaxed) > 1;
+}
+
+bool simt_clock_join_known(struct clock *clock, struct clock other, struct clock_union *known) {
+    if (!may_come_again(*clock, other)) return simt_clock_join(clock, other);
+    if (known->one.node == clock->node && known->other.node == other.node) {
+        simt_clock_drop(clock);
+        *clock = simt_clock_hold(known->both);
+        return true;
+    }
+    const struct clock one = simt_clock_hold(*clock);
+    const bool is_done = simt_clock_join(clock, other);
+    simt_clock_union_clear(known);
+    *known = (struct clock_union){one, simt_clock_hold(other), simt_clock_hold(*clock)};
+    return is_done;
+}

@@ -51,4 +51,13 @@ bool simt_clock_raise(struct clock *clock, uint32_t levels, uint64_t first, uint
 /* Adds what `other` knows.  false: as above. */
 bool simt_clock_join(struct clock *clock, struct clock other);
 
+/* What two clocks know together, of the last two that shared trees: threads that have waited for the same often know the same. */
+struct clock_union {
+    struct clock one, other, both;
+};
+
+/* Likewise; looks it up where it is known, and notes it where it is not. */
+bool simt_clock_join_known(struct clock *clock, struct clock other, struct clock_union *known);
+void simt_clock_union_clear(struct clock_union *known);
+
 #endif

@@ -23,7 +23,7 @@ static uint64_t entry_of(const struct races *races, uint64_t block, uint64_t thr
 }
 
 static void join(struct races_block *block, struct clock *clock, struct clock other) {
-    check(block, simt_clock_join(clock, other));
+    check(block, simt_clock_join_known(clock, other, &block->joined));
 }
 
 /* Adds what threads first .. last of the block did up to the tick. */
@@ -75,6 +75,7 @@ void simt_order_end(struct races_block *block) {
     for (uint32_t t = 0; block->threads && t < block->races->view->threads_per_block; t++)
         thread_clear(&block->threads[t]);
     free(block->threads);
+    simt_clock_union_clear(&block->joined);
     simt_clock_drop(&block->seen);
     for (int scope = 0; scope < SCOPES; scope++) simt_clock_drop(&block->fenced[scope]);
 }
@@ -251,12 +252,25 @@ static bool has_fenced(const struct races_block *block, const struct thread *thr
            !simt_clock_is_empty(block->fenced[scope]);
 }
 
+/* Adds what the thread itself has fenced.  Threads that have waited for the same have fenced the same: it is added once. */
+static bool release_fenced(struct races_block *block, uint32_t thread, enum scope scope, struct release *release) {
+    const struct thread *own = &block->threads[thread];
+    if (!own->fenced[scope].node || !simt_clock_is_same(own->fenced[scope], release->fenced[scope])) {
+        join(block, &release->clocks[scope], own->fenced[scope]);
+        simt_clock_drop(&release->fenced[scope]);
+        release->fenced[scope] = simt_clock_hold(own->fenced[scope]);
+    }
+    const uint32_t tick = own->fence_tick[scope];
+    if (tick) raise(block, &release->clocks[scope], thread, thread, tick);
+    return tick != 0;
+}
+
 /* What the thread hands on by an atomic write.  What all of the block know is added but once: it changes only where all of it settles. */
 static void release_scope(struct races_block *block, uint32_t thread, enum scope scope, struct release *release) {
     struct clock *clock = &release->clocks[scope];
     const uint64_t unsettled = block->first_stamp + block->settled_span;
     join(block, clock, block->fenced[scope]);
-    const bool has_fence = add_fenced_alone(block, thread, thread, scope, clock);
+    const bool has_fence = release_fenced(block, thread, scope, release);
     if (has_fence && release->unsettled[scope] != unsettled) {
         add_settled(block, clock);
         release->unsettled[scope] = unsettled;
@@ -267,6 +281,7 @@ static void release_scope(struct races_block *block, uint32_t thread, enum scope
 static void forget_other_block(const struct races_block *block, struct release *release) {
     if (release->block == block->index) return;
     simt_clock_drop(&release->clocks[SCOPE_BLOCK]);
+    simt_clock_drop(&release->fenced[SCOPE_BLOCK]);
     release->unsettled[SCOPE_BLOCK] = 0;
     release->is_of_several |= release->count > 0;
     release->block = block->index;

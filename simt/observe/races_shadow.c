@@ -53,7 +53,10 @@ struct shadow_page *simt_shadow_page(struct shadow *shadow, uint64_t number) {
 
 static void release_destroy(struct release *release) {
     if (!release) return;
-    for (int scope = 0; scope < SCOPES; scope++) simt_clock_drop(&release->clocks[scope]);
+    for (int scope = 0; scope < SCOPES; scope++) {
+        simt_clock_drop(&release->clocks[scope]);
+        simt_clock_drop(&release->fenced[scope]);
+    }
     free(release);
 }
 

@@ -26,7 +26,7 @@ enum { PAGE_BITS = 10, PAGE_NBYTES = 1 << PAGE_BITS, CELL_BITS_MAX = 2 };
 
 /* What atomic writes to one address have released: to the grid, and to the block that did so last. */
 struct release {
-    struct clock clocks[SCOPES];
+    struct clock clocks[SCOPES], fenced[SCOPES]; /* what was added last of what a thread had fenced */
     uint64_t block;
     uint64_t count; /* of them: whoever has acquired so many has nothing more to learn here */
     bool is_of_several; /* blocks */
