@@ -413,6 +413,61 @@ def test_rounds_of_a_block_that_never_end_are_told(read, threads, schedule, writ
     assert report["instructions"] < 2_000_000
 
 
+# What decides, and a round changes and changes back.
+UNDONE = {
+    "one word that takes turns": """__global__ void f(volatile int *flag, volatile int *out) {
+    if (threadIdx.x || blockIdx.x) return;
+    while (flag[0] < 2) flag[0] = 1 - flag[0]; // here
+}
+""",
+    "a word of each thread": """__global__ void f(volatile int *flag, volatile int *out) {
+    volatile int *mine = out + blockIdx.x * blockDim.x + threadIdx.x;
+    do *mine = (*mine * 5 + 3) % 64; while (*mine < 64); // here
+}
+""",
+    "a lock that is taken and freed": """__global__ void f(int *flag, int *out) {
+    if (threadIdx.x) return;
+    for (int got = 0; got == 0; atomicExch(&out[blockIdx.x], 0)) { // here
+        while (atomicCAS(&out[blockIdx.x], 0, 1) != 0) { }
+        got = flag[0];
+    }
+}
+""",
+    "a flag that says that something has changed": """__global__ void f(int *flag, int *out) {
+    __shared__ volatile int changed[2];
+    volatile int *mine = out + blockIdx.x * blockDim.x + threadIdx.x;
+    do { // here
+        changed[threadIdx.x / 32] = 0;
+        const int before = *mine;
+        *mine = before ^ 1;
+        if (before < 2) changed[threadIdx.x / 32] = 1;
+    } while (changed[threadIdx.x / 32]);
+}
+""",
+    "a list whose links are turned round": """__global__ void f(int *flag, volatile int *out) {
+    if (threadIdx.x || blockIdx.x) return;
+    for (int k = 0; k < 8; k++) out[k] = (k + 1) % 8;
+    for (int at = 0, from = 7; at < 8;) { const int next = out[at]; out[at] = from; from = at; at = next; } // here
+}
+""",
+    "in a function": """__device__ __noinline__ bool turn(volatile int *word) { *word = *word ^ 6; return *word > 6; } // here
+__global__ void f(int *flag, int *out) { while (!turn(out + blockIdx.x * blockDim.x + threadIdx.x)) { } }
+""",
+}
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", UNDONE)
+def test_a_loop_that_changes_what_decides_and_changes_it_back_is_told(name, threads, write):
+    """At the limit it was four million instructions, of a program 268 million."""
+    report = inspected(write("undone.cu", UNDONE[name]), "--grid", 2, "--block", 64, "--threads", threads, "--arg", "i32[64]=zeros", "--arg",
+                       "i32[128]=zeros", status=3)
+    finding = report["findings"][-1]
+    assert finding["kind"] == "runaway" and report["instructions"] < 1_000_000
+    assert "in a loop that never ends: it changes memory and changes it back" in finding["message"]
+
+
 # What writes memory in each round of a loop, and ends: for the memory that it writes, or for others that count, too.
 POLLS_THAT_END = {
     "counts to a timeout": ("""__global__ void f(volatile int *flag, volatile int *out) {
@@ -501,6 +556,45 @@ __global__ void f(volatile int *flag, volatile int *out) {
     }
 }
 """, 1, 32, [6143] * 2),
+    "stores, reads that, and changes its mind": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    int k = 0;
+    do {
+        out[0] = k++ >= 3000 ? 7 : 0;
+        out[1] = k;
+    } while (out[0] == 0);
+}
+""", 1, 1, [7, 3001]),
+    "changes it back until it has counted": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    int k = 0;
+    do {
+        out[2] = 1 - out[2];
+        out[0] = k++ >= 3000 ? 7 : out[2];
+    } while (out[0] < 2);
+    out[1] = k;
+}
+""", 1, 1, [7, 3001]),
+    "changes it back, another block ends it": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    if (blockIdx.x == 0) {
+        while (out[0] < 2) out[0] = 1 - out[0];
+        out[1] = 9;
+    } else for (int k = 0; out[1] != 9; k++) if (k >= 20000) out[0] = 2;
+}
+""", 2, 1, [2, 9]),
+    "others end by what is changed back": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    if (blockIdx.x == 0) while (*flag == 0) out[0] = 1 - out[0];
+    else {
+        for (int seen = 0; seen < 200;) if (out[0] == 1) seen++;
+        *flag = 1;
+    }
+    if (blockIdx.x == 0) out[0] = 5;
+}
+""", 2, 1, [5]),
+    "changes it back by an atomic until it has counted": ("""__global__ void f(int *flag, int *out) {
+    int k = 0;
+    while (atomicXor(&out[0], 1) < 2) atomicMax(&out[0], k++ < 3000 ? 0 : 9);
+    out[1] = k;
+}
+""", 1, 1, [8, 3001]),
     "who waits for the count": ("""__global__ void f(volatile int *flag, volatile int *out) {
     if (blockIdx.x == 0) {
         while (out[0] < 4000) { }

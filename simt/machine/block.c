@@ -23,6 +23,7 @@ static void block_destroy(struct block *block) {
     for (uint32_t w = 0; block->warps && w < block->warp_count; w++) {
         simt_paths_free(&block->warps[w]);
         simt_ranges_clear(&block->warps[w].harmless);
+        simt_ranges_clear(&block->warps[w].deciding);
         free(block->warps[w].awaited);
     }
     free(block->warps);
@@ -127,6 +128,7 @@ static bool warps_begin(struct block *block) {
         warp->examine_at = is_examined(block->launch) ? EXAMINED_FIRST : UINT64_MAX;
         warp->repeats_itself = warp->meets_block = false;
         simt_ranges_clear(&warp->harmless);
+        simt_ranges_clear(&warp->deciding);
         warp->waits_for = 0;
         if (warp->awaited) warp->awaited->lanes = 0;
         warp->cluster_arrived = warp->cluster_released = 0;
@@ -416,6 +418,10 @@ static void note_waiting(struct warp *warp, const struct path *path) {
         snprintf(because, sizeof because,
                  "it waits for memory to change, and other threads of the block wait at the barrier of line %u, which these "
                  "must reach: what changes it must come before that", (unsigned)line);
+    else if (warp->undoes_changes)
+        snprintf(because, sizeof because,
+                 "it changes memory and changes it back, so that it finds what it found before, and no thread is left to change it "
+                 "otherwise: all others have ended or wait in such loops, too");
     else
         snprintf(because, sizeof because,
                  "it waits for memory to change, and no thread is left to change it: all others have ended or wait in such "

@@ -381,7 +381,9 @@ struct warp {
     uint64_t examine_at;  /* and how many before it is next asked whether it is in a loop without an end */
     bool repeats_itself;  /* it is, while the changes of its block and those of the launch are what they were then: */
     uint64_t own_changes, all_changes;
-    struct ranges harmless;      /* what its loop writes, on which nobody's end depends (effects.h) */
+    struct ranges harmless;      /* what its loop writes, on which nobody's end depends but its own (effects.h), */
+    struct ranges deciding;      /* and what it reads that decides */
+    bool undoes_changes;         /* some of it is both: it changes that and changes it back */
     uint64_t rounds;             /* after which its loop ends, longer than the limit allows; 0: it never ends */
     uint64_t waits_for;          /* an address in global memory that decides about its loop's end; 0: not known */
     struct awaited *awaited;     /* NULL: none yet */

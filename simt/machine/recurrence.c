@@ -4,8 +4,8 @@
  * lanes stand at one instruction twice with the same values in all of these, and nothing else that these depend on has
  * changed, they will stand there for ever.  Where they depend on registers alone, that is certain whatever others do;
  * where they depend on memory, it is so while nobody writes there: neither others nor they themselves, who may write
- * elsewhere in each round (effects.h).  Nothing is ever taken for endless that could end: what
- * cannot be decided here is left to the limit of instructions. */
+ * elsewhere in each round, or change what they read and change it back (effects.h).  Nothing is ever taken for endless
+ * that could end: what cannot be decided here is left to the limit of instructions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +19,7 @@ struct search {
     struct recording *recording;
     const struct frame *frame;
     uint32_t lanes; /* that stay together */
+    bool have_split; /* and met again, since the round began */
     uint32_t steps; /* left */
     uint32_t pc;
     uint32_t registers[DECIDERS_MAX + 1], register_count;
@@ -80,6 +81,7 @@ static struct path *next_path(struct search *search) {
     struct path *path = own_path(search);
     for (; path && path->frame != search->frame && search->steps && is_called_by(path->frame, search->frame) && !simt_is_stopped(search->warp->block->launch);
          search->steps--) {
+        search->have_split |= path->mask != search->lanes;
         simt_warp_step(search->warp, path);
         path = own_path(search);
     }
@@ -142,6 +144,8 @@ static void read_values(const struct search *search, const struct path *path, ui
 static void remember(struct search *search, const struct path *path) {
     search->pc = path->pc;
     search->round.count = 0;
+    search->have_split = false;
+    simt_effects_keep(search->recording);
     read_values(search, path, search->values);
 }
 
@@ -151,6 +155,16 @@ static bool is_as_before(const struct search *search, const struct path *path) {
         SIMT_FOR_EACH_LANE (lane, search->lanes)
             if (search->values[r][lane] != value_of(search, path, search->registers[r], lane)) return false;
     return true;
+}
+
+/* Whether the lanes have changed what they read that decides, and not changed it back: the next round may differ.  They
+ * must have been together: which of them is first may depend on more than is compared.  Where it has just turned out what
+ * they read or store there, that is not compared yet, and the loop is looked at again. */
+static bool leaves_changes(struct search *search) {
+    struct recording *recording = search->recording;
+    if (recording->has_learnt || !simt_ranges_meet(&recording->reads, &recording->writes)) return false;
+    recording->is_undone = search->lanes == search->warp->live && !search->have_split && simt_effects_are_undone(recording);
+    return !recording->is_undone;
 }
 
 /* Adds what was executed from pc on, until the path stood where it does now; from there on, nothing more is known of a
@@ -206,7 +220,8 @@ static bool comes_again(struct search *search, uint32_t steps, const struct path
         *where = path;
         if (has_begun && is_first) add_to_round(search, path, pc);
         has_moved |= path->pc != search->pc;
-        if (has_begun && has_moved && is_as_before(search, path)) return true;
+        search->have_split |= path->mask != lanes;
+        if (has_begun && has_moved && is_as_before(search, path) && !leaves_changes(search)) return true;
         if (has_begun && has_moved && is_first && path->pc == search->pc) {
             if (outlasts_limit(search, path)) return true;
             is_first = false;
@@ -250,7 +265,7 @@ static enum recurrence record_round(struct search *search, uint32_t steps, const
 /* Begins to note what is done from here on. */
 static void begin_recording(struct warp *warp, struct recording *recording) {
     warp->block->changes += recording->has_new;
-    recording->has_new = false;
+    recording->has_new = recording->has_learnt = recording->is_undone = false;
     simt_ranges_clear(&recording->writes);
     recording->changes = warp->block->changes;
     warp->recording = recording;
@@ -268,7 +283,8 @@ static enum recurrence examine(struct search *search, struct recording *recordin
     for (uint32_t round = 0; round < (is_first ? ROUNDS : 1); round++) {
         if (is_first) begin_recording(warp, recording);
         recurrence = record_round(search, steps, where);
-        if (recurrence != RECURRENCE_UNLESS_CHANGED || !simt_ranges_meet(&recording->reads, &recording->writes)) break;
+        const bool has_settled = recording->is_undone || !simt_ranges_meet(&recording->reads, &recording->writes);
+        if (recurrence != RECURRENCE_UNLESS_CHANGED || has_settled) break;
     }
     return recurrence;
 }
@@ -304,12 +320,14 @@ static enum recurrence examine_leaf(struct warp *warp, struct path *leaf, struct
                                     .waits_for = recording->waits_for,
                                     .has_new = recording->has_new,
                                     .changes = recording->changes,
+                                    .warp = warp,
                                     .function = function,
                                     .depth = search->frame ? search->frame->depth : 0};
     if (simt_deciders_create(&search->deciders, function) && search->frame)
         recurrence = examine(search, recording, steps, where);
     *lanes = search->lanes;
     recording->marks = NULL;
+    simt_effects_forget(recording);
     simt_deciders_destroy(&search->deciders);
     free(search);
     return recurrence;
@@ -336,7 +354,7 @@ static enum recurrence examine_leaves(struct warp *warp, struct recording *recor
 }
 
 enum recurrence simt_recurrence_find(struct warp *warp, uint32_t steps, const struct path **where) {
-    struct recording recording = {.has_new = false};
+    struct recording recording = {.warp = warp};
     *where = NULL;
     if (simt_path_release_waiting(warp, false)) return RECURRENCE_LATER;
     warp->block->has_examined = true;
