@@ -181,21 +181,28 @@ static bool is_poll(const struct request *request) {
     return request->kind != SIMT_STORE && request->code->memory.order != SIMT_WEAK && !request->has_changed;
 }
 
-/* Whether all have read there last: until others have their turn, nothing changes for them. */
-static bool polls_again(struct warp *warp, const struct request *request) {
+/* Whether the lane has been round its loop since it read there, and stored nothing there: until others have their turn,
+ * nothing changes for it.  Of unrolled loops, after a few polls: one that reads twice in a round and then stores must not
+ * always be stopped in between. */
+static bool polls_again(struct poll *last, uint32_t pc, uintptr_t host) {
+    enum { UNROLLED_MIN = 4 };
+    const struct poll before = *last;
+    const bool is_there = before.host == host;
+    *last = (struct poll){pc, is_there ? before.count + 1 : 1, host};
+    return is_there && (before.pc == pc || before.count >= UNROLLED_MIN);
+}
+
+static bool all_poll_again(struct warp *warp, const struct path *path, const struct request *request) {
     bool is_again = true;
-    SIMT_FOR_EACH_LANE (lane, request->lanes) {
-        const uintptr_t now = (uintptr_t)simt_request_host(request, lane);
-        is_again &= warp->last_polls[lane] == now;
-        warp->last_polls[lane] = now;
-    }
+    SIMT_FOR_EACH_LANE (lane, request->lanes)
+        is_again &= polls_again(&warp->last_polls[lane], path->pc, (uintptr_t)simt_request_host(request, lane));
     return is_again;
 }
 
 static void forget_poll(struct warp *warp, const struct request *request) {
     if (request->kind != SIMT_STORE || !warp->polls) return;
     SIMT_FOR_EACH_LANE (lane, request->lanes)
-        if (warp->last_polls[lane] - (uintptr_t)simt_request_host(request, lane) < request->nbytes) warp->last_polls[lane] = 0;
+        if (warp->last_polls[lane].host - (uintptr_t)simt_request_host(request, lane) < request->nbytes) warp->last_polls[lane].host = 0;
 }
 
 static enum outcome perform(struct warp *warp, struct path *path, struct request *request,
@@ -211,7 +218,7 @@ static enum outcome perform(struct warp *warp, struct path *path, struct request
     if (!is_poll(request)) return OUTCOME_NEXT;
     warp->block->polls++;
     if (request->space == SIMT_GLOBAL) warp->polled = request->addresses[first_lane(request->lanes)];
-    const bool is_again = polls_again(warp, request);
+    const bool is_again = all_poll_again(warp, path, request);
     if (++warp->polls % POLLS_TURN && !is_again) return OUTCOME_NEXT;
     path->pc++; /* others get their turn: of its warp, and now and then of its block */
     if (!is_again) return OUTCOME_LEFT;

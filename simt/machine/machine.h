@@ -353,6 +353,13 @@ struct ranges {
 
 struct recording;
 
+/* A lane's last poll: where in the code, where the simulator keeps what was read (0: the lane has stored there since), and how
+ * many polls of the same followed each other. */
+struct poll {
+    uint32_t pc, count;
+    uintptr_t host;
+};
+
 /* The locks for which lanes waited in vain when their warp's loop was examined (locks.h). */
 struct awaited {
     uint32_t lanes, pcs[SIMT_LANES];
@@ -376,7 +383,7 @@ struct warp {
     uint64_t polled;      /* where the last of them was, in global memory */
     uint32_t polls;       /* strong reads that changed nothing, as of a lock that another holds */
     uint32_t idle;        /* such reads, counted by lane, of what the lane had read last, since the warp's turn began */
-    uintptr_t last_polls[SIMT_LANES]; /* where, in the simulator's memory; 0: the lane has stored there since */
+    struct poll last_polls[SIMT_LANES];
     uint64_t executed;    /* instructions, */
     uint64_t examine_at;  /* and how many before it is next asked whether it is in a loop without an end */
     bool repeats_itself;  /* it is, while the changes of its block and those of the launch are what they were then: */
