@@ -71,6 +71,17 @@ def test_groups_that_share_a_window(handle, type_name, rows, columns):
             assert Oracle(type_name, cells).reduce(op) == expected[some]
 
 
+@pytest.mark.parametrize("type_name", ["f16", "bf16"])
+def test_columns_after_others_of_a_wider_type(handle, type_name):
+    """What these had, as far as the narrow type has no such exponents, is not expected of its columns."""
+    rows, columns = 520, 7
+    for each in ("f64", type_name):
+        nbytes, data = struct.calcsize(TYPECODES[each]), sample(each, rows * columns, "wild", seed=f"wider {each}")
+        down = wf.strided(data, each, (rows, columns), (columns * nbytes, nbytes))
+        columns_of = [b"".join(data[(r * columns + c) * nbytes:][:nbytes] for r in range(rows)) for c in range(columns)]
+        assert handle.reduce_groups("sum", library.wf_groups_axes(1), down) == [Oracle(each, cells).reduce("sum") for cells in columns_of]
+
+
 @pytest.mark.parametrize("type_name", ["f32", "f64"])
 @pytest.mark.parametrize("rows,columns", [(2, 1100), (41, 129), (520, 34), (301, 7), (2100, 5)])
 def test_groups_of_subnormals(handle, type_name, rows, columns):

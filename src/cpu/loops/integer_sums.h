@@ -153,8 +153,10 @@ struct span {
     int low, high;
 };
 
+/* Of a range that other arrays had, which may be of another type, what this type has. */
 static struct span span_of(struct range range) {
-    return (struct span){range.low - LOW_EXPONENT + 1, range.top + BIAS - 1};
+    int low = range.low - LOW_EXPONENT + 1, high = range.top + BIAS - 1;
+    return (struct span){low < 1 ? 1 : low, high > FIELD_MAX ? FIELD_MAX : high};
 }
 
 INLINE void scan_finite(struct scan *scan, const unsigned char *x) {
