@@ -1,7 +1,7 @@
 """Reductions by groups on the first GPU, beside torch: the same data, the same run, verified before it is timed.
 
     groups.py BUILD [--quick] [--only axes|segments|keys] [--length N]... [--keys N]... [--order NAME]...
-              [--op OP]... [--type TYPE]...
+              [--op OP]... [--type TYPE]... [--kind KIND]...
 
 prints GB/s of the values, their share of what a plain read of the same bytes reaches, and torch's GB/s with its ratio.
 Results are checked against the CPU engine's bits.
@@ -111,27 +111,36 @@ class Bench:
             raise SystemExit(f"groups.py: {op} of {tuple(x.shape)}: {int((~equal).sum())} results differ from the CPU's")
 
 
-def make(bench, dtype, shape):
+KINDS = ("normal", "wide", "any bits", "one NaN")
+
+
+def make(bench, dtype, shape, kind="normal"):
+    """Integers have one kind."""
     torch = bench.torch
-    if dtype.is_floating_point:
-        return torch.randn(shape, dtype=torch.float32, device="cuda").to(dtype)
-    return torch.randint(-100, 100, shape, device="cuda").to(dtype)
+    if not dtype.is_floating_point:
+        return torch.randint(-100, 100, shape, device="cuda").to(dtype)
+    if kind == "any bits":  # but for infinities and NaNs, which would be all that is left of most groups
+        x = torch.randint(-128, 128, (*shape, torch.empty(0, dtype=dtype).element_size()), dtype=torch.int8, device="cuda")
+        return x.view(dtype).view(shape).nan_to_num_(nan=1.0, posinf=1.0, neginf=1.0)
+    x = torch.randn(shape, dtype=torch.float32, device="cuda").to(dtype)
+    return {"normal": lambda _: x, **values_that_hurt(torch)}[kind](x)
 
 
-def axes(bench, dtype, ops, lengths):
+def axes(bench, dtype, ops, lengths, kind):
     torch = bench.torch
     for length in lengths:
         rows = NBYTES // torch.empty(0, dtype=dtype).element_size() // length
         for shape, axis in (((rows, length), 1), ((length, rows), 0), ((rows, length), 0)):
             if axis == 0 and shape == (rows, length) and length > 256:
                 continue
-            x = make(bench, dtype, shape)
+            x = make(bench, dtype, shape, kind)
             groups = bench.library.wf_groups_axes(1 << axis)
             peers = {"sum": lambda: x.sum(axis), "max": lambda: x.amax(axis), "argmax": lambda: x.argmax(axis),
                      "var": lambda: x.var(axis), "mean": lambda: x.mean(axis)}
             for op in ops:
                 floats = dtype.is_floating_point or op in ("sum", "max", "argmax")
-                bench.case(f"{shape} along {axis}", op, x, groups, peers[op] if floats else None, groups)
+                named = "" if kind == "normal" else f", {kind}"
+                bench.case(f"{shape} along {axis}{named}", op, x, groups, peers[op] if floats else None, groups)
             if length <= 8 and dtype.is_floating_point:
                 y = make(bench, dtype, shape)
                 bench.case(f"{shape} along {axis}", "dot", x, groups, lambda: torch.linalg.vecdot(x, y, dim=axis), groups, y)
@@ -180,11 +189,16 @@ def orders_of_keys(torch, count, n):
     return orders if count > 1 else {"random": random}
 
 
-def values_that_hurt(torch, x):
+def values_that_hurt(torch):
     """Exponents far apart, and a NaN."""
-    wide = (x.double() * torch.exp(3 * torch.randn(x.shape, device="cuda"))).to(x.dtype)
-    with_nan = x.clone()
-    with_nan[x.numel() // 2] = float("nan")
+    def wide(x):
+        return (x.double() * torch.exp(3 * torch.randn(x.shape, device="cuda"))).to(x.dtype)
+
+    def with_nan(x):
+        x = x.clone()
+        x.view(-1)[x.numel() // 2] = float("nan")
+        return x
+
     return {"wide": wide, "one NaN": with_nan}
 
 
@@ -206,7 +220,8 @@ def keys(bench, dtype, counts, ops, chosen):
             for op in ops:
                 bench.case(f"{count} keys, {order}", op, x, groups, peers.get(op), on_host)
             if order == "random" and dtype in (torch.float32, torch.float64) and count >= 1000:
-                for kind, values in values_that_hurt(torch, x).items():
+                for kind, spoilt in values_that_hurt(torch).items():
+                    values = spoilt(x)
                     bench.case(f"{count} keys, {order}, {kind}", "sum", values, groups,
                                lambda: into.index_add_(0, key, values), on_host)  # noqa: B023
     if chosen:
@@ -230,6 +245,7 @@ def main():
     parser.add_argument("--order", action="append", help="of keys: random, sorted, skewed, mostly sorted, half one key")
     parser.add_argument("--op", action="append", choices=OPS)
     parser.add_argument("--type", action="append", choices=["f32", "f64", "f16", "bf16", "i8", "i32"])
+    parser.add_argument("--kind", action="append", choices=KINDS, help="of values along axes")
     options = parser.parse_args()
     bench = Bench(options.build)
     types = {name: dtype for dtype, name in bench.dtypes.items()}
@@ -237,7 +253,8 @@ def main():
     print(f"ceiling {bench.ceiling:.0f} GB/s\n{'groups':34s} | op     | type |   GB/s | share | torch  | ratio | plan")
     for name in options.type or (["f32"] if options.quick else ["f32", "f64", "f16", "bf16", "i8"]):
         if "axes" in wanted:
-            axes(bench, types[name], options.op or (OPS[:4] if options.quick else OPS), options.length or LENGTHS)
+            for kind in options.kind or KINDS[:1]:
+                axes(bench, types[name], options.op or (OPS[:4] if options.quick else OPS), options.length or LENGTHS, kind)
         if "segments" in wanted:
             segments(bench, types[name], (4, 32, 256, 4096, 1 << 20))
         if "keys" in wanted:
