@@ -46,7 +46,7 @@ def test_short_groups(pair, type_name):
                                ddof=rng.choice((0, 0, 1, 2)) if op in ("var", "std") else 0)
 
 
-IN_CHUNKS = {"f32": ("sum", "var"), "f64": ("mean", "var"), "bf16": ("argmax",), "f16": ("sum",), "i8": ()}
+IN_CHUNKS = {"f32": ("sum", "var"), "f64": ("mean", "var", "norm2"), "bf16": ("argmax",), "f16": ("sum",), "i8": ()}
 OF_INTEGERS = ("sum", "mean", "max", "argmin")  # that are found in registers
 
 
@@ -197,8 +197,8 @@ def instructions_of(pair, op, axes, array, chosen, counted):
     return sum(float(line) for line in counted.read_text().split())
 
 
-@pytest.mark.parametrize("shape, axes", (((8, 301), 2), ((1025, 101), 1)))
-@pytest.mark.parametrize("op", BY_TEAMS["f64"])
+@pytest.mark.parametrize("shape, axes", (((8, 301), 2), ((1025, 101), 1), ((100, 101), 1)))
+@pytest.mark.parametrize("op", (*BY_TEAMS["f64"], "norm2"))
 def test_no_data_of_f64_takes_a_detour(pair, op, shape, axes, tmp_path, monkeypatch):
     """Sums beyond the range in which they have bounds, and those without NaNs that are left out, are found in registers, too."""
     if pair.gpu.is_real:

@@ -158,42 +158,6 @@ static __device__ __forceinline__ void load_chunk(u64 address, i64 step, int lef
     }
 }
 
-// Whether there may be a NaN or an infinity, as there is one among what was added up.
-static __device__ __forceinline__ bool may_have_specials(const chunk_state *state)
-{
-    double sum = IS_SHORT_OF_SQUARES ? state->squares.squares.high : state->sum.high;
-    return HAS_RARE_RESULT && !(fabs(sum) <= 0x1.fffffffffffffp1023);
-}
-
-static __device__ __forceinline__ bool are_decided_by_specials(const struct wf_group_arguments *r, const group_place *place, u64 *bits)
-{
-    const i64 step = r->dimension[r->ndim].stride[0];
-    short_specials found = {0, false, false};
-    for (int k = 0; k < (int)r->reduced_count; k++) note_special(load_unit(place->x + (u64)(k * step)), &found);
-    return settle_specials(r, &found, (int)r->reduced_count, bits) == SPECIALS_DECIDE;
-}
-
-// False if the result has to be found otherwise.
-static __device__ __forceinline__ bool reduce_in_chunks(const struct wf_group_arguments *r, i64 result)
-{
-    const group_place place = find_place(r, result);
-    const i64 step = r->dimension[r->ndim].stride[0];
-    const int count = (int)r->reduced_count;
-    chunk_state state = begin_chunks(load_unit(place.x));
-    u64 address = place.x, bits = 0;
-#pragma unroll 1
-    for (int done = 0; done < count; done += CHUNK) {
-        unit elements[CHUNK];
-        load_chunk(address, step, count - done, elements);
-        add_chunk(&state, elements, done, count - done);
-        address += (u64)(CHUNK * step);
-    }
-    if (!finish_chunks(r, &state, count, &bits) && !(may_have_specials(&state) && are_decided_by_specials(r, &place, &bits)))
-        return false;
-    store_unit(place.result, bits);
-    return true;
-}
-
 #endif
 
 #endif

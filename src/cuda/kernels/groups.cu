@@ -17,7 +17,7 @@
 #include "kernels/group_columns.cuh"
 #include "kernels/group_rows.cuh"
 #elif defined FINISH_OP
-#include "kernels/group_chunks.cuh"
+#include "kernels/group_chunks_again.cuh"
 #include "kernels/group_spans.cuh"
 #endif
 #include "kernels/group_state.cuh"
