@@ -209,6 +209,26 @@ def test_what_is_not_finite_at_every_place_of_16_bit_vectors(type_name):
             agree(oracle_of(type_name, data).reduce(op), outcome(handle.reduce, op, moved), op, handle.device, count)
 
 
+@pytest.mark.parametrize("type_name", ("bf16", "f16"))
+@pytest.mark.parametrize("is_wide", (False, True))
+def test_what_is_not_finite_at_every_place_of_16_bits_where_it_is_expected(type_name, is_wide):
+    """After a block that had a NaN; the last vector is part of one.  None is expected in the last block but one."""
+    form, draw = FLOATS[type_name], random.Random(type_name)
+    fields = range(form.infinity >> form.precision - 1) if is_wide else range(3, 9)
+    lead = 1 << form.precision - 1
+    plain = [draw.choice(fields) * lead + draw.randrange(lead) | draw.choice((0, form.sign)) for _ in range(16384)]
+    for place in range(33):
+        special = (form.infinity, form.infinity | form.sign, form.sign - 1, form.infinity | form.sign | 1)[place % 4]
+        blocks = [list(plain) for _ in range(5)]
+        blocks[0][7] = form.nan
+        if place // 4 % 2:  # one of them alone, so that the other does not hide that it is missing
+            blocks[4][place] = special
+        else:
+            blocks[1][-1 - place] = special
+        check_lone_sums(type_name, blocks[0] + blocks[1] + blocks[2] + blocks[3] + blocks[4][:90 + place],
+                        place, nans=("propagate", "omit"))
+
+
 @pytest.mark.parametrize("type_name", FLOATS)
 @pytest.mark.parametrize("every", (1, 2, 7))
 def test_nans_in_every_so_many_blocks(type_name, every):

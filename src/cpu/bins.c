@@ -65,23 +65,45 @@ static bool is_any_used(const uint64_t *word) {
     return any != 0;
 }
 
-/* Adds bins of fields in a row.  Field 0 has the exponent of field 1. */
-static void add_fields(const struct wf_exact *into, int field, const uint64_t *word, const uint64_t *negative, int sign) {
-    const int last = field == 0;
+/* Bins of exponent fields in a row: how many, how many words lie from one to the next, and how many bits their weights. */
+struct row {
+    int count, stride, step;
+};
+
+/* Sums up a row's bins.  Halves of few words are added up in 64 bits: sums of 128 bits would wait for each other. */
+static inline __attribute__((always_inline)) wf_i128 sum_of_row(struct row row, const uint64_t *word, const uint64_t *negative,
+                                                                int sign) {
+    enum { FEW = 8 };
     wf_i128 sum = 0;
-    for (int j = FIELDS_TOGETHER - 1; j >= last; j--) sum = 2 * sum + word[j] + sign * (wf_i128)negative[j];
-    if (last) sum += word[0] + sign * (wf_i128)negative[0];
-    wf_exact_add_i128(into, sum, into->low_exponent + field - !last);
+    for (int first = row.count - FEW; first >= 0; first -= FEW) {
+        int64_t low = 0, high = 0;
+        for (int k = (first + FEW - 1) * row.stride; k >= first * row.stride; k -= row.stride) {
+            low = low * (1 << row.step) + (uint32_t)word[k] + sign * (int64_t)(uint32_t)negative[k];
+            high = high * (1 << row.step) + (int64_t)(word[k] >> 32) + sign * (int64_t)(negative[k] >> 32);
+        }
+        sum = sum * (1 << FEW * row.step) + (wf_i128)high * ((wf_i128)1 << 32) + low;
+    }
+    return sum;
+}
+
+/* Adds a row of bins, whose first is of this field.  Field 0 has the exponent of field 1. */
+static inline __attribute__((always_inline)) void add_row(const struct wf_exact *into, struct row row, int field,
+                                                          const uint64_t *word, const uint64_t *negative, int sign) {
+    const int weight = 1 << row.step;
+    wf_i128 sum = sum_of_row(row, word, negative, sign);
+    if (field == 0) sum = (sum + (weight - 1) * (word[0] + sign * (wf_i128)negative[0])) / weight;
+    wf_exact_add_i128(into, sum, into->low_exponent + row.step * (field ? field - 1 : 0));
 }
 
 void wf_bins_empty_fields(struct wf_bins *bins, const struct wf_exact *into, const struct wf_exact *magnitudes) {
+    const struct row row = {FIELDS_TOGETHER, 1, 1};
     const int count = bins->format.count;
     join_sets(bins->word, bins->format.sets, 2 * count);
     for (int field = 0; field < count; field += FIELDS_TOGETHER) {
         uint64_t *word = bins->word + field, *negative = word + count;
         if (!is_any_used(word) && !is_any_used(negative)) continue;
-        add_fields(into, field, word, negative, -1);
-        if (magnitudes) add_fields(magnitudes, field, word, negative, 1);
+        add_row(into, row, field, word, negative, -1);
+        if (magnitudes) add_row(magnitudes, row, field, word, negative, 1);
         memset(word, 0, FIELDS_TOGETHER * sizeof *word);
         memset(negative, 0, FIELDS_TOGETHER * sizeof *negative);
     }
@@ -105,35 +127,18 @@ static void flush_with_sign(const struct wf_exact *into, const struct wf_bins *b
 
 enum { POWERS_TOGETHER = 16 };
 
-/* The same for values that have their squares next to them. */
-static void add_values_beside(const struct wf_exact *into, int field, const uint64_t *word, const uint64_t *negative, int sign) {
-    const int last = field == 0;
-    wf_i128 sum = 0;
-    for (int j = POWERS_TOGETHER - 1; j >= last; j--) sum = 2 * sum + word[2 * j] + sign * (wf_i128)negative[2 * j];
-    if (last) sum += word[0] + sign * (wf_i128)negative[0];
-    wf_exact_add_i128(into, sum, into->low_exponent + field - !last);
-}
-
-/* And of the squares, whose exponents are two apart. */
-static void add_squares_beside(const struct wf_exact *into, int field, const uint64_t *word, const uint64_t *negative) {
-    const int last = field == 0;
-    wf_i128 sum = 0;
-    for (int j = POWERS_TOGETHER - 1; j >= last; j--) sum = 4 * sum + word[2 * j + 1] + (wf_i128)negative[2 * j + 1];
-    if (last) sum += word[1] + (wf_i128)negative[1];
-    wf_exact_add_i128(into, sum, into->low_exponent + 2 * (field - !last));
-}
-
 void wf_bins_flush_powers(struct wf_bins *bins, const struct wf_exact *values, const struct wf_exact *magnitudes,
                            const struct wf_exact *squares) {
+    const struct row of_values = {POWERS_TOGETHER, 2, 1}, of_squares = {POWERS_TOGETHER, 2, 2}; /* next to each other */
     const int count = bins->format.count;
     if (!bins->format.words) return;
     join_sets(bins->word, bins->format.sets, 4 * count);
     for (int field = 0; field < count; field += POWERS_TOGETHER) {
         uint64_t *word = bins->word + 2 * field, *negative = word + 2 * count;
         if (!is_any_used(word) && !is_any_used(negative)) continue;
-        if (values) add_values_beside(values, field, word, negative, -1);
-        if (magnitudes) add_values_beside(magnitudes, field, word, negative, 1);
-        add_squares_beside(squares, field, word, negative);
+        if (values) add_row(values, of_values, field, word, negative, -1);
+        if (magnitudes) add_row(magnitudes, of_values, field, word, negative, 1);
+        add_row(squares, of_squares, field, word + 1, negative + 1, 1);
     }
     bins->format.words = 0;
 }

@@ -1,5 +1,6 @@
 #include "cpu/columns.h"
 #include "core/accumulator.h"
+#include "cpu/guessed.h"
 
 #include <stdlib.h>
 
@@ -27,6 +28,7 @@ struct wf_columns {
     struct wf_tile whole; /* that has all elements of its groups */
     bool has_lost_nans;
     struct wf_scratch scratch; /* for columns that must be added one by one */
+    struct guessed guessed;    /* from whose elements, in scratch */
     struct wf_open_partial open[WF_COLUMNS_MAX];
     struct wf_accumulator accumulator[WF_COLUMNS_MAX];
     struct wf_panel_sums panel;
@@ -39,6 +41,7 @@ struct wf_columns *wf_columns_create(void) {
                                            .copy_nbytes = sizeof columns->cleaned[0],
                                            .scaled = {columns->scaled[0], columns->scaled[1]},
                                            .scaled_nbytes = sizeof columns->scaled[0]};
+    columns->guessed.type = WF_TYPE_DEFAULT;
     return columns;
 }
 
@@ -251,6 +254,7 @@ void wf_columns_add(struct wf_columns *columns, const struct wf_tier *tier, cons
                     const int64_t stride_bytes[2], size_t count, int64_t begin, int64_t end) {
     struct wf_accumulator *acc = columns->accumulator;
     if (begin >= end) return;
+    if (!are_guesses_for(&columns->guessed, acc)) columns->scratch.guess = (struct wf_guess){0};
     struct cut cut = cut_of(count, wf_accumulator_is_indexed(acc), end - begin);
     for (size_t c = 0; c < cut.groups * cut.side_by_side; c++) columns->open[c] = wf_accumulator_open(&acc[c]);
     begin = add_cut(columns, tier, view, stride_bytes, cut, begin, end);

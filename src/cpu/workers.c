@@ -43,13 +43,11 @@ static bool is_wide_guess(const struct wf_guess *guess) {
  * it would take several slow blocks to learn better ones. */
 static void forget_other_guesses(struct worker *worker, const struct wf_accumulator *into) {
     struct wf_guess *guess = &worker->scratch.guess;
-    bool is_alike = worker->guess_type == into->type && worker->guess_parts == into->parts;
+    bool is_alike = are_guesses_for(&worker->guessed, into);
     if (guess->specials) guess->specials = 1;
     guess->outliers = guess->outliers > 0;
     if (is_alike && !is_wide_guess(guess)) return;
     *guess = (struct wf_guess){.specials = is_alike ? guess->specials : 0};
-    worker->guess_type = into->type;
-    worker->guess_parts = into->parts;
 }
 
 /* Adds count elements that lie side by side, cut into runs and blocks. */
@@ -139,7 +137,7 @@ static struct worker *worker_create(void) {
     }
     worker->columns = NULL;
     worker->kept = (struct wf_pages){0};
-    worker->guess_type = WF_TYPE_DEFAULT;
+    worker->guessed.type = WF_TYPE_DEFAULT;
     worker->scratch = (struct wf_scratch){.copy = {worker->copy[0], worker->copy[1]},
                                           .copy_nbytes = WF_BLOCK_NBYTES,
                                           .scaled = {worker->scaled[0], worker->scaled[1]},

@@ -8,14 +8,14 @@
 #include "core/threads.h"
 #include "core/view.h"
 #include "cpu/columns.h"
+#include "cpu/guessed.h"
 #include "cpu/tier.h"
 
 /* The state of one thread. */
 struct worker {
     _Alignas(64) unsigned char copy[2][WF_BLOCK_NBYTES], scaled[2][WF_STRETCH_NBYTES];
     struct wf_scratch scratch;
-    wf_type guess_type; /* what the guesses in scratch were learnt from */
-    unsigned guess_parts;
+    struct guessed guessed; /* from whose elements, in scratch */
     struct wf_bins bins[WF_BINS_SETS];
     struct wf_accumulator partial;
     struct wf_tree tree; /* the partial's */

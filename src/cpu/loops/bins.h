@@ -8,8 +8,9 @@
 /* With fewer elements, clearing and flushing bins costs more than the bins save. */
 #define FEW_FOR_BINS (ELEMENT == ELEMENT_F64 ? 200 : 96)
 #define FEW_FOR_BINS_OF_PRODUCTS (ELEMENT == ELEMENT_F64 ? 128 : 64)
-#define MANY_FOR_BINS (ELEMENT == ELEMENT_F64 ? 2048 : 4096) /* values: a bin for each exponent takes more clearing and
-                                                             * flushing, and less decoding */
+#define MANY_FOR_BINS (ELEMENT == ELEMENT_F64 && LANES < 8 ? 2048 : 4096) /* values: a bin for each exponent takes more clearing
+                                                                          * and flushing, and less decoding, which short
+                                                                          * vectors make dear */
 
 #define MANY_FOR_POWERS 2048
 

@@ -277,7 +277,6 @@ void WF_LOOPS_NAME(add_block, TYPE, TIER)(struct wf_open_partial *into, struct w
     if (cleans) nans = add_extremes_and_counts(&block); /* of the elements as they are */
     if (parts & (WF_PART_SUM | WF_PART_DOT)) note_unless_minus_zeros(into, x, y, count);
     if (are_for_integers(parts & SUMS)) {
-        clean_if_expected(&block);
         add_as_integers(&block);
     } else if (parts & SUMS) {
         outcome = add_in_one_pass(&block);

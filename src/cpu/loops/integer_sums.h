@@ -48,6 +48,12 @@ INLINE int extent_of(struct form form) {
 
 /* ---- one pass ---- */
 
+/* What a pass finds out about its elements besides their sum. */
+struct finding {
+    struct magnitudes magnitudes; /* of all, or only of those that are finite, if the others are noted */
+    struct specials specials;
+};
+
 /* Where a single form holds all exponents, what the least was is of no use. */
 INLINE void scan_16(struct scan *scan, const unsigned char *x) {
     vsword bits;
@@ -56,6 +62,14 @@ INLINE void scan_16(struct scan *scan, const unsigned char *x) {
         scan_range(scan, x);
     else
         scan->max = (vi64)max_signed((vsword)scan->max, bits & (sword)MAGNITUDE);
+}
+
+/* The same of finite elements, taking note of others. */
+INLINE void scan_finite(struct scan *scan, struct specials *seen, const unsigned char *x) {
+    vsword bits;
+    memcpy(&bits, x, sizeof bits);
+    clean_vector(seen, &bits);
+    if (SHARES_POWERS) scan_range(scan, (const unsigned char *)&bits);
 }
 
 /* Significands, and how far below top their exponents are: a subnormal's is that of the least normal number, without its
@@ -94,12 +108,14 @@ OF_PAIR_PRODUCTS INLINE void add_vector(vi32 sum[BANDS_MAX][SPANS_MAX], struct f
     }
 }
 
-/* Adds the source's elements as far as the form holds them; returns the range of all. */
-OF_PAIR_PRODUCTS INLINE struct magnitudes add_pass(struct pass *pass, struct form form, struct source source,
-                                                   bool magnitudes) {
+/* Adds the source's elements as far as the form holds them, infinities and NaNs thus not at all; these are noted if that is
+ * asked for. */
+OF_PAIR_PRODUCTS INLINE struct finding add_pass(struct pass *pass, struct form form, struct source source, bool magnitudes,
+                                                bool notes) {
     const int top = pass->top;
     const size_t whole = source.count / STEP * STEP;
     struct scan scan = RANGE_SCAN_START;
+    struct specials specials = {.positive = {0}};
     vi32 sum[BANDS_MAX][SPANS_MAX];
     vi64 wide[BANDS_MAX][SPANS_MAX];
     struct group group;
@@ -111,23 +127,25 @@ OF_PAIR_PRODUCTS INLINE struct magnitudes add_pass(struct pass *pass, struct for
         for (; i < end; i += STEP) { /* in one place, for compilers to keep the sums in registers */
             const unsigned char *x = i < whole ? source.x + i * sizeof(uword) : last;
             prefetch_line(source.ahead, source.x, i * sizeof(uword));
-            scan_16(&scan, x);
+            notes ? scan_finite(&scan, &specials, x) : scan_16(&scan, x);
             add_vector(sum, form, x, top, magnitudes);
         }
         EACH_SPAN(b, s, form) wide[b][s] += ((vi64)sum[b][s] >> 32) + ((vi64)sum[b][s] << 32 >> 32);
     }
     EACH_SPAN(b, s, form) pass->total[b][s] = (int64_t)sum_of_lanes((vu64)wide[b][s]);
-    return scanned_magnitudes(&scan);
+    return (struct finding){scanned_magnitudes(&scan), specials};
 }
 
 /* ---- the forms that are compiled ---- */
 
-typedef struct magnitudes add_form(struct pass *pass, struct source source, bool magnitudes);
+typedef struct finding add_form(struct pass *pass, struct source source, bool magnitudes, bool notes);
 
-#define FORM(name, bands, spans)                                                                                     \
-    OF_PAIR_PRODUCTS APART struct magnitudes name(struct pass *pass, struct source source, bool magnitudes) {        \
-        const struct form form = {bands, spans};                                                                     \
-        return magnitudes ? add_pass(pass, form, source, true) : add_pass(pass, form, source, false);                \
+#define FORM(name, bands, spans)                                                                                       \
+    OF_PAIR_PRODUCTS APART struct finding name(struct pass *pass, struct source source, bool magnitudes, bool notes) { \
+        const struct form form = {bands, spans};                                                                       \
+        if (magnitudes)                                                                                                \
+            return notes ? add_pass(pass, form, source, true, true) : add_pass(pass, form, source, true, false);       \
+        return notes ? add_pass(pass, form, source, false, true) : add_pass(pass, form, source, false, false);         \
     }
 FORM(add_two_spans, 1, 2)
 FORM(add_four_spans, 1, 4)
@@ -153,31 +171,39 @@ struct span {
     int low, high;
 };
 
-/* Of a range that other arrays had, which may be of another type, what this type has. */
 static struct span span_of(struct range range) {
-    int low = range.low - LOW_EXPONENT + 1, high = range.top + BIAS - 1;
-    return (struct span){low < 1 ? 1 : low, high > FIELD_MAX ? FIELD_MAX : high};
+    return (struct span){range.low - LOW_EXPONENT + 1, range.top + BIAS - 1};
 }
 
-INLINE void scan_finite(struct scan *scan, const unsigned char *x) {
-    vsword bits, none = {0};
-    memcpy(&bits, x, sizeof bits);
-    bits = clean_lanes(bits, (sword)INFINITY_BITS, &none, &none, &none);
-    scan_range(scan, (const unsigned char *)&bits);
+/* Notes the block's infinities and NaNs, as a pass that notes them has found them. */
+static void note_finding(struct block *block, const struct finding *found) {
+    struct source source = block->source;
+    if (note_found(block->into, &found->specials, source.x, NULL, source.count, block->index))
+        expect_specials(&block->scratch->guess, block->expects_specials);
 }
 
-APART struct magnitudes find_finite_magnitudes(const unsigned char *x, size_t count) {
-    return scan_all(x, count, scan_finite);
+/* Notes the block's infinities and NaNs in a pass of its own; returns the range of the others. */
+APART struct range note_and_scan(struct block *block) {
+    struct source source = block->source;
+    struct scan scan = RANGE_SCAN_START;
+    struct finding found = {.specials = {.positive = {0}}};
+    struct group group;
+    for (size_t i = 0; i < source.count; i += STEP) {
+        struct source part = part_of(source, i, STEP);
+        scan_finite(&scan, &found.specials, part.count == STEP ? part.x : padded(part, VECTOR_NBYTES, &group).x);
+    }
+    note_finding(block, &found);
+    return range_of(scanned_magnitudes(&scan));
 }
 
-/* Adds the block's elements as far as a form holds them that is made for the expected ones; returns their range. */
-static struct magnitudes add_expected(struct pass *pass, const struct block *block, struct span expected) {
+/* Adds the block's elements as far as a form holds them that is made for the expected ones. */
+static struct finding add_expected(struct pass *pass, const struct block *block, struct span expected, bool notes) {
     int exponents = expected.high - expected.low + 1, form = form_of(exponents), extent = extent_of(forms[form].form);
     pass->top = expected.high + (extent - exponents < 4 ? 0 : 2); /* the next ones may be somewhat larger */
     if (pass->top < extent) pass->top = extent;                   /* no span then lies below all elements */
     if (pass->top > FIELD_MAX) pass->top = FIELD_MAX;
     pass->form = forms[form].form;
-    return forms[form].add(pass, source_of(block, false), !(block->into->parts & WF_PART_SUM));
+    return forms[form].add(pass, source_of(block, false), !(block->into->parts & WF_PART_SUM), notes);
 }
 
 static bool pass_holds(const struct pass *pass, struct span span) {
@@ -197,36 +223,31 @@ static bool are_for_integers(unsigned sums) {
     return IS_16 && (sums == WF_PART_SUM || sums == WF_PART_ABS) && has_pair_products();
 }
 
-/* The range of finite elements, or what is as good where one form holds all. */
-static struct range finite_range(const struct block *block) {
-    if (!SHARES_POWERS) return range_of((struct magnitudes){INFINITY_BITS - 1, 1});
-    return range_of(find_finite_magnitudes(block->source.x, block->source.count));
+/* The range of a block of which nothing is known, whose infinities and NaNs are noted. */
+static struct range scan_unknown(struct block *block) {
+    if (block->expects_specials) return note_and_scan(block);
+    struct magnitudes magnitudes = find_magnitudes(block->source.x, block->source.count);
+    return magnitudes.max < INFINITY_BITS ? range_of(magnitudes) : note_and_scan(block);
 }
 
 /* Adds the block's sum.  Where elements turn out to lie outside what was expected, a second pass takes the place of the
- * first. */
+ * first.  Where one form holds all exponents, no range matters. */
 static void add_as_integers(struct block *block) {
     struct wf_guess *guess = &block->scratch->guess;
-    struct wf_open_partial *into = block->into;
-    struct range range[2] = {{0, 0}, {0, 0}};
+    const bool is_scanned = SHARES_POWERS && guess->known < 2, notes = !is_scanned && block->expects_specials;
+    struct range range[2] = {range_of((struct magnitudes){INFINITY_BITS - 1, 1}), {0, 0}};
     struct pass pass;
-    if (guess->known < 2) {
-        range[0] = finite_range(block);
-        learn(guess, range);
-        learn(guess, range);
-    }
-    struct magnitudes seen = add_expected(&pass, block, span_of(guessed_range(guess, 0)));
-    range[0] = range_of(seen);
-    if (seen.max >= INFINITY_BITS) {
-        note_specials(into, block->source.x, block->source.count, block->index);
-        expect_specials(guess, block->expects_specials);
-        range[0] = finite_range(block);
-    }
+    if (guess->specials) guess->specials--;
+    if (is_scanned) range[0] = scan_unknown(block);
+    while (guess->known < 2) learn(guess, range);
+    struct finding found = add_expected(&pass, block, span_of(guessed_range(guess, 0)), notes);
+    if (notes) note_finding(block, &found);
+    if (!is_scanned) range[0] = found.magnitudes.max < INFINITY_BITS ? range_of(found.magnitudes) : note_and_scan(block);
     if (SHARES_POWERS) {
         learn(guess, range);
-        if (!pass_holds(&pass, span_of(range[0]))) add_expected(&pass, block, span_of(range[0]));
+        if (!pass_holds(&pass, span_of(range[0]))) add_expected(&pass, block, span_of(range[0]), false);
     }
-    add_totals(into->parts & WF_PART_SUM ? &into->sum : &into->abs, &pass);
+    add_totals(block->into->parts & WF_PART_SUM ? &block->into->sum : &block->into->abs, &pass);
 }
 
 #else
