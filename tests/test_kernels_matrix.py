@@ -505,6 +505,57 @@ def test_wrong_kernels(name, kinds, said, schedule, tmp_path):
                    if finding["kind"] == "race")
 
 
+# ---- wmma of elements smaller than a byte ----------------------------------------------------------------
+
+NARROW = {"s4": (4, 32, ""), "u4": (4, 32, ""), "b1 xor": (1, 128, ".xor.popc"), "b1 and": (1, 128, ".and.popc")}
+
+
+def rows_in_words(vectors, bits, gap):
+    """Words of the vectors one after another, each followed by `gap` words that nothing may use."""
+    words = []
+    for vector in vectors:
+        number = sum(element << bits * place for place, element in enumerate(vector))
+        words += [number >> 32 * w & 0xffffffff for w in range(len(vector) * bits // 32)] + [0xdeadbeef] * gap
+    return words
+
+
+def narrow_sum(kind, row, column, addend):
+    if kind.startswith("b1"):
+        return addend + sum(a != b if kind.endswith("xor") else a & b for a, b in zip(row, column, strict=True))
+    signed = [[x - 16 * (kind == "s4" and x >= 8) for x in vector] for vector in (row, column)]
+    return addend + sum(a * b for a, b in zip(*signed, strict=True))
+
+
+@pytest.mark.parametrize("kind, is_saturated", [(kind, False) for kind in NARROW] + [("s4", True), ("u4", True)])
+def test_wmma_of_elements_smaller_than_a_byte(tmp_path, kind, is_saturated):
+    bits, depth, operation = NARROW[kind]
+    element, more = kind[:2], ".satfinite" if is_saturated else ""
+    generator = random.Random(kind)
+    a, b = ([[generator.getrandbits(bits) for _ in range(depth)] for _ in range(8)] for _ in "ab")
+    c = [generator.choice([0, 5, -7, 2**31 - 1, -2**31]) for _ in range(64)]
+    stride = depth + 2 * 32 // bits
+    text = "\n".join(f"ld.param.u64 %rd{n}, [k_param_{n}];" for n in range(4)) + f"""
+mov.u32 %r9, {stride};
+wmma.load.a.sync.aligned.row.m8n8k{depth}.global.{element} {{%r0}}, [%rd0], %r9;
+wmma.load.b.sync.aligned.col.m8n8k{depth}.global.{element} {{%r1}}, [%rd1], %r9;
+wmma.load.c.sync.aligned.row.m8n8k{depth}.global.s32 {{%r2, %r3}}, [%rd2];
+wmma.mma{operation}.sync.aligned.row.col.m8n8k{depth}.s32.{element}.{element}.s32{more} {{%r4, %r5}}, {{%r0}}, {{%r1}}, {{%r2, %r3}};
+wmma.store.d.sync.aligned.col.m8n8k{depth}.global.s32 [%rd3], {{%r4, %r5}};
+ret;"""
+    (tmp_path / "k.ptx").write_text(HEAD + kernel("k", parameters("k", *["u64"] * 4), text))
+    arguments = []
+    for name, words in {"a": rows_in_words(a, bits, 2), "b": rows_in_words(b, bits, 2), "c": [x % 2**32 for x in c]}.items():
+        write_words(tmp_path / f"{name}.npy", words, False)
+        arguments += ["--arg", f"u32[{len(words)}]={tmp_path / name}.npy"]
+    report = inspected(tmp_path / "k.ptx", "--block", 32, *arguments, "--arg", "i32[64]", "--out", f"3={tmp_path / 'd.npy'}")
+    assert report["findings"] == []
+    got = struct.unpack("<64i", read_npy(tmp_path / "d.npy")[2])
+    for row, column in itertools.product(range(8), repeat=2):
+        total = narrow_sum(kind, a[row], b[column], c[8 * row + column])
+        total = min(max(total, -2**31), 2**31 - 1) if is_saturated else (total + 2**31) % 2**32 - 2**31
+        assert got[8 * column + row] == total, (row, column)
+
+
 # ---- what is refused ------------------------------------------------------------------------------------
 
 REFUSED = [
@@ -546,7 +597,8 @@ UNKNOWN = ["mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f0}, {%r0}, {%r2},
            "mma.sync.aligned.m16n8k8.col.col.f32.f16.f16.f32 {%f0}, {%r0}, {%r2}, {%f0};",
            "mma.sync.aligned.m16n8k08.row.col.f32.f16.f16.f32 {%f0}, {%r0}, {%r2}, {%f0};",
            "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32 {%f0}, {%r0}, {%r2}, {%f0};",
-           "mma {%f0};", "wmma.load;", "ldmatrix.sync.aligned.m8n8.x3.b16 {%r0}, [%r1];", "movmatrix;", "stmatrix;"]
+           "wmma.mma.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 {%r0}, {%r0}, {%r2}, {%r0};",
+           "wmma.load.a.sync.aligned.col.m8n8k32.s4 {%r0}, [%rd1];", "mma {%f0};", "wmma.load;", "ldmatrix.sync.aligned.m8n8.x3.b16 {%r0}, [%r1];", "movmatrix;", "stmatrix;"]
 
 
 @pytest.mark.parametrize("text", UNKNOWN)

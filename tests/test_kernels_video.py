@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from cli_helpers import npy_header, npy_text
+from cli_helpers import npy_header, npy_text, run
 from inspect_helpers import HEAD, inspected, kernel, parameters, read_npy
 
 OPS = {
@@ -64,9 +64,8 @@ def words(seed):
     return generator.sample(special, len(special)) + [generator.getrandbits(32) for _ in range(32 - len(special))]
 
 
-@pytest.mark.parametrize("suffix", PARTS)
-def test_video_instructions_are_as_defined(tmp_path, suffix):
-    every = list(instructions(suffix))
+def results(tmp_path, texts, data):
+    """What `d` is after each of the instructions, by which a, b and c are read; rows of 32 lanes."""
     lines = ["mov.u32 %r1, %tid.x;"]
     for number in range(4):
         lines += [f"ld.param.u64 %rd{number}, [k_param_{number}];"]
@@ -74,32 +73,141 @@ def test_video_instructions_are_as_defined(tmp_path, suffix):
     for number in range(3):
         lines += [f"add.u64 %rd{number}, %rd{number}, %rd8;", f"ld.global.u32 %r{number + 2}, [%rd{number}];"]
     lines += ["add.u64 %rd3, %rd3, %rd8;"]
-    for number, (opcode, _, _, more) in enumerate(every):
-        c = ", %r4" if suffix or more == ".add" else ""
-        lines += [f"{opcode} %r5, %r2, %r3{c};", f"st.global.u32 [%rd3+{128 * number}], %r5;"]
+    for number, text in enumerate(texts):
+        lines += [text, f"st.global.u32 [%rd3+{128 * number}], %r5;"]
     text = HEAD + kernel("k", parameters("k", "u64", "u64", "u64", "u64"), "\n".join([*lines, "ret;"]))
     (tmp_path / "k.ptx").write_text(text)
-    data, arguments = [words(seed) for seed in range(3)], []
+    arguments = []
     for number, values in enumerate(data):
         path = tmp_path / f"{number}.npy"
         path.write_bytes(npy_header(npy_text("<u4", [32])) + struct.pack("<32I", *values))
         arguments += ["--arg", f"u32[32]={path}"]
-    count = 32 * len(every)
+    count = 32 * len(texts)
     report = inspected(tmp_path / "k.ptx", "--block", 32, *arguments, "--arg", f"u32[{count}]", "--out",
                        f"3={tmp_path / 'd.npy'}")
     assert report["findings"] == []
     got = struct.unpack(f"<{count}I", read_npy(tmp_path / "d.npy")[2])
-    for number, (opcode, op, kinds, more) in enumerate(every):
-        results = [expected(op, PARTS[suffix], kinds, more, *row) for row in zip(*data)]
-        assert (opcode, list(got[32 * number:32 * number + 32])) == (opcode, results)
+    return [list(got[32 * number:32 * number + 32]) for number in range(len(texts))]
 
 
-PARTIAL = ["vadd.u32.s32.u32.sat %r1, %r2.b0, %r3.h1;", "vsub.s32.s32.s32.sat %r1.b1, %r2.b3, %r3.h0, %r4;",
-           "vmax2.s32.s32.s32 %r1.h10, %r2.h32, %r3.h10, %r4;", "vmin.u32.u32.s32.max %r1, %r2, %r3, %r4;"]
+@pytest.mark.parametrize("suffix", PARTS)
+def test_video_instructions_are_as_defined(tmp_path, suffix):
+    every, data = list(instructions(suffix)), [words(seed) for seed in range(3)]
+    texts = [f"{opcode} %r5, %r2, %r3{', %r4' if suffix or more == '.add' else ''};" for opcode, _, _, more in every]
+    for (opcode, op, kinds, more), got in zip(every, results(tmp_path, texts, data), strict=True):
+        assert (opcode, got) == (opcode, [expected(op, PARTS[suffix], kinds, more, *row) for row in zip(*data)])
 
 
-@pytest.mark.parametrize("instruction", PARTIAL)
-def test_video_instructions_of_parts_are_missing_not_wrong(tmp_path, instruction):
+SELECTORS = {"": (0, 32), ".b0": (0, 8), ".b1": (8, 8), ".b2": (16, 8), ".b3": (24, 8), ".h0": (0, 16), ".h1": (16, 16)}
+SHIFTS = {"vshl": lambda a, b: a << b, "vshr": lambda a, b: a >> b}
+WRITTEN = [".b0", ".b1", ".b2", ".b3", ".h0"]
+
+
+def number(word, kind, bits=32):
+    word %= 1 << bits
+    return word - (1 << bits) if kind == "s32" and word >> bits - 1 else word
+
+
+def selected(word, kind, selector):
+    at, bits = SELECTORS[selector]
+    return number(word >> at, kind, bits)
+
+
+def clamped(value, kind, bits):
+    least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if kind == "s32" else (0, (1 << bits) - 1)
+    return min(max(value, least), most)
+
+
+def finished(value, second, selector, c):
+    """c is added to the result of the first operation, or gets it into one of its parts."""
+    at, bits = SELECTORS[selector]
+    if second:
+        return (value + c) % 2**32
+    kept = (1 << bits) - 1 << at
+    return c & ~kept | value << at & kept if selector else value % 2**32
+
+
+def written(opcode, second, d, a, b):
+    return f"{opcode}{second} %r5{d}, %r2{a}, %r3{b}{', %r4' if second or d else ''};"
+
+
+def parts(generator, sat=""):
+    """(second operation, selectors of d, a and b): a second operation or a part that is written, or neither"""
+    endings = [("", ""), (".add", "")] + [("", selector) for selector in WRITTEN if not sat]
+    return *generator.choice(endings), generator.choice([*SELECTORS]), generator.choice([*SELECTORS])
+
+
+def shapes():
+    """(name, kinds of d, a and b, .sat, mode)"""
+    kinds = ("u32", "s32")
+    for name, d, a, b, sat in itertools.product(["vadd", "vsub", "vabsdiff", "vmin", "vmax"], kinds, kinds, kinds, ("", ".sat")):
+        yield name, d, a, b, sat, ""
+    for kind, mode in itertools.product(kinds, (".clamp", ".wrap")):
+        yield "vshl", kind, kind, "u32", "", mode
+        yield "vshr", kind, kind, "u32", "", mode
+        yield "vshr", kind, kind, "u32", ".sat", mode
+
+
+def words_of_parts(generator):
+    """(the instruction, what it gives for a, b, c)"""
+    for name, d, a, b, sat, mode in [shape for shape in shapes() for _ in range(6)]:
+        second, dsel, asel, bsel = parts(generator, sat)
+
+        def value(x, y, z, *, op={**OPS, **SHIFTS}[name], kinds=(d, a, b), sat=sat, mode=mode, ends=(second, dsel),
+                  sources=(asel, bsel)):
+            x, y = (selected(word, kind, part) for word, kind, part in zip((x, y), kinds[1:], sources, strict=True))
+            result = op(x, y % 32 if mode == ".wrap" else min(y, 32) if mode else y)
+            return finished(clamped(result, kinds[0], 32) if sat else result, *ends, z)
+
+        yield written(f"{name}.{d}.{a}.{b}{sat}{mode}", second, dsel, asel, bsel), value
+
+
+def comparisons_of_parts(generator):
+    for name, a, b in itertools.product(COMPARISONS, ("u32", "s32"), ("u32", "s32")):
+        for _ in range(4):
+            second, dsel, asel, bsel = parts(generator)
+
+            def value(x, y, z, *, name=name, a=a, b=b, second=second, dsel=dsel, asel=asel, bsel=bsel):
+                return finished(int(COMPARISONS[name](selected(x, a, asel), selected(y, b, bsel))), second, dsel, z)
+
+            yield written(f"vset.{a}.{b}.{name}", second, dsel, asel, bsel), value
+
+
+def products_of_parts(generator):
+    for a, b, po in itertools.product(("u32", "s32"), ("u32", "s32"), ("", ".po")):
+        for asel, bsel in [("", "")] + [(generator.choice([*SELECTORS]), generator.choice([*SELECTORS])) for _ in range(4)]:
+            def value(x, y, z, *, a=a, b=b, po=po, asel=asel, bsel=bsel):
+                return (selected(x, a, asel) * selected(y, b, bsel) + z + bool(po)) % 2**32
+
+            yield f"vmad.{'s32' if 's32' in (a, b) else 'u32'}.{a}.{b}{po} %r5, %r2{asel}, %r3{bsel}, %r4;", value
+
+
+FORMS = {"arithmetic and shifts": words_of_parts, "comparisons": comparisons_of_parts, "products": products_of_parts}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_video_instructions_of_parts_of_words_are_as_defined(tmp_path, form):
+    every, data = list(FORMS[form](random.Random(1))), [words(seed) for seed in range(3)]
+    got = results(tmp_path, [text for text, _ in every], data)
+    for (text, value), row in zip(every, got, strict=True):
+        assert (text, row) == (text, [value(*lane) for lane in zip(*data)])
+
+
+MISSING = ["vmax2.s32.s32.s32 %r1.h10, %r2.h32, %r3.h10, %r4;", "vadd.u32.u32.u32 %r1.b0, %r2, %r3.b4, %r4;",
+           "vsub.s32.s32.s32.sat %r1.b1, %r2.b3, %r3.h0, %r4;", "vadd.u32.u32.u32 %r1.h1, %r2, %r3, %r4;",
+           "vmin.u32.u32.s32.max %r1, %r2, %r3, %r4;", "vshl.u32.u32.u32.sat.wrap %r1, %r2, %r3;",
+           "vmad.s32.s32.s32.sat %r1, %r2, %r3, %r4;", "vmad.s32.s32.s32.shr7 %r1, %r2, %r3, %r4;"]
+
+
+@pytest.mark.parametrize("instruction", MISSING)
+def test_video_instructions_of_other_parts_are_missing_not_wrong(tmp_path, instruction):
     (tmp_path / "k.ptx").write_text(HEAD + kernel("k", "", instruction + "\nret;"))
     finding, = inspected(tmp_path / "k.ptx", "--block", 32, status=3)["findings"]
     assert finding["kind"] == "unsupported" and instruction.split()[0] in finding["message"]
+
+
+@pytest.mark.parametrize("instruction", ["add.u32 %r1, %r2.b0, %r3;", "vote.sync.any.pred %p1, %p2.b0, -1;"])
+def test_other_instructions_take_no_parts(tmp_path, instruction):
+    (tmp_path / "k.ptx").write_text(HEAD + kernel("k", "", instruction + "\nret;"))
+    done = run("inspect", tmp_path / "k.ptx", "--block", 32)
+    assert done.returncode == 1 and done.stderr.endswith("operand 2 must be a register or a constant\n"), done

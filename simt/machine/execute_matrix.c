@@ -227,7 +227,7 @@ static uint64_t address_of(const struct transfer *transfer, uint32_t lane, uint3
     if (matrix->has_stride)
         stride = lane_get(slot_lanes(simt_path_of(transfer->collective, lane), matrix->stride), WIDTH_32, lane);
     const uint64_t number = is_column_major ? at.column * stride + at.row : at.row * stride + at.column;
-    return transfer->bases[lane] + number * (simt_element_bits(transfer->fragment->element) / 8);
+    return transfer->bases[lane] + number * simt_element_bits(transfer->fragment->element) / 8;
 }
 
 static bool open_access(const struct transfer *transfer, struct request *request, enum simt_access_kind kind,
@@ -297,14 +297,14 @@ static bool decode_transfer(struct decoder *decoder, struct code *code, bool is_
     const struct instruction *instruction = decoder->instruction;
     struct matrix_code *matrix = &code->matrix;
     const struct fragment *fragment = &matrix->shape.fragments[0];
-    const uint32_t element_nbytes = simt_element_bits(fragment->element) / 8;
+    const uint32_t bits = simt_element_bits(fragment->element);
     const bool is_contiguous = matrix->shape.is_column_major == fragment->is_column_major;
     matrix->memory.space = SIMT_SHARED;
     matrix->memory.is_generic = !simt_named_space(instruction, &matrix->memory.space);
     matrix->memory.vector.count = is_rows ? 2 : 1;
     matrix->memory.vector.element_nbytes =
         is_rows ? ROW_NBYTES / 2
-                : (uint8_t)(element_nbytes * (is_contiguous ? simt_register_elements(fragment) : 1));
+                : (uint8_t)(bits * (is_contiguous ? simt_register_elements(fragment) : 1) / 8);
     code->collective.may_stop = true;
     matrix->has_stride = instruction->operand_count > 2;
     return (!matrix->has_stride || simt_operand(decoder, &instruction->operands[2], TYPE_U32, &matrix->stride)) &&

@@ -55,6 +55,11 @@ static bool read_operands(const struct instruction *instruction, struct lane_key
     return true;
 }
 
+static void read_parts(const struct instruction *instruction, struct lane_key *key) {
+    for (uint32_t o = 0; o < instruction->operand_count && o < LANE_PARTS_MAX; o++)
+        key->parts[o] = instruction->operands[o].part;
+}
+
 static bool has_widths(const struct lane_operation *operation, const struct lane_key *key) {
     for (uint32_t o = 0; o < key->count; o++)
         if (key->registers >> o & 1 && key->widths[o] != simt_width(operation->types[o])) return false;
@@ -105,11 +110,13 @@ lane_function *simt_lanes_plain(const char *base, const char *type, uint32_t ope
 bool simt_lanes_find(const struct instruction *instruction, const enum width *widths,
                      struct lane_operation *operation) {
     struct lane_key key = {.base = instruction->base, .widths = widths};
+    read_parts(instruction, &key);
     return read_modifiers(instruction, &key) && read_operands(instruction, &key) && find(&key, operation);
 }
 
 bool simt_lanes_shape(const struct instruction *instruction, uint32_t operand_count,
                       struct lane_operation *operation) {
     struct lane_key key = {.base = instruction->base, .count = operand_count};
+    read_parts(instruction, &key);
     return operand_count <= LANE_OPERANDS_MAX && read_modifiers(instruction, &key) && find(&key, operation);
 }

@@ -40,11 +40,12 @@ enum comparison {
 
 enum boolean { BOOLEAN_NONE, BOOLEAN_AND, BOOLEAN_OR, BOOLEAN_XOR, BOOLEAN_COUNT };
 
-/* setp p; setp p|q; set of an integer type, of f32, of f16, of bf16; setp of pairs of 16-bit numbers */
+/* setp p; setp p|q; set of an integer type of 32 bits, of 16, of f32, of f16, of bf16; setp of pairs of 16-bit numbers */
 enum target {
     TARGET_predicate,
     TARGET_pair,
     TARGET_ones,
+    TARGET_short,
     TARGET_f32,
     TARGET_f16,
     TARGET_bf16,
@@ -115,6 +116,10 @@ static inline void combine_ones(struct lane_operands operands, uint32_t mask, en
     set_lanes(lanes_of(operands, 0), mask, join(boolean, compare(operands, 1), operands, 3), UINT32_MAX);
 }
 
+static inline void combine_short(struct lane_operands operands, uint32_t mask, enum boolean boolean) {
+    set_narrow(lanes_of(operands, 0), mask, join(boolean, compare(operands, 1), operands, 3), UINT16_MAX);
+}
+
 static inline void combine_f32(struct lane_operands operands, uint32_t mask, enum boolean boolean) {
     set_lanes(lanes_of(operands, 0), mask, join(boolean, compare(operands, 1), operands, 3), 0x3f800000);
 }
@@ -138,18 +143,18 @@ static inline void combine_halves(struct lane_operands operands, uint32_t mask, 
 
 #define BOOLEANS(X, target) X(target, NONE) X(target, AND) X(target, OR) X(target, XOR)
 #define COMBINATIONS(X)                                                                                      \
-    BOOLEANS(X, predicate) BOOLEANS(X, pair) BOOLEANS(X, ones) BOOLEANS(X, f32) BOOLEANS(X, f16)             \
-    BOOLEANS(X, bf16) BOOLEANS(X, halves)
+    BOOLEANS(X, predicate) BOOLEANS(X, pair) BOOLEANS(X, ones) BOOLEANS(X, short) BOOLEANS(X, f32)           \
+    BOOLEANS(X, f16) BOOLEANS(X, bf16) BOOLEANS(X, halves)
 
 #define X(target, boolean)                                                                                   \
-    static void target##_##boolean(struct lane_operands operands, uint32_t mask) {                           \
+    static void to_##target##_##boolean(struct lane_operands operands, uint32_t mask) {                           \
         combine_##target(operands, mask, BOOLEAN_##boolean);                                                 \
     }
 COMBINATIONS(X)
 #undef X
 
 static lane_function *const combinations[TARGET_COUNT][BOOLEAN_COUNT] = {
-#define X(target, boolean) [TARGET_##target][BOOLEAN_##boolean] = target##_##boolean,
+#define X(target, boolean) [TARGET_##target][BOOLEAN_##boolean] = to_##target##_##boolean,
     COMBINATIONS(X)
 #undef X
 };
@@ -432,16 +437,18 @@ static void find_halves(const struct lane_key *key, enum comparison comparison, 
         operation->context = (uintptr_t)&compared_halves[i].halves[comparison];
         if (!is_set) operation->function = combinations[TARGET_halves][boolean];
         else if (boolean == BOOLEAN_NONE && key->types[0] == type) operation->function = set_halves_numbers;
-        else if (boolean == BOOLEAN_NONE && key->types[0] == U32) operation->function = set_halves_ones;
+        else if (boolean == BOOLEAN_NONE && (key->types[0] == U32 || key->types[0] == S32))
+            operation->function = set_halves_ones;
     }
 }
 
-/* The result types of set: a 16-bit float only for a comparison of the same type. */
+/* The result types of set: integers of 16 bits only for a comparison of 16-bit floats. */
 static enum target find_target(const struct lane_key *key) {
     uint8_t to = key->types[0], from = key->types[1];
     if (to == F32) return TARGET_f32;
-    if (to == F16 && from == F16) return TARGET_f16;
-    if (to == BF16 && from == BF16) return TARGET_bf16;
+    if (to == F16) return TARGET_f16;
+    if (to == BF16) return TARGET_bf16;
+    if ((to == U16 || to == S16) && (from == F16 || from == BF16)) return TARGET_short;
     return to == U32 || to == S32 ? TARGET_ones : TARGET_COUNT;
 }
 

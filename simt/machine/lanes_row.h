@@ -20,7 +20,7 @@
     X(NORMAL, "normal") X(SUBNORMAL, "subnormal")                                                            \
     X(F4E, "f4e") X(B4E, "b4e") X(RC8, "rc8") X(ECL, "ecl") X(ECR, "ecr") X(RC16, "rc16")                    \
     X(U16X2, "u16x2") X(S16X2, "s16x2") X(E4M3X2, "e4m3x2") X(E5M2X2, "e5m2x2") X(ADDED, "add")  \
-    X(RNA, "rna") X(TF32, "tf32") X(S4, "s4") X(U4, "u4") X(S2, "s2") X(U2, "u2")
+    X(RNA, "rna") X(TF32, "tf32") X(S4, "s4") X(U4, "u4") X(S2, "s2") X(U2, "u2")         X(PLUS_ONE, "po") X(OOB, "oob")
 
 enum modifier_index {
 #define MODIFIER_INDEX(name, text) MODIFIER_##name,
@@ -36,7 +36,7 @@ _Static_assert(MODIFIER_COUNT <= 128, "a set has a bit for each");
 
 enum row_flags { ROW_PLAIN = 0, ROW_READS_CARRY = 1, ROW_WRITES_CARRY = 2, ROW_APPROXIMATE = 4 };
 
-enum { ROW_TYPES_MAX = 3 };
+enum { ROW_TYPES_MAX = 3, LANE_PARTS_MAX = 4 };
 
 struct lane_row {
     const char *base;
@@ -81,6 +81,7 @@ struct lane_key {
     uint32_t count;            /* of its operands */
     const enum width *widths;  /* of those that are registers: */
     uint32_t registers;        /* a bit for each */
+    const char *parts[LANE_PARTS_MAX]; /* of the first operands: "b0"; NULL: all of it */
 };
 
 /* What does the same by one instruction of the host's, where it has it. */

@@ -1,5 +1,8 @@
-/* Video instructions, whose operands are whole words, two halves or four bytes: PTX ISA, "Video Instructions".  Of
- * those that select bytes and halves of operands, or write only some, there are none. */
+/* Video instructions: PTX ISA, "Scalar Video Instructions" and "SIMD Video Instructions".  Those of words take bytes or
+ * halves of registers, and may write one of them, or add a third operand; the others do the same to two halves or four
+ * bytes, and those of them that select parts are not there.  Nor are those of words where the machine code that ptxas makes
+ * for sm_90a gives something else than the PTX ISA says: .min and .max as a second operation, .sat of a part that is
+ * written, of vshl and of vmad, the scales of vmad, and the upper half as the part that is written. */
 #include <string.h>
 
 #include "lanes_loops.h"
@@ -11,6 +14,9 @@ enum video_op {
     VIDEO_DISTANCE,
     VIDEO_MIN,
     VIDEO_MAX,
+    VIDEO_SHIFT_LEFT,
+    VIDEO_SHIFT_RIGHT,
+    VIDEO_MULTIPLY,
     VIDEO_EQ,
     VIDEO_NE,
     VIDEO_LT,
@@ -19,46 +25,66 @@ enum video_op {
     VIDEO_GE,
 };
 
-struct video {
-    enum video_op op;
-    uint32_t bits; /* of a part */
-    bool a_is_signed, b_is_signed, d_is_signed, saturates;
-    bool is_sum; /* of all parts and c */
+enum video_flags {
+    A_IS_SIGNED = 1,
+    B_IS_SIGNED = 2,
+    D_IS_SIGNED = 4,
+    SATURATES = 8,
+    WRAPS = 16,    /* a shift: the distance modulo 32; otherwise at most 32 */
+    ADDS_ONE = 32, /* vmad.po */
+    IS_SUM = 64,   /* of all parts and c */
 };
 
+/* A part of a register: its first bit, a multiple of 8, and its bytes: 1, 2 or 4. */
+enum { PART_BYTES = 7, PART_AT = 24, WHOLE = 4, UPPER_HALF = 16 | 2, PARTS = 3 };
+
 /* As the context of a lane operation, which is a number. */
-enum { OP_BITS = 8, PART_BITS = 8 };
+struct video {
+    uint8_t op, flags;
+    uint8_t bits;         /* of the parts to each of which the same is done */
+    uint8_t parts[PARTS]; /* of d, a and b, where these are words */
+};
+_Static_assert(sizeof(struct video) <= sizeof(uint64_t), "it is a context");
 
 static uint64_t context_of(const struct video *video) {
-    const uint64_t flags = (uint64_t)video->a_is_signed | (uint64_t)video->b_is_signed << 1 | (uint64_t)video->d_is_signed << 2 |
-                           (uint64_t)video->saturates << 3 | (uint64_t)video->is_sum << 4;
-    return flags << (OP_BITS + PART_BITS) | (uint64_t)video->bits << OP_BITS | video->op;
+    uint64_t context = 0;
+    memcpy(&context, video, sizeof *video);
+    return context;
 }
 
 static struct video video_of(uint64_t context) {
-    const uint64_t flags = context >> (OP_BITS + PART_BITS);
-    return (struct video){.op = (enum video_op)(context & 0xff),
-                          .bits = context >> OP_BITS & 0xff,
-                          .a_is_signed = flags & 1,
-                          .b_is_signed = flags >> 1 & 1,
-                          .d_is_signed = flags >> 2 & 1,
-                          .saturates = flags >> 3 & 1,
-                          .is_sum = flags >> 4 & 1};
+    struct video video;
+    memcpy(&video, &context, sizeof video);
+    return video;
 }
+
+static uint32_t bits_of(uint32_t part) { return 8 * (part & PART_BYTES); }
 
 static int64_t part_of(uint32_t word, uint32_t at, uint32_t bits, bool is_signed) {
     const uint64_t high = (uint64_t)(word >> at) << (64 - bits);
     return is_signed ? (int64_t)high >> (64 - bits) : (int64_t)(high >> (64 - bits));
 }
 
-static int64_t combine(enum video_op op, int64_t a, int64_t b) {
-    switch (op) {
+static int64_t operand_of(const struct video *video, uint32_t word, uint32_t operand, bool is_signed) {
+    const uint32_t part = video->parts[operand];
+    return part_of(word, part & PART_AT, bits_of(part), is_signed);
+}
+
+static uint32_t distance(const struct video *video, int64_t b) {
+    return video->flags & WRAPS ? (uint32_t)b & 31 : b > 32 ? 32 : (uint32_t)b;
+}
+
+static int64_t combine(const struct video *video, int64_t a, int64_t b) {
+    switch ((enum video_op)video->op) {
     case VIDEO_ADD: return a + b;
     case VIDEO_SUBTRACT: return a - b;
     case VIDEO_AVERAGE: return (a + b + (a + b >= 0)) >> 1;
     case VIDEO_DISTANCE: return a > b ? a - b : b - a;
     case VIDEO_MIN: return a < b ? a : b;
     case VIDEO_MAX: return a > b ? a : b;
+    case VIDEO_SHIFT_LEFT: return (int64_t)((uint64_t)a << distance(video, b)); /* of which 32 bits are kept */
+    case VIDEO_SHIFT_RIGHT: return a >> distance(video, b);
+    case VIDEO_MULTIPLY: return (int64_t)((uint64_t)a * (uint64_t)b); /* likewise */
     case VIDEO_EQ: return a == b;
     case VIDEO_NE: return a != b;
     case VIDEO_LT: return a < b;
@@ -73,35 +99,65 @@ static int64_t saturate(int64_t value, uint32_t bits, bool is_signed) {
     return value < least ? least : value > most ? most : value;
 }
 
-static uint32_t result_of(const struct video *video, uint32_t a, uint32_t b, uint32_t c) {
+/* Of halves and bytes. */
+static uint32_t result_of_parts(const struct video *video, uint32_t a, uint32_t b, uint32_t c) {
     uint32_t sum = c, parts = 0;
     for (uint32_t at = 0; at < 32; at += video->bits) {
-        int64_t part = combine(video->op, part_of(a, at, video->bits, video->a_is_signed),
-                               part_of(b, at, video->bits, video->b_is_signed));
-        if (video->saturates) part = saturate(part, video->bits, video->d_is_signed);
+        int64_t part = combine(video, part_of(a, at, video->bits, video->flags & A_IS_SIGNED),
+                                   part_of(b, at, video->bits, video->flags & B_IS_SIGNED));
+        if (video->flags & SATURATES) part = saturate(part, video->bits, video->flags & D_IS_SIGNED);
         sum += (uint32_t)part;
         parts |= ((uint32_t)part & UINT32_MAX >> (32 - video->bits)) << at;
     }
-    return video->is_sum ? sum : parts;
+    return video->flags & IS_SUM ? sum : parts;
+}
+
+/* A part of d that is not a whole word gets the value, and c is what surrounds it. */
+static uint32_t merge(uint32_t part, uint32_t value, uint32_t c) {
+    const uint32_t kept = UINT32_MAX >> (32 - bits_of(part)), at = part & PART_AT;
+    return (c & ~(kept << at)) | (value & kept) << at;
+}
+
+static uint32_t result_of_word(const struct video *video, uint32_t a, uint32_t b, uint32_t c) {
+    int64_t value = combine(video, operand_of(video, a, 1, video->flags & A_IS_SIGNED),
+                            operand_of(video, b, 2, video->flags & B_IS_SIGNED));
+    if (video->flags & SATURATES) value = saturate(value, 32, video->flags & D_IS_SIGNED);
+    if (video->flags & IS_SUM) return (uint32_t)value + c + !!(video->flags & ADDS_ONE);
+    return merge(video->parts[0], (uint32_t)value, c);
+}
+
+static bool has_c(const struct video *video) {
+    return video->bits < 32 || video->flags & IS_SUM || video->parts[0] != WHOLE;
 }
 
 static void video_lanes(struct lane_operands operands, uint32_t mask) {
     const struct video video = video_of(operands.call->context);
     const uint32_t *a = lanes_of(operands, 1), *b = lanes_of(operands, 2);
-    const uint32_t *c = video.is_sum ? lanes_of(operands, 3) : NULL;
+    const uint32_t *c = has_c(&video) ? lanes_of(operands, PARTS) : NULL;
     uint32_t *result = lanes_of(operands, 0);
     for (; mask; mask &= mask - 1) {
         const uint32_t lane = (uint32_t)__builtin_ctz(mask);
-        result[lane] = result_of(&video, a[lane], b[lane], c ? c[lane] : 0);
+        result[lane] = (video.bits < 32 ? result_of_parts : result_of_word)(&video, a[lane], b[lane], c ? c[lane] : 0);
     }
 }
+
+/* ---- finding them */
+
+enum sizes { ONLY_WORDS = 1, ONLY_PARTS = 2, EITHER = 3 };
 
 static const struct {
     const char *name;
     enum video_op op;
-    bool has_words; /* an instruction of whole words */
-} names[] = {{"vadd", VIDEO_ADD, true},          {"vsub", VIDEO_SUBTRACT, true}, {"vavrg", VIDEO_AVERAGE, false},
-             {"vabsdiff", VIDEO_DISTANCE, true}, {"vmin", VIDEO_MIN, true},      {"vmax", VIDEO_MAX, true}};
+    enum sizes sizes;
+} names[] = {{"vadd", VIDEO_ADD, EITHER},
+             {"vsub", VIDEO_SUBTRACT, EITHER},
+             {"vavrg", VIDEO_AVERAGE, ONLY_PARTS},
+             {"vabsdiff", VIDEO_DISTANCE, EITHER},
+             {"vmin", VIDEO_MIN, EITHER},
+             {"vmax", VIDEO_MAX, EITHER},
+             {"vshl", VIDEO_SHIFT_LEFT, ONLY_WORDS},
+             {"vshr", VIDEO_SHIFT_RIGHT, ONLY_WORDS},
+             {"vmad", VIDEO_MULTIPLY, ONLY_WORDS}};
 
 static const struct {
     modifier_set modifier;
@@ -110,30 +166,50 @@ static const struct {
                    {WITH(LE), VIDEO_LE}, {WITH(GT), VIDEO_GT}, {WITH(GE), VIDEO_GE}};
 
 /* What follows the name: nothing, 2 or 4. */
-static uint32_t part_bits(const char *rest) {
+static uint8_t part_bits(const char *rest) {
     return !*rest ? 32 : !strcmp(rest, "2") ? 16 : !strcmp(rest, "4") ? 8 : 0;
 }
 
-static bool find_arithmetic(const char *base, struct video *video) {
+static bool find_name(const char *base, struct video *video) {
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
         const size_t length = strlen(names[n].name);
         if (strncmp(base, names[n].name, length)) continue;
-        video->op = names[n].op;
+        video->op = (uint8_t)names[n].op;
         video->bits = part_bits(base + length);
-        return video->bits && (video->bits < 32 || names[n].has_words);
+        return video->bits && names[n].sizes & (video->bits < 32 ? ONLY_PARTS : ONLY_WORDS);
     }
     return false;
 }
 
-static bool find_comparison(const struct lane_key *key, struct video *video) {
-    if (strncmp(key->base, "vset", 4)) return false;
-    video->bits = part_bits(key->base + 4);
+static bool find_comparison(const char *base, modifier_set *modifiers, struct video *video) {
+    if (strncmp(base, "vset", 4)) return false;
+    video->bits = part_bits(base + 4);
     for (size_t c = 0; video->bits && c < sizeof comparisons / sizeof *comparisons; c++)
-        if ((key->modifiers & ~WITH(ADDED)) == comparisons[c].modifier) {
-            video->op = comparisons[c].op;
+        if (*modifiers & comparisons[c].modifier) {
+            *modifiers ^= comparisons[c].modifier;
+            video->op = (uint8_t)comparisons[c].op;
             return true;
         }
     return false;
+}
+
+/* Takes one of them. */
+static bool take(modifier_set *modifiers, modifier_set one) {
+    const bool has = *modifiers & one;
+    *modifiers &= ~one;
+    return has;
+}
+
+/* No modifier may be left. */
+static bool read_modifiers(modifier_set left, struct video *video) {
+    const bool is_product = video->op == VIDEO_MULTIPLY, shifts_left = video->op == VIDEO_SHIFT_LEFT;
+    const bool is_shift = shifts_left || video->op == VIDEO_SHIFT_RIGHT;
+    if (video->op < VIDEO_EQ && !is_product && !shifts_left && take(&left, WITH(SAT))) video->flags |= SATURATES;
+    if (is_product && take(&left, WITH(PLUS_ONE))) video->flags |= ADDS_ONE;
+    if (is_shift && take(&left, WITH(WRAP))) video->flags |= WRAPS;
+    else if (is_shift && !take(&left, WITH(CLAMP))) return false;
+    if (is_product || take(&left, WITH(ADDED))) video->flags |= IS_SUM;
+    return !left && (video->bits == 32 || !(video->flags & IS_SUM && video->flags & SATURATES));
 }
 
 static bool are_words(const uint8_t *types, uint32_t count) {
@@ -142,23 +218,52 @@ static bool are_words(const uint8_t *types, uint32_t count) {
     return are && (count == ROW_TYPES_MAX || types[count] == TYPE_NONE);
 }
 
+static bool read_types(const uint8_t *types, bool compares, struct video *video) {
+    const bool is_shift = video->op == VIDEO_SHIFT_LEFT || video->op == VIDEO_SHIFT_RIGHT;
+    const uint8_t *sources = types + !compares; /* behind the result's, where it is named */
+    if (!are_words(types, compares ? 2 : 3) || (is_shift && (types[0] != types[1] || types[2] != U32))) return false;
+    video->flags |= sources[0] == S32 ? A_IS_SIGNED : 0;
+    video->flags |= sources[1] == S32 ? B_IS_SIGNED : 0;
+    video->flags |= !compares && types[0] == S32 ? D_IS_SIGNED : 0;
+    return true;
+}
+
+/* "b0" to "b3", "h0", "h1"; 0: none of them. */
+static uint8_t read_part(const char *text) {
+    if (!text) return WHOLE;
+    if (!text[0] || !text[1] || text[2] || text[1] < '0') return 0;
+    const uint32_t number = (uint32_t)(text[1] - '0');
+    if (text[0] == 'b' && number < 4) return (uint8_t)(8 * number | 1);
+    if (text[0] == 'h' && number < 2) return (uint8_t)(16 * number | 2);
+    return 0;
+}
+
+/* The whole of d where c is added, and of c always. */
+static bool read_parts(const struct lane_key *key, struct video *video) {
+    for (uint32_t o = 0; o < LANE_PARTS_MAX; o++) {
+        const uint8_t part = read_part(key->parts[o]);
+        if (!part || (part != WHOLE && (video->bits < 32 || o == PARTS))) return false;
+        if (o < PARTS) video->parts[o] = part;
+    }
+    const uint8_t written = video->parts[0];
+    return written == WHOLE || (written != UPPER_HALF && !(video->flags & (IS_SUM | SATURATES)));
+}
+
 bool simt_video_find(const struct lane_key *key, struct lane_operation *operation) {
-    struct video video = {.saturates = key->modifiers & WITH(SAT), .is_sum = key->modifiers & WITH(ADDED)};
+    struct video video = {0};
+    modifier_set modifiers = key->modifiers;
     if (*key->base != 'v') return false;
-    const bool compares = find_comparison(key, &video);
-    if (!compares && (!find_arithmetic(key->base, &video) || key->modifiers & ~(WITH(SAT) | WITH(ADDED)))) return false;
-    const uint8_t *sources = key->types + !compares; /* behind the result's, where it is named */
-    const bool has_c = video.bits < 32 || video.is_sum;
-    if (!are_words(key->types, compares ? 2 : 3) || key->count != 3u + has_c) return false;
-    if (video.saturates && video.is_sum && video.bits < 32) return false;
-    video.a_is_signed = sources[0] == S32;
-    video.b_is_signed = sources[1] == S32;
-    video.d_is_signed = !compares && key->types[0] == S32;
+    const bool compares = find_comparison(key->base, &modifiers, &video);
+    if (!compares && !find_name(key->base, &video)) return false;
+    if (!read_modifiers(modifiers, &video) || !read_types(key->types, compares, &video) || !read_parts(key, &video) ||
+        key->count != 3u + has_c(&video))
+        return false;
+    const uint8_t *sources = key->types + !compares;
     *operation = (struct lane_operation){.function = video_lanes,
                                          .context = context_of(&video),
                                          .count = key->count,
                                          .destinations = 1,
                                          .types = {compares ? U32 : (enum type)key->types[0], (enum type)sources[0],
-                                                   (enum type)sources[1], has_c ? U32 : TYPE_NONE}};
+                                                   (enum type)sources[1], has_c(&video) ? U32 : TYPE_NONE}};
     return true;
 }

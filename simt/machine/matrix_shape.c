@@ -117,9 +117,9 @@ static const struct {
     {"f64", "f64", "m8n8k4 m16n8k4 m16n8k8 m16n8k16", "m8n8k4"},
     {"s8", "s32", "m8n8k16 m16n8k16 m16n8k32", "m16n16k16 m32n8k16 m8n32k16"},
     {"u8", "s32", "m8n8k16 m16n8k16 m16n8k32", "m16n16k16 m32n8k16 m8n32k16"},
-    {"s4", "s32", "m8n8k32 m16n8k32 m16n8k64", ""},
-    {"u4", "s32", "m8n8k32 m16n8k32 m16n8k64", ""},
-    {"b1", "s32", "m8n8k128 m16n8k128 m16n8k256", ""},
+    {"s4", "s32", "m8n8k32 m16n8k32 m16n8k64", "m8n8k32"},
+    {"u4", "s32", "m8n8k32 m16n8k32 m16n8k64", "m8n8k32"},
+    {"b1", "s32", "m8n8k128 m16n8k128 m16n8k256", "m8n8k128"},
 };
 
 static bool has_word(const char *list, const char *word) {
@@ -201,12 +201,18 @@ static bool read_mma(struct words *words, struct matrix_shape *shape) {
     return is_over(words);
 }
 
-/* wmma.mma.sync.aligned.LAYOUT.LAYOUT.SIZES.D.C of f16, or .D.A.B.C */
+/* Of elements smaller than a byte wmma has rows of a and columns of b. */
+static bool has_layout(enum matrix_element element, enum matrix_role role, bool is_column_major) {
+    return simt_element_bits(element) >= 8 || is_column_major == (role == MATRIX_B);
+}
+
+/* wmma.mma.sync.aligned.LAYOUT.LAYOUT.SIZES.D.C of f16, or .D.A.B.C; of single bits wmma.mma.xor.popc.sync .. */
 static bool read_wmma(struct words *words, struct matrix_shape *shape) {
     struct sizes sizes;
     enum matrix_element list[4];
     bool a_is_column_major, b_is_column_major;
     shape->kind = MATRIX_WMMA;
+    const bool counts_bits = take_count_of_bits(words, shape);
     if (!takes_aligned(words) || !take_layout(words, &a_is_column_major) || !take_layout(words, &b_is_column_major) ||
         !take_sizes(words, &sizes) || !take_elements(words, list, 2))
         return false;
@@ -219,7 +225,9 @@ static bool read_wmma(struct words *words, struct matrix_shape *shape) {
         list[MATRIX_A] = list[MATRIX_B] = ELEMENT_F16;
     }
     shape->saturates = takes(words, "satfinite");
-    if (!check_product(shape, &sizes, list)) return false;
+    if (!check_product(shape, &sizes, list) || counts_bits != (list[MATRIX_A] == ELEMENT_B1) ||
+        !has_layout(list[MATRIX_A], MATRIX_A, a_is_column_major) || !has_layout(list[MATRIX_B], MATRIX_B, b_is_column_major))
+        return false;
     set_fragments(shape, &sizes, list);
     shape->fragments[MATRIX_A].is_column_major = a_is_column_major;
     shape->fragments[MATRIX_B].is_column_major = b_is_column_major;
@@ -296,7 +304,7 @@ static bool read_transfer(struct words *words, struct matrix_shape *shape, enum 
     if (!takes_aligned(words) || !take_layout(words, &shape->is_column_major) || !take_sizes(words, &sizes))
         return false;
     take_space(words);
-    if (!take_elements(words, &element, 1)) return false;
+    if (!take_elements(words, &element, 1) || !has_layout(element, role, shape->is_column_major)) return false;
     const bool is_accumulator = role == MATRIX_C || role == MATRIX_D;
     bool is_any = false;
     for (uint32_t other = 0; other < sizeof elements / sizeof *elements; other++) {

@@ -537,16 +537,8 @@ static bool verify_by_lanes(const struct verifier *verifier, const struct lane_o
     return true;
 }
 
-/* Bytes and halves of registers, which no instruction here takes, though PTX's video instructions do. */
-static bool has_parts(const struct instruction *instruction) {
-    bool has = false;
-    for (uint32_t o = 0; o < instruction->operand_count; o++) has |= instruction->operands[o].is_part;
-    return has && *instruction->base == 'v';
-}
-
 static bool verify_lanes(const struct verifier *verifier) {
     const struct instruction *instruction = verifier->instruction;
-    if (has_parts(instruction)) return true;
     uint32_t count = instruction->operand_count;
     struct lane_operation operation;
     if (count && instruction->operands[0].kind == OPERAND_PAIR) count++;

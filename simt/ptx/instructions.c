@@ -51,20 +51,30 @@ static bool is_special(const char *name) {
     return strstr(names, word);
 }
 
-/* "%r1.b0", a byte of a register that some video instructions take: parsed as special, and known to nobody.
- */
-static bool is_selector(struct parser *parser, const char *name) {
+/* "%r1.b0", a byte of a register, which only video instructions take: parsed as special, and known to nobody, until it is
+ * known whose operand it is. */
+static void read_part(struct parser *parser, const char *name, struct operand *operand) {
     const char *dot = strchr(name, '.');
-    if (!dot) return false;
-    const struct symbol *symbol =
-        simt_parse_find(parser, simt_parse_name(parser, name, (size_t)(dot - name)));
-    return symbol && symbol->kind == SYMBOL_REGISTER;
+    if (!dot) return;
+    const struct symbol *symbol = simt_parse_find(parser, simt_parse_name(parser, name, (size_t)(dot - name)));
+    if (!symbol || symbol->kind != SYMBOL_REGISTER) return;
+    operand->part = dot + 1;
+    operand->index = symbol->index;
+}
+
+/* The operands of vadd, vset and so on. */
+static void take_parts(struct instruction *instruction) {
+    if (*instruction->base != 'v' || simt_is_base(instruction, "vote")) return;
+    for (uint32_t o = 0; o < instruction->operand_count; o++)
+        if (instruction->operands[o].part) instruction->operands[o].kind = OPERAND_REGISTER;
 }
 
 static struct operand unknown(struct parser *parser, struct name *name) {
     if (!strcmp(name->text, "_")) return (struct operand){.kind = OPERAND_SINK};
-    bool is_part = is_selector(parser, name->text), is_known = is_part || is_special(name->text);
-    struct operand operand = {.kind = is_known ? OPERAND_SPECIAL : OPERAND_LABEL, .is_part = is_part};
+    struct operand operand = {.kind = OPERAND_LABEL};
+    read_part(parser, name->text, &operand);
+    const bool is_known = operand.part || is_special(name->text);
+    if (is_known) operand.kind = OPERAND_SPECIAL;
     if (is_known) operand.special = name->text + (name->text[0] == '%');
     return operand;
 }
@@ -258,6 +268,7 @@ void simt_parse_instruction(struct parser *parser, struct name *name, const stru
                                         .reconvergence = NO_PC};
     memcpy(instruction->modifiers, opcode->modifiers, sizeof instruction->modifiers);
     parse_operands(parser, instruction);
+    take_parts(instruction);
     if (!simt_parse_take(parser, ";")) simt_parse_expected(parser, "';' after an instruction");
     module->places[pc] = (simt_place){.ptx_line = token->line,
                                       .ptx_column = token->column,

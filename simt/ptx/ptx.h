@@ -73,7 +73,7 @@ struct operand {
     enum operand_kind kind;
     bool is_negated;    /* !%p */
     bool is_bracketed;
-    bool is_part;       /* %r1.b0: OPERAND_SPECIAL, of a video instruction */
+    const char *part;   /* "b0" of %r1.b0: OPERAND_REGISTER in a video instruction, else OPERAND_SPECIAL */
     enum immediate_kind immediate;
     uint32_t index;     /* register, or pc of a label */
     uint64_t bits;      /* immediate; an address's offset, as 64-bit two's complement */

@@ -169,7 +169,8 @@ static void check_operands(void) {
     REQUIRE(at[11].operands[1].bits == (uint64_t)-8 && at[12].operands[1].bits == 12);
     REQUIRE(!at[12].operands[1].variable && !at[12].operands[1].has_base_register);
     REQUIRE(module->places[13].approximate && !module->places[12].approximate);
-    REQUIRE(at[14].operands[1].kind == OPERAND_SPECIAL && at[14].operands[2].bits == 15);
+    REQUIRE(at[14].operands[1].kind == OPERAND_REGISTER && !strcmp(at[14].operands[1].part, "b0"));
+    REQUIRE(at[14].operands[2].bits == 15);
     REQUIRE(at[15].operands[0].index == 18 && at[16].operands[1].bits == 5 && !strcmp(at[17].operands[1].special, "WARP_SZ"));
     REQUIRE(module->instruction_count == 18 && module->places[17].ptx_line == 22);
     simt_module_destroy(module);
