@@ -4,7 +4,7 @@ import pytest
 
 from cli_helpers import run
 from inspect_helpers import HEAD, kernel
-from page_faults import faults_in_every_form, faults_of
+from page_faults import FORMS, faults_in_every_form, faults_of
 from page_helpers import PHONE, browser, show
 from test_inspect_lines import LAUNCH, RACE, costs
 
@@ -66,6 +66,30 @@ WRONG = """<!doctype html><html><body style="margin:0; color: #000; background: 
 fine</text><path d="M0 0H9" fill="none" stroke="#ccc"/><path class="rest" d="M0 0H9" fill="none" stroke="#ccc"/></svg>
 <svg width="100" height="60"><rect x="1" y="20" width="70" height="30" fill="none" stroke="#000"/><text x="5" y="25" font-size="12">struck</text>
 <text x="5" y="45" font-size="12">within</text></svg></body></html>"""
+
+
+ONE_SCHEME = """<!doctype html><html><style>:root { color-scheme: light dark } body { color: #000; background: #fff }
+@media (prefers-color-scheme: dark) { body { color: #222; background: #000 } }</style><body><h1>faint</h1></body></html>"""
+
+
+def test_a_fault_of_one_scheme_is_found_at_every_size(show, tmp_path):
+    path = tmp_path / "one_scheme.html"
+    path.write_text(ONE_SCHEME)
+    found = faults_in_every_form(show, path)
+    assert [(size, scheme, kind) for size, scheme, kind, *_ in found] == [
+        (size, scheme, "contrast") for size, scheme in FORMS if scheme == "dark"]
+
+
+@pytest.mark.parametrize("options, is_dark", [({}, False), ({"color_scheme": "dark"}, True)])
+def test_a_page_that_is_used_again_has_its_own_scheme(options, is_dark, browser):
+    if browser is None:
+        pytest.skip("made, not shown")
+    page = browser.take(PHONE, options)
+    page.emulate_media(color_scheme="light" if is_dark else "dark")
+    browser.give_back(page, PHONE, options)
+    again = browser.take(PHONE, options)
+    assert again is page and again.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") == is_dark
+    browser.give_back(again, PHONE, options)
 
 
 def test_each_kind_of_fault_is_found(show, tmp_path):

@@ -25,6 +25,11 @@ FAULTS = r"""([leastContrast, leastLarge, leastText, leastTarget]) => {
     };
     const groundOf = node => kept(grounds, node, () => lay(colourOf(getComputedStyle(node).backgroundColor),
                                                            node.parentElement ? groundOf(node.parentElement) : [255, 255, 255]));
+    // Plain numbers, as each pair of texts is compared: those of a DOMRect are computed at each access.
+    const placeOf = node => {
+        const {left, right, top, bottom, height} = node.getBoundingClientRect();
+        return {left, right, top, bottom, height};
+    };
     // What a text of a picture may stand on, behind its middle: of a pattern, each of its colours.
     const within = (at, x, y) => at.left <= x && x <= at.right && at.top <= y && y <= at.bottom;
     const paintOf = node => {
@@ -72,28 +77,28 @@ FAULTS = r"""([leastContrast, leastLarge, leastText, leastTarget]) => {
     };
     for (const picture of document.querySelectorAll("svg:not(.patterns)")) {
         const frame = picture.getBoundingClientRect();
-        const placed = [...picture.querySelectorAll("text")].filter(isSeen).map(node => ({node, at: node.getBoundingClientRect()}));
+        const placed = [...picture.querySelectorAll("text")].filter(isSeen).map(node => ({node, at: placeOf(node)}));
         const shapes = [...picture.querySelectorAll("rect, circle, path")].filter(node => isSeen(node) && getComputedStyle(node).fill !== "none")
-            .map(node => ({node, at: node.getBoundingClientRect()}));
+            .map(node => ({node, at: placeOf(node)}));
         const page = groundOf(picture.parentElement);
         for (const node of picture.querySelectorAll(`:is(rect, circle, path, line):not(${quiet})`)) {
             const ratio = isSeen(node) ? strongestOf(node, page) : leastLarge;
             if (ratio < leastLarge) say("mark", node, ratio);
         }
         const frames = [...picture.querySelectorAll("rect")].filter(node => isSeen(node) && getComputedStyle(node).stroke !== "none")
-            .map(node => ({at: node.getBoundingClientRect()}));
+            .map(node => ({at: placeOf(node)}));
         const inkOf = node => { // of digits and capitals: what stands on the line that y names
             const {a, b, f, d} = node.getScreenCTM(), size = parseFloat(getComputedStyle(node).fontSize) * Math.hypot(a, b);
             const line = node.y.baseVal[0].value * d + f;
             return {top: line - 0.7 * size, bottom: line};
         };
-        placed.forEach(({node, at}, i) => {
+        for (const {node, at} of placed.filter(({node}) => getComputedStyle(node).paintOrder === "normal")) {
             const ink = inkOf(node), middle = (at.left + at.right) / 2;
             for (const frame of frames)
-                if (within(frame.at, middle, (frame.at.top + frame.at.bottom) / 2) && getComputedStyle(node).paintOrder === "normal")
+                if (within(frame.at, middle, (frame.at.top + frame.at.bottom) / 2))
                     for (const border of [frame.at.top, frame.at.bottom])
                         if (ink.top + 0.5 < border && border < ink.bottom - 0.5) say("struck", node, `${node.textContent} ${border} in ${ink.top} to ${ink.bottom}`);
-        });
+        }
         placed.forEach(({node, at}, i) => {
             const style = getComputedStyle(node), size = parseFloat(style.fontSize) * Math.hypot(node.getScreenCTM().a, node.getScreenCTM().b);
             const ink = colourOf(style.fill), isLarge = size >= 24 || size >= 18.66 && style.fontWeight >= 700;
@@ -132,12 +137,15 @@ FORMS = [(size, scheme) for size in ((390, 844), (820, 1180), (1440, 900)) for s
 
 
 def faults_in_every_form(show, path, fragment="", prepare=lambda page: None):
-    """The faults of a page on a phone, a tablet and a desk, light and dark, and on a small laptop."""
-    found = []
+    """The faults of a page on a phone, a tablet and a desk, light and dark, and on a small laptop.  It is loaded once for each
+    size: colours follow the scheme by its style alone."""
+    found, pages = [], {}
     for size, scheme in FORMS:
-        page = show(path, size, color_scheme=scheme)
-        if fragment:
-            page.goto(path.as_uri() + fragment)
-        prepare(page)
-        found += [(size, scheme, *fault) for fault in faults_of(page)]
+        if size not in pages:
+            pages[size] = show(path, size)
+            if fragment:
+                pages[size].goto(path.as_uri() + fragment)
+            prepare(pages[size])
+        pages[size].emulate_media(color_scheme=scheme)
+        found += [(size, scheme, *fault) for fault in faults_of(pages[size])]
     return found

@@ -48,7 +48,7 @@ class Browser:
     def give_back(self, page, size, options):
         """Nothing that a test has done to the page is left for the next."""
         page.goto("about:blank")
-        page.emulate_media(media="null")
+        page.emulate_media(media="null", color_scheme=options.get("color_scheme", "light"))
         page.set_viewport_size({"width": size[0], "height": size[1]})
         page.mouse.move(0, 0)
         self.idle.setdefault((size, *options.items()), []).append(page)
