@@ -147,7 +147,7 @@ static inline void combine_halves(struct lane_operands operands, uint32_t mask, 
     BOOLEANS(X, f16) BOOLEANS(X, bf16) BOOLEANS(X, halves)
 
 #define X(target, boolean)                                                                                   \
-    static void to_##target##_##boolean(struct lane_operands operands, uint32_t mask) {                           \
+    static void to_##target##_##boolean(struct lane_operands operands, uint32_t mask) {                      \
         combine_##target(operands, mask, BOOLEAN_##boolean);                                                 \
     }
 COMBINATIONS(X)

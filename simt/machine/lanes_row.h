@@ -20,7 +20,8 @@
     X(NORMAL, "normal") X(SUBNORMAL, "subnormal")                                                            \
     X(F4E, "f4e") X(B4E, "b4e") X(RC8, "rc8") X(ECL, "ecl") X(ECR, "ecr") X(RC16, "rc16")                    \
     X(U16X2, "u16x2") X(S16X2, "s16x2") X(E4M3X2, "e4m3x2") X(E5M2X2, "e5m2x2") X(ADDED, "add")  \
-    X(RNA, "rna") X(TF32, "tf32") X(S4, "s4") X(U4, "u4") X(S2, "s2") X(U2, "u2")         X(PLUS_ONE, "po") X(OOB, "oob")
+    X(RNA, "rna") X(TF32, "tf32") X(S4, "s4") X(U4, "u4") X(S2, "s2") X(U2, "u2")  \
+    X(PLUS_ONE, "po") X(OOB, "oob")
 
 enum modifier_index {
 #define MODIFIER_INDEX(name, text) MODIFIER_##name,
@@ -78,9 +79,9 @@ struct lane_key {
     const char *base;
     modifier_set modifiers;
     uint8_t types[ROW_TYPES_MAX];
-    uint32_t count;            /* of its operands */
-    const enum width *widths;  /* of those that are registers: */
-    uint32_t registers;        /* a bit for each */
+    uint32_t count;                    /* of its operands */
+    const enum width *widths;          /* of those that are registers: */
+    uint32_t registers;                /* a bit for each */
     const char *parts[LANE_PARTS_MAX]; /* of the first operands: "b0"; NULL: all of it */
 };
 

@@ -104,7 +104,7 @@ static uint32_t result_of_parts(const struct video *video, uint32_t a, uint32_t 
     uint32_t sum = c, parts = 0;
     for (uint32_t at = 0; at < 32; at += video->bits) {
         int64_t part = combine(video, part_of(a, at, video->bits, video->flags & A_IS_SIGNED),
-                                   part_of(b, at, video->bits, video->flags & B_IS_SIGNED));
+                               part_of(b, at, video->bits, video->flags & B_IS_SIGNED));
         if (video->flags & SATURATES) part = saturate(part, video->bits, video->flags & D_IS_SIGNED);
         sum += (uint32_t)part;
         parts |= ((uint32_t)part & UINT32_MAX >> (32 - video->bits)) << at;
