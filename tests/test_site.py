@@ -151,7 +151,7 @@ def test_a_wrong_kernel_page_says_what_is_wrong(site):
     assert "Found: race." in pages["wrong/missing_loop_barrier.html"].text
     titles = [re.search(r"<title>(.*?) - warpfold</title>", (site[0] / name).read_text())[1] for name in pages]
     assert "Wrong: No barrier in the loop" in titles and len(set(titles) - {"The ladder"}) == len(titles) - titles.count("The ladder")
-    assert "No observer objects, but the result is wrong." in pages["wrong/final_pass.html"].text
+    assert "Nothing was found, but the result is wrong." in pages["wrong/final_pass.html"].text
     assert "wrong result: " in pages["wrong/final_pass.html"].text  # without scripts, too
 
 
