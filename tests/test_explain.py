@@ -698,8 +698,8 @@ def test_what_one_digit_cannot_hold(values):
 
 
 def test_one_rung_is_needed():
-    refused(2, "one rung", "explain")
-    refused(2, "one rung", "explain", "01", "02")
+    for operands in ([], ["01", "02"]):
+        refused(2, "explain takes one rung, such as 05: 'warpfold ladder' lists them", "explain", *operands)
 
 
 @pytest.mark.parametrize("source", sorted((ROOT / "ladder").glob("[0-9]*.cu")), ids=lambda source: source.stem)

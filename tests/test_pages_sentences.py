@@ -620,6 +620,7 @@ def test_what_is_told_of_a_program(changes, blank, show):
 def check_kernels(page, kernels):
     percent = lambda share: numeral(round(100 * share, 1))
     whole = sum(kernel["instructions"] for kernel in kernels)
+    assert page.locator("table.kernels caption").text_content() == "Most warp instructions first"
     assert [texts(row.locator("th, td")) for row in page.locator("table.kernels tbody tr").all()] == [
         [kernel["kernel"], *(numeral(kernel[name]) for name in ("launches", "instructions")), f"{percent(kernel['instructions'] / whole)} %",
          percent(kernel["utilization"]), *(numeral(kernel[name]) for name in (
