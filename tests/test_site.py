@@ -239,6 +239,11 @@ def test_the_front_page_leads_to_each_puzzle_and_says_what_is_wrong(site):
     assert len(faults) == 12 and all(fault.startswith(("a ", "an ")) for fault in faults)
 
 
+def test_each_puzzle_has_the_command_that_judges_it_in_a_checkout(site):
+    judged = re.findall(r"warpfold judge (puzzles/\w+\.cu)", site[1]["puzzles.html"].text)
+    assert judged == sorted(str(path.relative_to(ROOT)) for path in (ROOT / "puzzles").glob("*.cu"))
+
+
 def test_long_pages_list_their_sections(site):
     _, pages = site
     puzzles = sorted(path.stem for path in (ROOT / "puzzles").glob("*.cu"))
