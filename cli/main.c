@@ -35,7 +35,7 @@ static const struct command commands[] = {
     {"devices", COMMAND_DEVICES, 0, 0, "no operands", command_devices},
     {"bench", COMMAND_BENCH, 0, 0, "no operands", command_bench},
     {"ladder", COMMAND_LADDER, 0, 0, "no operands", command_ladder},
-    {"explain", COMMAND_EXPLAIN, 1, 1, "one rung", command_explain},
+    {"explain", COMMAND_EXPLAIN, 1, 1, "one rung, such as 05: 'warpfold ladder' lists them", command_explain},
     {"inspect", COMMAND_INSPECT, 1, 1, "one kernel", command_inspect},
     {"run", COMMAND_RUN, 1, SIZE_MAX, "a program and its arguments", command_run},
     {"judge", COMMAND_JUDGE, 1, 1, "one kernel", command_judge},

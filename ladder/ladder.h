@@ -104,6 +104,13 @@ const struct ladder_file *ladder_file_find(const char *path);
 const char *ladder_finish_name(enum ladder_finish finish);
 bool ladder_finish_parse(const char *name, enum ladder_finish *finish); /* NULL: the default */
 
+/* ---- what the first comment tells readers */
+
+enum { LADDER_LESSON_CAPACITY = 1024 };
+
+/* The idea, "Fixes in 04: ..." and "Still costs: ...", by index; each without line breaks.  false: there is no more. */
+bool ladder_lesson(const struct ladder_rung *rung, size_t index, char text[LADDER_LESSON_CAPACITY]);
+
 /* ---- misprints */
 
 enum { LADDER_MISPRINT_CAPACITY = 512, LADDER_ARGUMENTS_MAX = 4 };

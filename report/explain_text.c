@@ -282,6 +282,7 @@ static void put_head(const struct writer *writer) {
     const struct explanation *explanation = writer->explanation;
     fprintf(writer->stream, "%s%s: %s%s\n", writer->bold, explanation->rung.id, explanation->rung.title,
             writer->plain);
+    put_lesson(writer->stream, &explanation->rung);
     fprintf(writer->stream,
             "%s of %" PRIu64 " %s in a block of %" PRIu32 " thread%s, warps of %" PRIu32 " lane%s, %" PRIu32
             " bank%s\n",
@@ -343,29 +344,6 @@ static void put_findings(const struct writer *writer) {
         fprintf(writer->stream, "%s%s%s at %s:%" PRIu32 ", thread %" PRIu32 ": %s\n", writer->bad,
                 simt_finding_kind_name(finding->kind), writer->plain, finding->file, finding->line,
                 finding->thread[0], finding->message);
-    }
-}
-
-/* ---- misprints of the sources -------------------------------------------------------------------- */
-
-/* Prints a text, wrapped at the right margin. */
-static void put_paragraph(FILE *stream, const char *text) {
-    enum { INDENT = 2 };
-    int column = fprintf(stream, "%*s-", INDENT, "");
-    while (*text) {
-        int length = (int)strcspn(text, " ");
-        if (column + 1 + length > EXPLAIN_TEXT_WIDTH) column = fprintf(stream, "\n%*s", INDENT + 1, "") - 1;
-        if (length) column += fprintf(stream, " %.*s", length, text);
-        text += length + (text[length] == ' ');
-    }
-    fputc('\n', stream);
-}
-
-static void put_misprints(FILE *stream, const struct ladder_rung *rung) {
-    char text[LADDER_MISPRINT_CAPACITY];
-    for (size_t i = 0; ladder_misprint(rung, i, text); i++) {
-        if (i == 0) fputs("\nmisprints in the sources (docs/ladder.md has their titles and places)\n", stream);
-        put_paragraph(stream, text);
     }
 }
 

@@ -140,12 +140,15 @@ static int column_width(const struct explanation *explanation) {
 }
 
 /* All steps in one store, so that a column means the same from the first to the last. */
-static bool is_drawable(const struct drawing *drawing) {
+/* Why the tree is not drawn, with what to do; NULL: it is. */
+static const char *obstacle_of(const struct drawing *drawing) {
     const struct timeline *timeline = &drawing->explanation->timeline;
     for (size_t i = 0; i < timeline->step_count; i++)
-        if (timeline->steps[i].store != timeline->start_store) return false;
-    return timeline->result.term != TERM_UNKNOWN && drawing->cell_count <= CELLS_MAX &&
-           (int)drawing->cell_count * drawing->width <= WIDTH_MAX;
+        if (timeline->steps[i].store != timeline->start_store) return "in several memories, so not drawn here: --html FILE draws it";
+    if (timeline->result.term == TERM_UNKNOWN) return "not drawn: of what elements the result is made is not known";
+    if (drawing->cell_count > CELLS_MAX || (int)drawing->cell_count * drawing->width > WIDTH_MAX)
+        return "too wide to draw here: try a smaller -n, or --html FILE";
+    return NULL;
 }
 
 static void draw_start(struct drawing *drawing) {
@@ -168,9 +171,10 @@ void put_tree(FILE *stream, const struct explanation *explanation) {
                               .stream = stream,
                               .cell_count = timeline->cell_counts[timeline->start_store],
                               .width = column_width(explanation)};
+    const char *obstacle = obstacle_of(&drawing);
     fputs("\nthe tree\n", stream);
-    if (!is_drawable(&drawing)) {
-        fputs("  too wide to draw here, or in several memories; try a smaller -n\n", stream);
+    if (obstacle) {
+        fprintf(stream, "  %s\n", obstacle);
         return;
     }
     draw_start(&drawing);

@@ -19,6 +19,9 @@ void put_source_line(FILE *stream, const struct ladder_file *file, uint32_t line
 /* "input", "shared", "registers", "result". */
 const char *store_name(enum store store);
 
+/* explain_prose.c: the idea of a rung, what it fixes and what it still costs; and what its sources print wrong. */
+void put_lesson(FILE *stream, const struct ladder_rung *rung);
+void put_misprints(FILE *stream, const struct ladder_rung *rung);
 /* explain_compare.c: counts compared with predictions. */
 void put_comparison(FILE *stream, const struct explanation *explanation);
 /* explain_tree.c */

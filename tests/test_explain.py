@@ -418,6 +418,26 @@ def test_any_option_of_the_machine_leaves_the_picture(options):
 # ---- the page ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("source", sorted((ROOT / "ladder").glob("[0-9]*.cu")), ids=lambda source: source.name[:2])
+def test_page_begins_with_the_idea_what_it_fixes_and_what_it_costs(source):
+    """Whole, as the first comment has them, each on its own line."""
+    comment = re.sub(r"^// ?", "", source.read_text().split("\n\n#include")[0], flags=re.MULTILINE)
+    idea = comment.split("\n\n")[1]
+    fixes, costs = (re.search(rf"^{name}.*(?:\n  .*)*", comment, re.MULTILINE)[0] for name in ("Fixes", "Still costs"))
+    head = printed("explain", source.name[:2]).split("\n\n")[0].splitlines()
+    told = [" ".join(part.split()) for part in (idea, fixes, costs)]
+    assert head[0].startswith(source.stem) and " ".join(head[1:]) == " ".join(told)
+    begins = [" ".join(head[1:][:i]) for i in range(len(head))]
+    assert " ".join(told[:1]) in begins and " ".join(told[:2]) in begins and max(map(len, head)) <= 100
+
+
+@pytest.mark.parametrize("rung", ["13", "16"])
+def test_what_is_said_of_a_tree_that_is_too_wide_helps(rung, tmp_path):
+    said = printed("explain", rung).split("\nthe tree\n")[1].splitlines()[0]
+    assert said == "  too wide to draw here: try a smaller -n, or --html FILE"
+    assert printed("explain", rung, "-n", 64).split("\nthe tree\n")[1].splitlines()[1].startswith("step 1 ")
+
+
 def test_page():
     page = printed("explain", "05", "--values", PICTURE, "--warp", 8, "--banks", 4)
     for line in (
@@ -526,7 +546,7 @@ def test_long_blocks_are_abbreviated_and_say_so():
     assert "  ... and 496 more threads" in page
     assert "... 992 more]" in page
     assert "  ... 24 more warps, 8 of them with active lanes" in page
-    assert "too wide to draw here, or in several memories; try a smaller -n" in page
+    assert "\nthe tree\n  too wide to draw here: try a smaller -n, or --html FILE\n" in page
     assert len(page.splitlines()) < 400
 
 
@@ -678,8 +698,8 @@ def test_what_one_digit_cannot_hold(values):
 
 
 def test_one_rung_is_needed():
-    refused(2, "one rung", "explain")
-    refused(2, "one rung", "explain", "01", "02")
+    for operands in ([], ["01", "02"]):
+        refused(2, "explain takes one rung, such as 05: 'warpfold ladder' lists them", "explain", *operands)
 
 
 @pytest.mark.parametrize("source", sorted((ROOT / "ladder").glob("[0-9]*.cu")), ids=lambda source: source.stem)

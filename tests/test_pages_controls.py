@@ -5,7 +5,7 @@ import re
 import pytest
 
 from cli_helpers import ROOT, run
-from explain_pages import PICTURE, each_frame, go_to, table_rows, texts, write_page
+from explain_pages import PICTURE, each_frame, each_step, go_to, table_rows, texts, write_page
 from page_helpers import PHONE, PROJECTOR, browser, is_in_view, is_within_width, show, unnamed_controls
 
 assert browser and show  # fixtures
@@ -254,6 +254,38 @@ def test_a_picture_that_scrolls_says_to_which_side(show, tmp_path):
         page = show(whole, size)
         page.wait_for_function("() => document.querySelector('.stage-panel .scroll').dataset.more === 'no'")
         assert not page.locator(".stage-panel .more").first.is_visible()
+
+
+def test_the_exact_sums_long_numbers_fit_a_phone(show, tmp_path):
+    """Its whole stage is seen; a number near a round one stands on two lines, which add up to it."""
+    path, data = write_page(tmp_path, "17")
+    page, lists = show(path, (390, 844)), [data["start"]["values"]]
+    for _, step in each_step(page, data):
+        scroller = page.locator(".stage-panel .scroll").first
+        assert scroller.evaluate("node => node.scrollWidth <= node.clientWidth")
+        lists.append([combine["value"] for combine in step["combines"]])
+        drawn = page.locator(".stage .cell").evaluate_all("""cells => cells.map(cell => [cell.querySelector("title").textContent,
+            [...cell.querySelectorAll("text:not(.faint)")].map(node => node.textContent)])""")
+        told = [(int(title.split(" = ")[1]), sum(int(float(line)) for line in lines)) for title, lines in drawn]
+        assert len(told) == 16 and all(whole == added for whole, added in told)
+        assert set(lists[-1]) <= {whole for whole, _ in told}
+    assert ["1e8", "+14"] in [lines for _, lines in drawn]
+
+
+def test_a_step_of_the_exact_sum_has_its_kernel_beside_it(show, tmp_path):
+    page = show(write_page(tmp_path, "17")[0], (1440, 900))
+    stage, kernel = (page.locator(selector).first.bounding_box() for selector in (".stage-panel", ".source"))
+    assert stage["x"] + stage["width"] <= kernel["x"] and kernel["y"] < stage["y"] + stage["height"]
+
+
+@pytest.mark.parametrize("rung, options", [("16", []), ("05", ["-n", 1024, "--warp", 32, "--banks", 32])])
+def test_lanes_in_narrow_banks_do_not_touch(rung, options, show, tmp_path):
+    page = show(write_page(tmp_path, rung, *options)[0], (1440, 900))
+    go_to(page, 2 if rung == "05" else 0)
+    rooms = page.locator(".banks .word").evaluate_all("""words => words.map(word => {
+        const box = word.querySelector(".box").getBoundingClientRect(), text = word.querySelector("text").getBoundingClientRect();
+        return Math.min(text.left - box.left, box.right - text.right); })""")
+    assert len(rooms) >= 32 and min(rooms) >= 2
 
 
 def test_a_listing_is_not_cut_at_its_top(show, tmp_path):

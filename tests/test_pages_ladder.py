@@ -216,13 +216,13 @@ def test_trees_are_marked_where_lanes_wait_for_a_bank(show_own):
 
 
 def told_of_run(run):
-    parts = [f"{run['op']} of {run['n']:,} {run['type']} "
-             + ("on the simulator" if run["device"] == "simt" else f"on {run['gpu']}") + f", blocks of {run['block']} threads"]
-    if run.get("counted_n", run["n"]) != run["n"]:
-        parts.append(f"counts of {run['counted_n']:,} elements")
-    if run.get("checked_n", run["n"]) < run["n"]:
-        parts.append(f"races checked for {run['checked_n']:,}")
-    return "; ".join(parts) + "."
+    told = (f"{run['op']} of {run['n']:,} {run['type']} "
+            + ("on the simulator" if run["device"] == "simt" else f"on {run['gpu']}") + f", blocks of {run['block']} threads.")
+    counted, checked = run.get("counted_n", run["n"]), run.get("checked_n", run["n"])
+    parts = [f"counted a run of {counted:,} elements"] * (counted != run["n"])
+    if checked < run["n"]:
+        parts.append("looked for races in " + ("it" if parts and checked == counted else f"a run of {checked:,} elements"))
+    return told + f" The simulator {' and '.join(parts)}." * bool(parts)
 
 
 @pytest.mark.parametrize("rung, told", [("00", []), ("06", ["a warp diverges", "a bank conflict; ×2: twice the turns"]),

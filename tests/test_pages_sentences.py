@@ -122,7 +122,7 @@ def told_block(data):
 @pytest.mark.parametrize("rung, options", [("05", []), ("16", []), ("06", ["-n", 64, "--warp", 8, "--schedule", "split"])])
 def test_the_settings(rung, options, show, tmp_path):
     path, data = write_page(tmp_path, rung, *options)
-    small = " (small, for the eye: a GPU has 32 and 32)" if data["is_picture"] and data["warp"] < 32 else ""
+    small = " (small, to be seen at a glance: a GPU has 32 of each)" if data["is_picture"] and data["warp"] < 32 else ""
     schedule = "" if data["schedule"] == "lockstep" else f", schedule {data['schedule']}"
     assert show(path).locator(".idea small").text_content() == (
         f"{data['op']} of {data['n']} {data['type']} in {told_block(data)}, warps of {data['warp']} lanes, {data['banks']} banks{small}{schedule}")
@@ -620,6 +620,7 @@ def test_what_is_told_of_a_program(changes, blank, show):
 def check_kernels(page, kernels):
     percent = lambda share: numeral(round(100 * share, 1))
     whole = sum(kernel["instructions"] for kernel in kernels)
+    assert page.locator("table.kernels caption").text_content() == "Most warp instructions first"
     assert [texts(row.locator("th, td")) for row in page.locator("table.kernels tbody tr").all()] == [
         [kernel["kernel"], *(numeral(kernel[name]) for name in ("launches", "instructions")), f"{percent(kernel['instructions'] / whole)} %",
          percent(kernel["utilization"]), *(numeral(kernel[name]) for name in (

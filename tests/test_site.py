@@ -151,7 +151,7 @@ def test_a_wrong_kernel_page_says_what_is_wrong(site):
     assert "Found: race." in pages["wrong/missing_loop_barrier.html"].text
     titles = [re.search(r"<title>(.*?) - warpfold</title>", (site[0] / name).read_text())[1] for name in pages]
     assert "Wrong: No barrier in the loop" in titles and len(set(titles) - {"The ladder"}) == len(titles) - titles.count("The ladder")
-    assert "No observer objects, but the result is wrong." in pages["wrong/final_pass.html"].text
+    assert "Nothing was found, but the result is wrong." in pages["wrong/final_pass.html"].text
     assert "wrong result: " in pages["wrong/final_pass.html"].text  # without scripts, too
 
 
@@ -237,6 +237,11 @@ def test_the_front_page_leads_to_each_puzzle_and_says_what_is_wrong(site):
     assert len(set(re.findall(r'href="puzzles\.html#(\d\d_\w+)"', text))) == 12
     faults = re.findall(r'href="wrong/\w+\.html">.*?<span class=faint>(.*?)</span>', text)
     assert len(faults) == 12 and all(fault.startswith(("a ", "an ")) for fault in faults)
+
+
+def test_each_puzzle_has_the_command_that_judges_it_in_a_checkout(site):
+    judged = re.findall(r"warpfold judge (puzzles/\w+\.cu)", site[1]["puzzles.html"].text)
+    assert judged == sorted(str(path.relative_to(ROOT)) for path in (ROOT / "puzzles").glob("*.cu"))
 
 
 def test_long_pages_list_their_sections(site):

@@ -231,7 +231,7 @@ const STAGE_BESIDE = 16; // threads or cells: more need the page's whole width
 function settingWords(data) {
     const machine = `warps of ${plural(data.warp, "lane")}, ${plural(data.banks, "bank")}`;
     const schedule = data.schedule === "lockstep" ? "" : `, schedule ${data.schedule}`;
-    const small = data.is_picture && data.warp < 32 ? " (small, for the eye: a GPU has 32 and 32)" : "";
+    const small = data.is_picture && data.warp < 32 ? " (small, to be seen at a glance: a GPU has 32 of each)" : "";
     return `${data.op} of ${data.n} ${data.type} in ${blockWords(data)}, ${machine}${small}${schedule}`;
 }
 

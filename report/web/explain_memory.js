@@ -114,6 +114,7 @@ function drawWord(model, layout, word, isClashing) {
     const x = layout.bankX(word.bank), y = layout.rowY(word.wavefront);
     const isLow = layout.rowHeight < BANKS.rowHeight, isNarrow = layout.pitch < BANKS.pitch;
     const lanes = word.lanes.length > 2 ? `${word.lanes.length}×` : word.lanes.join(",");
+    const name = isNarrow && lanes.length > 1 ? lanes : `L${lanes}`; // of two digits the mark has no room
     const place = `bank ${word.bank}, wavefront ${word.wavefront + 1}`;
     const attributes = {class: "word", "data-bank": word.bank, "data-wavefront": word.wavefront,
                         "data-word": word.word};
@@ -121,7 +122,7 @@ function drawWord(model, layout, word, isClashing) {
                svg("title", null, `${place}: word ${word.word} for lane ${word.lanes.join(", ")}`),
                drawSlot(layout, isClashing ? "box conflict" : "box read", word.bank, word.wavefront),
                svgBox("plate", x - layout.pitch / 2 + 3, y + 2, layout.pitch - 6, layout.rowHeight - 7, 2),
-               svgText(`L${lanes}`, x, y + (isLow ? 12 : 13), `middle strong ${isNarrow ? "tiny" : "small"}`),
+               svgText(name, x, y + (isLow ? 12 : 13), `middle strong ${isNarrow ? "tiny" : "small"}`),
                isLow ? null : svgText(wordName(model, word.word), x, y + 23, "middle tiny"));
 }
 

@@ -147,8 +147,19 @@ function shortSymbol(model, symbol) {
     return [`${sign} ${first}`, `…a${elements[elements.length - 1]}`];
 }
 
+const DIGITS_WHOLE = 6; // an integer of more is split where that is shorter
+
+// A long integer near a round one, on two lines: 100000005 as "1e8" and "+5"; otherwise as it is, on one.
+function valueLines(value) {
+    const text = valueText(value);
+    if (!Number.isSafeInteger(value) || Math.abs(value) < 10 ** DIGITS_WHOLE) return [text];
+    const round = Number(value.toPrecision(1)), rest = value - round;
+    const lines = [round.toExponential().replace("+", ""), rest ? `${rest < 0 ? "" : "+"}${rest}` : ""].filter(Boolean);
+    return lines.every(line => 2 * line.length <= text.length) ? lines : [text];
+}
+
 // The lines of text in a cell.
 function cellLines(model, cell, symbols) {
     if (!cell) return [];
-    return symbols ? shortSymbol(model, cell.symbol) : [valueText(cell.value)];
+    return symbols ? shortSymbol(model, cell.symbol) : valueLines(cell.value);
 }

@@ -101,10 +101,11 @@ const grouped = number => number.toLocaleString("en");
 
 function tellRun(run) {
     const where = run.device === "simt" ? "on the simulator" : `on ${run.gpu || run.device}`;
-    const parts = [`${run.op} of ${grouped(run.n)} ${run.type} ${where}, blocks of ${run.block} threads`];
-    if (run.counted_n && run.counted_n !== run.n) parts.push(`counts of ${grouped(run.counted_n)} elements`);
-    if (run.checked_n && run.checked_n < run.n) parts.push(`races checked for ${grouped(run.checked_n)}`);
-    return parts.join("; ") + ".";
+    const counted = run.counted_n !== run.n && run.counted_n, checked = run.checked_n < run.n && run.checked_n;
+    const place = checked && checked === counted ? "it" : `a run of ${grouped(checked || 0)} elements`;
+    const simulated = [counted && `counted a run of ${grouped(counted)} elements`, checked && `looked for races in ${place}`].filter(Boolean);
+    return `${run.op} of ${grouped(run.n)} ${run.type} ${where}, blocks of ${run.block} threads.` +
+        (simulated.length ? ` The simulator ${simulated.join(" and ")}.` : "");
 }
 
 const NOISE = 0.01;

@@ -40,7 +40,7 @@ function shareCell(part) {
 function makeKernels(data) {
     const all = data.kernels.reduce((sum, kernel) => sum + kernel.instructions, 0);
     const slowest = [...data.kernels].sort((a, b) => b.instructions - a.instructions);
-    const table = makeTable("Kernels, those that executed most first",
+    const table = makeTable("Most warp instructions first",
         ["kernel", "launches", "warp instructions", "of all", "lanes %", "sectors", "wavefronts", "least wavefronts", "barriers",
          "atomics"].map(heading => ({text: element("span", null, withTerms(heading))})),
         slowest.map(kernel => [kernel.kernel, kernel.launches, kernel.instructions,
