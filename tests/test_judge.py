@@ -108,6 +108,7 @@ def test_tiles_that_are_stored_where_they_were_loaded_are_told_as_that(guard, wr
 
 @pytest.mark.parametrize("was, now", [
     (SWAP, "    x = blockIdx.y * 32 + threadIdx.x;\n"), (SWAP, "    y = blockIdx.x * 32 + threadIdx.y;\n"),
+    (SWAP, "    if (blockIdx.x > blockIdx.y) tile[threadIdx.x][threadIdx.y] += 1;\n"),
     ("tile[threadIdx.x][threadIdx.y + j];", "tile[threadIdx.y + j][threadIdx.x];"),
     ("= tile[threadIdx.x][threadIdx.y + j];", "= tile[threadIdx.x][threadIdx.y + j] * (blockIdx.x + blockIdx.y ? 2 : 1);")])
 def test_tiles_with_another_fault_are_not_told_as_that(was, now, write):
