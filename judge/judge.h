@@ -56,6 +56,7 @@ enum { JUDGE_MESSAGE_CAPACITY = 640, JUDGE_WHERE_CAPACITY = 160, JUDGE_FILE_CAPA
 /* What a reason is about, where that decides which reasons are one fault. */
 enum judge_cause {
     JUDGE_CAUSE_OTHER,
+    JUDGE_CAUSE_EXPLAINED,      /* a result: it says why, or what it is instead */
     JUDGE_CAUSE_UNWRITTEN,      /* a result: elements are as they were */
     JUDGE_CAUSE_TILES_STAY,     /* a result: blocks store their tiles where they loaded them */
     JUDGE_CAUSE_OUTSIDE_INPUT,  /* an access near an argument, but outside of it */

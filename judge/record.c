@@ -87,9 +87,11 @@ static bool is_alike(const struct judge_reason *a, const struct judge_reason *b)
 }
 
 /* If a small launch shows a race of lanes in one warp, and a larger one shows it between warps, too, only the latter is
- * told: its cure, __syncthreads(), cures both.  Only a launch of several tiles shows that these stay where they were. */
+ * told: its cure, __syncthreads(), cures both.  Only a launch of several tiles shows that these stay where they were,
+ * and only some data show what a wrong result is instead. */
 static bool is_stronger(const struct judge_reason *a, const struct judge_reason *b) {
     if (a->cause == JUDGE_CAUSE_TILES_STAY) return b->cause != a->cause;
+    if (a->cause == JUDGE_CAUSE_EXPLAINED) return b->cause == JUDGE_CAUSE_OTHER;
     return strstr(a->message, "no __syncthreads()") && strstr(b->message, "no __syncwarp()");
 }
 
@@ -143,13 +145,16 @@ static void unite_guards(struct judge_verdict *verdict) {
     remove_reason(verdict, result);
 }
 
-/* A load and a store that go as far beyond the ends of their arrays have one guard, or two that are alike. */
+/* A load and a store that go as far beyond the ends of their arrays, or that a guard lets through which leaves out others, have
+ * one guard, or two that are alike. */
 static void unite_accesses(struct judge_verdict *verdict) {
     struct judge_reason *load = find_reason(verdict, is_outside_input), *store = find_reason(verdict, is_outside_output);
-    if (!load || !store || load->other_line || store->other_line || load->beyond != store->beyond || strcmp(load->file, store->file)) return;
+    if (!load || !store || load->other_line || store->other_line || strcmp(load->file, store->file)) return;
+    if (load->beyond != store->beyond && !load->leaves_out && !store->leaves_out) return;
     struct judge_reason *first = load < store ? load : store, *second = load < store ? store : load;
-    append(first, "; line %u goes as far beyond the end of `%s`: the guards of both are wrong alike, as by <= in place of <",
-           (unsigned)second->line, second->argument);
+    if (load->leaves_out || store->leaves_out) append(first, "; likewise at line %u, of `%s`", (unsigned)second->line, second->argument);
+    else append(first, "; line %u goes as far beyond the end of `%s`: the guards of both are wrong alike, as by <= in place of <",
+                (unsigned)second->line, second->argument);
     first->other_line = second->line;
     first->leaves_out |= second->leaves_out;
     first->launches += second->last_launch == first->last_launch ? 0 : second->launches;
@@ -178,9 +183,10 @@ static void unite(struct judge_verdict *verdict) {
     unite_guards(verdict);
 }
 
-/* The first launch that gave it stays the first, though a later one shows more. */
+/* By what a later launch shows; with that launch where the message has its numbers. */
 static void replace(struct judge_reason *told, const struct judge_reason *stronger) {
     memcpy(told->message, stronger->message, sizeof told->message);
+    if (is_result(told)) memcpy(told->where, stronger->where, sizeof told->where);
     memcpy(told->file, stronger->file, sizeof told->file);
     told->line = stronger->line;
     told->other_line = stronger->other_line;

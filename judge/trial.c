@@ -9,6 +9,7 @@
 
 #include "buffers.h"
 #include "chains.h"
+#include "hints.h"
 #include "reference.h"
 #include "tiles.h"
 
@@ -284,16 +285,6 @@ static bool refuse_tiles(struct trial *trial) {
     return true;
 }
 
-/* The first element of that value, or the first NaN; the buffer's count: there is none. */
-static uint64_t find_element(wf_type type, const struct buffer *buffer, long double value) {
-    uint64_t i = 0;
-    for (; i < buffer->count; i++) {
-        const long double element = element_get(type, buffer->bytes, i);
-        if (element == value || (isnan(element) && isnan(value))) break;
-    }
-    return i;
-}
-
 /* Of a largest or smallest element that must leave NaN out, and is one, or another element. */
 static void explain_nan(const struct trial *trial, const struct comparison *c, char *text, size_t nbytes) {
     const struct judge_task *task = trial->judging->task;
@@ -302,8 +293,8 @@ static void explain_nan(const struct trial *trial, const struct comparison *c, c
     if (reference->kind != REFERENCE_OP || !task->omits_nan || !(is_largest || reference->op == WF_MIN)) return;
     const struct argument *input = &task->arguments[reference->inputs[0]];
     const struct buffer *buffer = &trial->buffers.items[reference->inputs[0]];
-    const uint64_t nan = find_element(input->type, buffer, NAN);
-    if (nan == buffer->count || find_element(input->type, buffer, c->value) == buffer->count) return;
+    const uint64_t nan = hint_find_element(input->type, buffer, NAN);
+    if (nan == buffer->count || hint_find_element(input->type, buffer, c->value) == buffer->count) return;
     snprintf(text, nbytes,
              "; %s[%" PRIu64 "] is a NaN, which must be left out: f%sf(a, b) does that, but a %c b ? a : b is b where either is a NaN, so it "
              "keeps a NaN that comes second and loses what was %s so far",
@@ -331,11 +322,39 @@ static void explain_place(const struct trial *trial, const struct comparison *c,
              "say one whose row and column have to change places", output, place);
 }
 
+static void hint_at(const struct trial *trial, const struct comparison *c, char *text, size_t nbytes) {
+    const struct judge_task *task = trial->judging->task;
+    const struct wrong_value wrong = {.task = task,
+                                      .scope = &trial->scope,
+                                      .buffers = &trial->buffers,
+                                      .expected = &trial->expected,
+                                      .result = trial->result,
+                                      .element = c->element,
+                                      .value = c->value,
+                                      .exact = c->exact,
+                                      .is_whole = inputs_are_whole(task, &trial->buffers)};
+    hint_at_cause(&wrong, text, nbytes);
+}
+
+/* What the value is, what it must be, and why it is not. */
+static void name_value(const struct comparison *c, const char *place, int digits, const char *why, char *text, size_t nbytes) {
+    if (c->bound > 0 && !isfinite(c->value))
+        snprintf(text, nbytes, "%s is %.*Lg, and must be %.*Lg, but for its rounding%s", place, digits, c->value, digits, c->exact, why);
+    else if (c->bound > 0)
+        snprintf(text, nbytes,
+                 "%s is %.*Lg, exactly %.*Lg: off by %.3Lg ulp, where %" PRIu64
+                 " rounded operations in a row explain no more than %.3Lg%s",
+                 place, digits, c->value, digits, c->exact, c->error, c->roundings, c->bound, why);
+    else
+        snprintf(text, nbytes, "%s is %.*Lg, and must be %.*Lg%s", place, digits, c->value, digits, c->exact, why);
+}
+
 static void refuse_value(struct trial *trial, const struct comparison *c) {
     const struct judge_task *task = trial->judging->task;
     const int digits = task->arguments[task->reference.output].type == WF_F32 ? 9 : 17; /* tell neighbours apart */
     const char *output = task->arguments[task->reference.output].name;
     char place[160], why[400] = "";
+    struct judge_reason reason = {.kind = "result"};
     if (refuse_tiles(trial)) return;
     if (trial->planned->is_interleaved) snprintf(why, sizeof why, "%s", in_turns);
     else explain_place(trial, c, why, sizeof why);
@@ -344,17 +363,15 @@ static void refuse_value(struct trial *trial, const struct comparison *c) {
         snprintf(place, sizeof place, "%s(%s)", wf_op_name(task->reference.partials), output);
     else
         snprintf(place, sizeof place, "%s[%" PRIu64 "]", output, c->element);
-    if (is_left(trial, c->element)) refuse_unwritten(trial, c, place, digits);
-    else if (!*why && refuse_tie(trial, c, place)) return;
-    else if (c->bound > 0 && !isfinite(c->value))
-        refuse_for(trial, "result", "%s is %.*Lg, and must be %.*Lg, but for its rounding%s", place, digits, c->value, digits, c->exact, why);
-    else if (c->bound > 0)
-        refuse_for(trial, "result",
-                   "%s is %.*Lg, exactly %.*Lg: off by %.3Lg ulp, where %" PRIu64
-                   " rounded operations in a row explain no more than %.3Lg%s",
-                   place, digits, c->value, digits, c->exact, c->error, c->roundings, c->bound, why);
-    else
-        refuse_for(trial, "result", "%s is %.*Lg, and must be %.*Lg%s", place, digits, c->value, digits, c->exact, why);
+    if (is_left(trial, c->element)) {
+        refuse_unwritten(trial, c, place, digits);
+        return;
+    }
+    if (!*why && refuse_tie(trial, c, place)) return;
+    if (!*why) hint_at(trial, c, why, sizeof why);
+    if (*why) reason.cause = JUDGE_CAUSE_EXPLAINED;
+    name_value(c, place, digits, why, reason.message, sizeof reason.message);
+    refuse(trial, &reason);
 }
 
 static bool is_right(struct trial *trial, uint64_t i, long double value, bool is_whole, struct comparison *comparison) {

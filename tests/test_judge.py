@@ -131,6 +131,14 @@ def test_guards_of_load_and_store_that_are_wrong_alike_are_one_finding(write):
     assert "`in`, which has 1 element); line 13 goes as far beyond the end of `out`: the guards of both are wrong alike" in reason["message"]
 
 
+def test_guards_of_load_and_store_with_the_other_extents_are_one_finding(write):
+    kernel = GOOD["transpose"].replace("x < cols && y + j < rows", "@").replace("x < rows && y + j < cols", "x < cols && y + j < rows").replace(
+        "@", "x < rows && y + j < cols")
+    (reason,) = verdict(write("kernel.cu", kernel), "--task", "transpose", status=3)["reasons"]
+    assert (reason["kind"], reason["line"], reason["other_line"]) == ("bounds", 8, 13)
+    assert "it may compare an index with the other extent; likewise at line 13, of `out`" in reason["message"]
+
+
 def test_a_largest_that_keeps_or_loses_by_a_nan_is_told_why(write):
     kept = re.sub(r"fmaxf\(([^()]*), ([^()]*)\)", r"(\1 > \2 ? \1 : \2)", GOOD["max"])
     assert kept != GOOD["max"]
