@@ -111,19 +111,27 @@ static const struct argument *find_argument(const struct trial *trial, uint64_t 
     return NULL;
 }
 
+static void append_text(struct judge_reason *reason, const char *text) {
+    const size_t length = strlen(reason->message);
+    snprintf(reason->message + length, sizeof reason->message - length, "%s", text);
+}
+
 /* "... (index 1000 of `in`, which has 1000 elements)", and of an access outside what it is to be united with. */
 static void name_element(const struct trial *trial, const simt_finding *finding, struct judge_reason *reason) {
     int64_t index;
     uint64_t count;
     const struct argument *argument = find_argument(trial, finding->address, &index, &count);
-    const size_t length = strlen(reason->message);
+    char text[192];
     if (!argument) return;
-    snprintf(reason->message + length, sizeof reason->message - length, " (index %" PRId64 " of `%s`, which has %" PRIu64 " element%s)",
-             index, argument->name, count, count == 1 ? "" : "s");
+    snprintf(text, sizeof text, " (index %" PRId64 " of `%s`, which has %" PRIu64 " element%s)", index, argument->name, count, count == 1 ? "" : "s");
+    append_text(reason, text);
     if (finding->kind != SIMT_FINDING_BOUNDS) return;
     reason->cause = argument->role == ROLE_OUTPUT ? JUDGE_CAUSE_OUTSIDE_OUTPUT : JUDGE_CAUSE_OUTSIDE_INPUT;
     reason->argument = argument->name;
     reason->beyond = index - (int64_t)count;
+    const bool is_shared_result = reason->cause == JUDGE_CAUSE_OUTSIDE_OUTPUT && count == 1 && index > 0;
+    append_text(reason, is_shared_result ? "; the result is one element of all blocks: combine theirs by an atomic, such as atomicAdd()"
+                                         : "; a guard must leave that out, unless the index is calculated wrongly");
 }
 
 /* "`argument 0[-1]`", as the simulator calls what it has no names of: by the name that the task gives it. */

@@ -128,7 +128,8 @@ def test_guards_of_load_and_store_that_are_wrong_alike_are_one_finding(write):
         "x < rows && y + j < cols", "x <= rows && y + j <= cols")
     (reason,) = verdict(write("kernel.cu", kernel), "--task", "transpose", status=3)["reasons"]
     assert (reason["kind"], reason["line"], reason["other_line"]) == ("bounds", 8, 13)
-    assert "`in`, which has 1 element); line 13 goes as far beyond the end of `out`: the guards of both are wrong alike" in reason["message"]
+    assert "`in`, which has 1 element); a guard must leave that out, unless the index is calculated wrongly; line 13 goes as far beyond the end of " \
+        "`out`: the guards of both are wrong alike" in reason["message"]
 
 
 def test_guards_of_load_and_store_with_the_other_extents_are_one_finding(write):
@@ -137,6 +138,12 @@ def test_guards_of_load_and_store_with_the_other_extents_are_one_finding(write):
     (reason,) = verdict(write("kernel.cu", kernel), "--task", "transpose", status=3)["reasons"]
     assert (reason["kind"], reason["line"], reason["other_line"]) == ("bounds", 8, 13)
     assert "it may compare an index with the other extent; likewise at line 13, of `out`" in reason["message"]
+
+
+def test_blocks_that_store_a_result_each_where_there_is_one_are_told_to_combine_theirs(write):
+    (reason,) = verdict(write("kernel.cu", SUM.replace("atomicAdd(out, s[0])", "out[blockIdx.x] = s[0]")), "--task", "sum", status=3)["reasons"]
+    assert reason["kind"] == "bounds" and reason["message"].endswith(
+        "(index 1 of `out`, which has 1 element); the result is one element of all blocks: combine theirs by an atomic, such as atomicAdd()")
 
 
 def test_a_largest_that_keeps_or_loses_by_a_nan_is_told_why(write):
