@@ -150,6 +150,23 @@ static bool keeps_state(const simt_module *module) {
     return false;
 }
 
+/* To other than a block's or a thread's own memory. */
+static bool is_store(const char *opcode) {
+    if (strncmp(opcode, "st.", 3) && strncmp(opcode, "red.", 4) && strncmp(opcode, "atom.", 5)) return false;
+    return !strstr(opcode, ".shared") && !strstr(opcode, ".local") && !strstr(opcode, ".param");
+}
+
+static const simt_place *find_store(const simt_module *module) {
+    const simt_place *found = NULL;
+    for (uint32_t pc = 0; pc < module->instruction_count; pc++) {
+        const simt_place *place = &module->places[pc];
+        if (!is_store(place->opcode)) continue;
+        if (!place->file || (found && (found->line != place->line || strcmp(found->file, place->file)))) return NULL;
+        found = place;
+    }
+    return found;
+}
+
 simt_error candidate_load(struct candidate *candidate, const struct judge_request *request,
                           simt_message *message) {
     *candidate = (struct candidate){0};
@@ -163,6 +180,7 @@ simt_error candidate_load(struct candidate *candidate, const struct judge_reques
     }
     if (!error) error = find_unsteady(candidate, message);
     candidate->keeps_state = !error && keeps_state(candidate->module);
+    candidate->store = error ? NULL : find_store(candidate->module);
     return error;
 }
 

@@ -53,6 +53,16 @@ const char *judge_task_signature(const struct judge_task *task); /* of several k
 enum { JUDGE_SIZES_MAX = 96, JUDGE_SIZE_CAPACITY = 24, JUDGE_BLOCKS_MAX = 8, JUDGE_BLOCK_CAPACITY = 64 };
 enum { JUDGE_MESSAGE_CAPACITY = 640, JUDGE_WHERE_CAPACITY = 160, JUDGE_FILE_CAPACITY = 256 };
 
+/* What a reason is about, where that decides which reasons are one fault. */
+enum judge_cause {
+    JUDGE_CAUSE_OTHER,
+    JUDGE_CAUSE_EXPLAINED,      /* a result: it says why, or what it is instead */
+    JUDGE_CAUSE_UNWRITTEN,      /* a result: elements are as they were */
+    JUDGE_CAUSE_TILES_STAY,     /* a result: blocks store their tiles where they loaded them */
+    JUDGE_CAUSE_OUTSIDE_INPUT,  /* an access near an argument, but outside of it */
+    JUDGE_CAUSE_OUTSIDE_OUTPUT  /* of one that is only written */
+};
+
 /* Why a kernel is refused; of alike ones the first. */
 struct judge_reason {
     char kind[16]; /* that of a finding ("race"), or "result", "input", "gate", "clock" */
@@ -61,6 +71,10 @@ struct judge_reason {
     char file[JUDGE_FILE_CAPACITY];   /* of a finding, else "" */
     uint32_t line, other_line;        /* 0: none */
     uint64_t launches, last_launch;   /* how many gave it, and the last one's number */
+    enum judge_cause cause;
+    const char *argument; /* that the access is outside of, as long as the task; or NULL */
+    int64_t beyond;       /* elements behind its end; 0: the first one behind it */
+    bool leaves_out;      /* the guard that lets it through leaves out others */
 };
 
 /* A count of the task's gates, at its largest size. */

@@ -1,5 +1,6 @@
 #include "record.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,19 +66,32 @@ static bool lack_one_array(const struct judge_reason *a, const struct judge_reas
     return array && other && !strncmp(array, other, strcspn(array, ",") + 1);
 }
 
-/* Findings at the same pair of lines, or with the same cure; gates of the same count, which is a message's first word. */
+static bool is_result(const struct judge_reason *reason) { return !strcmp(reason->kind, "result"); }
+
+static bool is_outside(const struct judge_reason *reason) {
+    return reason->cause == JUDGE_CAUSE_OUTSIDE_INPUT || reason->cause == JUDGE_CAUSE_OUTSIDE_OUTPUT;
+}
+
+/* Results; findings at the same pair of lines, or with the same cure; gates of the same count, which is a message's first
+ * word. */
 static bool is_alike(const struct judge_reason *a, const struct judge_reason *b) {
     size_t count = strcspn(a->message, " ");
-    if (strcmp(a->kind, b->kind) || strcmp(a->file, b->file)) return false;
+    if (strcmp(a->kind, b->kind)) return false;
+    if (is_result(a)) return true;
+    if (strcmp(a->file, b->file)) return false;
     if (!strcmp(a->kind, "gate")) return !strncmp(a->message, b->message, count + 1);
     bool is_same = a->line == b->line && a->other_line == b->other_line;
     bool is_turned = a->line == b->other_line && a->other_line == b->line;
-    return is_same || is_turned || have_one_cure(a, b) || lack_one_array(a, b);
+    bool is_united = is_outside(a) && is_outside(b) && a->other_line && (b->line == a->line || b->line == a->other_line);
+    return is_same || is_turned || is_united || have_one_cure(a, b) || lack_one_array(a, b);
 }
 
 /* If a small launch shows a race of lanes in one warp, and a larger one shows it between warps, too, only the latter is
- * told: its cure, __syncthreads(), cures both. */
+ * told: its cure, __syncthreads(), cures both.  Only a launch of several tiles shows that these stay where they were,
+ * and only some data show what a wrong result is instead. */
 static bool is_stronger(const struct judge_reason *a, const struct judge_reason *b) {
+    if (a->cause == JUDGE_CAUSE_TILES_STAY) return b->cause != a->cause;
+    if (a->cause == JUDGE_CAUSE_EXPLAINED) return b->cause == JUDGE_CAUSE_OTHER;
     return strstr(a->message, "no __syncthreads()") && strstr(b->message, "no __syncwarp()");
 }
 
@@ -95,12 +109,6 @@ static struct judge_reason *insert_reason(struct judge_verdict *verdict, const s
     return &verdict->reasons[at];
 }
 
-static bool is_result(const struct judge_reason *reason) { return !strcmp(reason->kind, "result"); }
-
-static bool is_outside(const struct judge_reason *reason) {
-    return !strcmp(reason->kind, "bounds") && strstr(reason->message, " global memory");
-}
-
 static struct judge_reason *find_reason(struct judge_verdict *verdict, bool (*is_it)(const struct judge_reason *)) {
     for (size_t i = 0; i < verdict->reason_count; i++)
         if (is_it(&verdict->reasons[i])) return &verdict->reasons[i];
@@ -112,20 +120,77 @@ static void remove_reason(struct judge_verdict *verdict, struct judge_reason *re
     memmove(reason, reason + 1, behind * sizeof *reason);
 }
 
-static const char left_out[] = "; the guard leaves out others, for elements are not written: it may compare an index with the other extent";
+static bool is_unwritten(const struct judge_reason *reason) { return reason->cause == JUDGE_CAUSE_UNWRITTEN; }
+static bool stays(const struct judge_reason *reason) { return reason->cause == JUDGE_CAUSE_TILES_STAY; }
+static bool is_outside_input(const struct judge_reason *reason) { return reason->cause == JUDGE_CAUSE_OUTSIDE_INPUT; }
+static bool is_outside_output(const struct judge_reason *reason) { return reason->cause == JUDGE_CAUSE_OUTSIDE_OUTPUT; }
 
-/* Whether the result is as it is because of that guard: where memory held a number before, what is not written looks like a wrong one. */
-static bool is_left_out(const struct judge_reason *result, const struct judge_reason *outside) {
-    return strstr(result->message, " is not written") || strstr(outside->message, left_out);
+static void append(struct judge_reason *reason, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append(struct judge_reason *reason, const char *format, ...) {
+    const size_t length = strlen(reason->message);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason->message + length, sizeof reason->message - length, format, arguments);
+    va_end(arguments);
 }
 
-/* A guard that lets indices through that are too large, and leaves out others, is one fault: it is told where it is. */
+/* A guard that lets indices through that are too large, and leaves out others, is one fault: it is told where it is.  Where
+ * memory held a number before, what is not written looks like a wrong one. */
 static void unite_guards(struct judge_verdict *verdict) {
     struct judge_reason *result = find_reason(verdict, is_result), *outside = find_reason(verdict, is_outside);
-    if (!result || !outside || !is_left_out(result, outside)) return;
-    const size_t length = strlen(outside->message);
-    snprintf(outside->message + length, sizeof outside->message - length, "%s", strstr(outside->message, left_out) ? "" : left_out);
+    if (!result || !outside || !(is_unwritten(result) || outside->leaves_out)) return;
+    if (!outside->leaves_out)
+        append(outside, "; the guard leaves out others, for elements are not written: it may compare an index with the other extent");
+    outside->leaves_out = true;
     remove_reason(verdict, result);
+}
+
+/* A load and a store that go as far beyond the ends of their arrays, or that a guard lets through which leaves out others, have
+ * one guard, or two that are alike. */
+static void unite_accesses(struct judge_verdict *verdict) {
+    struct judge_reason *load = find_reason(verdict, is_outside_input), *store = find_reason(verdict, is_outside_output);
+    if (!load || !store || load->other_line || store->other_line || strcmp(load->file, store->file)) return;
+    if (load->beyond != store->beyond && !load->leaves_out && !store->leaves_out) return;
+    struct judge_reason *first = load < store ? load : store, *second = load < store ? store : load;
+    if (load->leaves_out || store->leaves_out) append(first, "; likewise at line %u, of `%s`", (unsigned)second->line, second->argument);
+    else append(first, "; line %u goes as far beyond the end of `%s`: the guards of both are wrong alike, as by <= in place of <",
+                (unsigned)second->line, second->argument);
+    first->other_line = second->line;
+    first->leaves_out |= second->leaves_out;
+    first->launches += second->last_launch == first->last_launch ? 0 : second->launches;
+    if (second->last_launch > first->last_launch) first->last_launch = second->last_launch;
+    remove_reason(verdict, second);
+}
+
+/* Whether that goes wrong because the blocks store their tiles at other places: at the line of the store, and no other. */
+static bool follows_from(const struct judge_reason *result, const struct judge_reason *reason) {
+    const bool is_there = reason->line == result->line && (!reason->other_line || reason->other_line == result->line);
+    const bool is_of_place = is_outside_output(reason) || !strcmp(reason->kind, "race") || !strcmp(reason->kind, "uninitialised");
+    return is_there && is_of_place && !strcmp(reason->file, result->file);
+}
+
+static void unite_tiles(struct judge_verdict *verdict) {
+    for (size_t i = verdict->reason_count; i-- > 0;) {
+        const struct judge_reason *result = find_reason(verdict, stays);
+        if (result && follows_from(result, &verdict->reasons[i])) remove_reason(verdict, &verdict->reasons[i]);
+    }
+}
+
+/* What is one fault is one reason. */
+static void unite(struct judge_verdict *verdict) {
+    unite_tiles(verdict);
+    unite_accesses(verdict);
+    unite_guards(verdict);
+}
+
+/* By what a later launch shows; with that launch where the message has its numbers. */
+static void replace(struct judge_reason *told, const struct judge_reason *stronger) {
+    memcpy(told->message, stronger->message, sizeof told->message);
+    if (is_result(told)) memcpy(told->where, stronger->where, sizeof told->where);
+    memcpy(told->file, stronger->file, sizeof told->file);
+    told->line = stronger->line;
+    told->other_line = stronger->other_line;
+    told->cause = stronger->cause;
 }
 
 static void conclude_reason(struct judge_verdict *verdict, const struct judge_reason *reason) {
@@ -133,8 +198,7 @@ static void conclude_reason(struct judge_verdict *verdict, const struct judge_re
         if (!is_alike(&verdict->reasons[i], reason)) continue;
         verdict->reasons[i].launches += verdict->reasons[i].last_launch != verdict->launches;
         verdict->reasons[i].last_launch = verdict->launches;
-        if (is_stronger(reason, &verdict->reasons[i]))
-            memcpy(verdict->reasons[i].message, reason->message, sizeof reason->message);
+        if (is_stronger(reason, &verdict->reasons[i])) replace(&verdict->reasons[i], reason);
         return;
     }
     if (verdict->reason_count == JUDGE_REASONS_MAX) return;
@@ -155,7 +219,7 @@ static void conclude_error(struct judge_verdict *verdict, const struct rounding 
 void record_conclude(const struct record *record, size_t gate_count, struct judge_verdict *verdict) {
     verdict->launches += record->is_launched;
     for (size_t r = 0; r < record->reason_count; r++) conclude_reason(verdict, &record->reasons[r]);
-    unite_guards(verdict);
+    unite(verdict);
     if (record->has_error) conclude_error(verdict, &record->worst);
     if (!record->has_gates) return;
     verdict->gate_count = gate_count;

@@ -9,7 +9,9 @@
 
 #include "buffers.h"
 #include "chains.h"
+#include "hints.h"
 #include "reference.h"
+#include "tiles.h"
 
 enum { INSTRUCTIONS_LEAST = 1 << 21, INSTRUCTIONS_FOR_EACH = 1 << 12, INSTRUCTIONS_IN_TURNS = 1 << 6 };
 
@@ -81,24 +83,55 @@ static void refuse_for(struct trial *trial, const char *kind, const char *format
     refuse(trial, &reason);
 }
 
+/* A result that is wrong by where it was stored, or was not. */
+static void refuse_stores(struct trial *trial, enum judge_cause cause, const char *message) {
+    const simt_place *place = trial->judging->candidate.store;
+    struct judge_reason reason = {.kind = "result", .cause = cause, .line = place ? place->line : 0};
+    snprintf(reason.message, sizeof reason.message, "%s", message);
+    snprintf(reason.file, sizeof reason.file, "%s", place ? place->file : "");
+    refuse(trial, &reason);
+}
+
 /* ---- findings ---- */
 
-/* "... (index 1000 of `in`, which has 1000 elements)".  Allocations are 4 GiB apart, so what is near is the argument's, be
- * it before its begin or behind its end. */
-static void name_element(const struct trial *trial, const simt_finding *finding, char *text, size_t nbytes) {
+/* The argument whose memory is near.  Allocations are 4 GiB apart, so what is near is the argument's, be it before its begin
+ * or behind its end.  NULL: none is. */
+static const struct argument *find_argument(const struct trial *trial, uint64_t address, int64_t *index, uint64_t *count) {
     const struct judge_task *task = trial->judging->task;
     const int64_t reach = INT64_C(1) << 31;
-    const size_t length = strlen(text);
-    if (!strstr(finding->message, " global memory")) return;
     for (size_t a = 0; a < task->argument_count; a++) {
         const struct buffer *buffer = &trial->buffers.items[a];
-        const int64_t offset = (int64_t)(finding->address - buffer->address);
+        const int64_t offset = (int64_t)(address - buffer->address);
         const int64_t size = (int64_t)wf_type_nbytes(task->arguments[a].type);
         if (task->arguments[a].role == ROLE_SCALAR || offset < -reach || offset >= reach) continue;
-        snprintf(text + length, nbytes - length, " (index %" PRId64 " of `%s`, which has %" PRIu64 " element%s)",
-                 offset / size - (offset % size < 0), task->arguments[a].name, buffer->count, buffer->count == 1 ? "" : "s");
-        return;
+        *index = offset / size - (offset % size < 0);
+        *count = buffer->count;
+        return &task->arguments[a];
     }
+    return NULL;
+}
+
+static void append_text(struct judge_reason *reason, const char *text) {
+    const size_t length = strlen(reason->message);
+    snprintf(reason->message + length, sizeof reason->message - length, "%s", text);
+}
+
+/* "... (index 1000 of `in`, which has 1000 elements)", and of an access outside what it is to be united with. */
+static void name_element(const struct trial *trial, const simt_finding *finding, struct judge_reason *reason) {
+    int64_t index;
+    uint64_t count;
+    const struct argument *argument = find_argument(trial, finding->address, &index, &count);
+    char text[192];
+    if (!argument) return;
+    snprintf(text, sizeof text, " (index %" PRId64 " of `%s`, which has %" PRIu64 " element%s)", index, argument->name, count, count == 1 ? "" : "s");
+    append_text(reason, text);
+    if (finding->kind != SIMT_FINDING_BOUNDS) return;
+    reason->cause = argument->role == ROLE_OUTPUT ? JUDGE_CAUSE_OUTSIDE_OUTPUT : JUDGE_CAUSE_OUTSIDE_INPUT;
+    reason->argument = argument->name;
+    reason->beyond = index - (int64_t)count;
+    const bool is_shared_result = reason->cause == JUDGE_CAUSE_OUTSIDE_OUTPUT && count == 1 && index > 0;
+    append_text(reason, is_shared_result ? "; the result is one element of all blocks: combine theirs by an atomic, such as atomicAdd()"
+                                         : "; a guard must leave that out, unless the index is calculated wrongly");
 }
 
 /* "`argument 0[-1]`", as the simulator calls what it has no names of: by the name that the task gives it. */
@@ -125,7 +158,7 @@ static void refuse_findings(struct trial *trial, const struct stage *stage, cons
         else
             snprintf(reason.message, sizeof reason.message, "%s", finding->message);
         name_argument(trial, stage, reason.message, sizeof reason.message);
-        name_element(trial, finding, reason.message, sizeof reason.message);
+        name_element(trial, finding, &reason);
         snprintf(reason.file, sizeof reason.file, "%s", finding->file);
         refuse(trial, &reason);
         trial->record->is_over |= finding->kind == SIMT_FINDING_RUNAWAY || finding->kind == SIMT_FINDING_UNSUPPORTED;
@@ -233,20 +266,31 @@ static bool refuse_tie(struct trial *trial, const struct comparison *c, const ch
 static void refuse_unwritten(struct trial *trial, const struct comparison *c, const char *place, int digits) {
     uint64_t count = 0;
     for (uint64_t i = 0; i < trial->expected.count; i++) count += is_left(trial, i);
-    refuse_for(trial, "result",
-               "%s is not written, and must be %.*Lg: the index that is stored to, or the guard of the store, leaves out %" PRIu64
-               " of %" PRIu64 " elements",
-               place, digits, c->exact, count, trial->expected.count);
+    char message[JUDGE_MESSAGE_CAPACITY];
+    snprintf(message, sizeof message,
+             "%s is not written, and must be %.*Lg: the index that is stored to, or the guard of the store, leaves out %" PRIu64
+             " of %" PRIu64 " elements",
+             place, digits, c->exact, count, trial->expected.count);
+    refuse_stores(trial, JUDGE_CAUSE_UNWRITTEN, message);
 }
 
-/* The first element of that value, or the first NaN; the buffer's count: there is none. */
-static uint64_t find_element(wf_type type, const struct buffer *buffer, long double value) {
-    uint64_t i = 0;
-    for (; i < buffer->count; i++) {
-        const long double element = element_get(type, buffer->bytes, i);
-        if (element == value || (isnan(element) && isnan(value))) break;
-    }
-    return i;
+/* Of tiles that blocks store where they loaded them, which is no transpose; false: it is another fault. */
+static bool refuse_tiles(struct trial *trial) {
+    const struct judge_task *task = trial->judging->task;
+    struct extents extents;
+    memcpy(extents.block, trial->launch.block, sizeof extents.block);
+    memcpy(extents.grid, trial->launch.grid, sizeof extents.grid);
+    const struct tiles tiles = {trial->scope.size, &extents, &trial->expected, trial->result, task->arguments[task->reference.output].type};
+    const uint64_t moved = task->reference.kind == REFERENCE_ELEMENTS && !trial->planned->is_interleaved ? tiles_that_stay(&tiles) : 0;
+    char message[JUDGE_MESSAGE_CAPACITY];
+    if (!moved) return false;
+    snprintf(message, sizeof message,
+             "each block stores its tile, transposed, where the tile stood in the matrix that it was loaded from: of %" PRIu64 " x %" PRIu64
+             " elements of `%s`, %" PRIu64 " belong in the tile across the diagonal; in the index that is stored to, and in its guard, exchange "
+             "blockIdx.x and blockIdx.y",
+             (uint64_t)trial->scope.size->cols, (uint64_t)trial->scope.size->rows, task->arguments[task->reference.output].name, moved);
+    refuse_stores(trial, JUDGE_CAUSE_TILES_STAY, message);
+    return true;
 }
 
 /* Of a largest or smallest element that must leave NaN out, and is one, or another element. */
@@ -257,8 +301,8 @@ static void explain_nan(const struct trial *trial, const struct comparison *c, c
     if (reference->kind != REFERENCE_OP || !task->omits_nan || !(is_largest || reference->op == WF_MIN)) return;
     const struct argument *input = &task->arguments[reference->inputs[0]];
     const struct buffer *buffer = &trial->buffers.items[reference->inputs[0]];
-    const uint64_t nan = find_element(input->type, buffer, NAN);
-    if (nan == buffer->count || find_element(input->type, buffer, c->value) == buffer->count) return;
+    const uint64_t nan = hint_find_element(input->type, buffer, NAN);
+    if (nan == buffer->count || hint_find_element(input->type, buffer, c->value) == buffer->count) return;
     snprintf(text, nbytes,
              "; %s[%" PRIu64 "] is a NaN, which must be left out: f%sf(a, b) does that, but a %c b ? a : b is b where either is a NaN, so it "
              "keeps a NaN that comes second and loses what was %s so far",
@@ -286,11 +330,40 @@ static void explain_place(const struct trial *trial, const struct comparison *c,
              "say one whose row and column have to change places", output, place);
 }
 
+static void hint_at(const struct trial *trial, const struct comparison *c, char *text, size_t nbytes) {
+    const struct judge_task *task = trial->judging->task;
+    const struct wrong_value wrong = {.task = task,
+                                      .scope = &trial->scope,
+                                      .buffers = &trial->buffers,
+                                      .expected = &trial->expected,
+                                      .result = trial->result,
+                                      .element = c->element,
+                                      .value = c->value,
+                                      .exact = c->exact,
+                                      .is_whole = inputs_are_whole(task, &trial->buffers)};
+    hint_at_cause(&wrong, text, nbytes);
+}
+
+/* What the value is, what it must be, and why it is not. */
+static void name_value(const struct comparison *c, const char *place, int digits, const char *why, char *text, size_t nbytes) {
+    if (c->bound > 0 && !isfinite(c->value))
+        snprintf(text, nbytes, "%s is %.*Lg, and must be %.*Lg, but for its rounding%s", place, digits, c->value, digits, c->exact, why);
+    else if (c->bound > 0)
+        snprintf(text, nbytes,
+                 "%s is %.*Lg, exactly %.*Lg: off by %.3Lg ulp, where %" PRIu64
+                 " rounded operations in a row explain no more than %.3Lg%s",
+                 place, digits, c->value, digits, c->exact, c->error, c->roundings, c->bound, why);
+    else
+        snprintf(text, nbytes, "%s is %.*Lg, and must be %.*Lg%s", place, digits, c->value, digits, c->exact, why);
+}
+
 static void refuse_value(struct trial *trial, const struct comparison *c) {
     const struct judge_task *task = trial->judging->task;
     const int digits = task->arguments[task->reference.output].type == WF_F32 ? 9 : 17; /* tell neighbours apart */
     const char *output = task->arguments[task->reference.output].name;
     char place[160], why[400] = "";
+    struct judge_reason reason = {.kind = "result"};
+    if (refuse_tiles(trial)) return;
     if (trial->planned->is_interleaved) snprintf(why, sizeof why, "%s", in_turns);
     else explain_place(trial, c, why, sizeof why);
     if (!*why) explain_nan(trial, c, why, sizeof why);
@@ -298,17 +371,15 @@ static void refuse_value(struct trial *trial, const struct comparison *c) {
         snprintf(place, sizeof place, "%s(%s)", wf_op_name(task->reference.partials), output);
     else
         snprintf(place, sizeof place, "%s[%" PRIu64 "]", output, c->element);
-    if (is_left(trial, c->element)) refuse_unwritten(trial, c, place, digits);
-    else if (!*why && refuse_tie(trial, c, place)) return;
-    else if (c->bound > 0 && !isfinite(c->value))
-        refuse_for(trial, "result", "%s is %.*Lg, and must be %.*Lg, but for its rounding%s", place, digits, c->value, digits, c->exact, why);
-    else if (c->bound > 0)
-        refuse_for(trial, "result",
-                   "%s is %.*Lg, exactly %.*Lg: off by %.3Lg ulp, where %" PRIu64
-                   " rounded operations in a row explain no more than %.3Lg%s",
-                   place, digits, c->value, digits, c->exact, c->error, c->roundings, c->bound, why);
-    else
-        refuse_for(trial, "result", "%s is %.*Lg, and must be %.*Lg%s", place, digits, c->value, digits, c->exact, why);
+    if (is_left(trial, c->element)) {
+        refuse_unwritten(trial, c, place, digits);
+        return;
+    }
+    if (!*why && refuse_tie(trial, c, place)) return;
+    if (!*why) hint_at(trial, c, why, sizeof why);
+    if (*why) reason.cause = JUDGE_CAUSE_EXPLAINED;
+    name_value(c, place, digits, why, reason.message, sizeof reason.message);
+    refuse(trial, &reason);
 }
 
 static bool is_right(struct trial *trial, uint64_t i, long double value, bool is_whole, struct comparison *comparison) {

@@ -66,6 +66,7 @@ def test_an_element_that_nobody_writes_is_said_to_be_unwritten(write):
     (reason,) = verdict(write("kernel.cu", left), "--task", "row_sums", status=3)["reasons"]
     assert re.fullmatch(r"out\[1\] is not written, and must be -?\d+: the index that is stored to, or the guard of the store, "
                         r"leaves out 1 of \d+ elements", reason["message"])
+    assert reason["line"] == next(number for number, line in enumerate(left.splitlines(), 1) if "out[blockIdx.x] =" in line)
 
 
 COPY = """__global__ void transpose(const float *in, float *out, int rows, int cols)
@@ -89,6 +90,60 @@ def test_a_guard_that_compares_with_the_other_extent_is_one_finding(write):
     (reason,) = [reason for reason in told if reason["kind"] != "gate"]
     assert (reason["kind"], reason["line"]) == ("bounds", 5) and "of `in`, which has 33 elements" in reason["message"]
     assert reason["message"].endswith("the guard leaves out others, for elements are not written: it may compare an index with the other extent")
+
+
+SWAP = "    x = blockIdx.y * 32 + threadIdx.x, y = blockIdx.x * 32 + threadIdx.y;\n"
+
+
+@pytest.mark.parametrize("guard", ["x < rows && y + j < cols", "x < cols && y + j < rows"])
+def test_tiles_that_are_stored_where_they_were_loaded_are_told_as_that(guard, write):
+    """Whether elements are left out, or a guard as that of the load lets blocks overwrite each other's tiles and go beyond the end."""
+    assert SWAP in GOOD["transpose"]
+    kernel = write("kernel.cu", GOOD["transpose"].replace(SWAP, "").replace("x < rows && y + j < cols", guard))
+    told = verdict(kernel, "--task", "transpose", status=3)["reasons"]
+    (reason,) = [reason for reason in told if reason["kind"] != "gate"]
+    assert (reason["kind"], reason["line"]) == ("result", 12) and "exchange blockIdx.x and blockIdx.y" in reason["message"]
+    assert re.search(r"of 40 x 33 elements of `out`, \d+ belong in the tile across the diagonal;", reason["message"])
+
+
+@pytest.mark.parametrize("was, now", [
+    (SWAP, "    x = blockIdx.y * 32 + threadIdx.x;\n"), (SWAP, "    y = blockIdx.x * 32 + threadIdx.y;\n"),
+    (SWAP, "    if (blockIdx.x > blockIdx.y) tile[threadIdx.x][threadIdx.y] += 1;\n"),
+    ("tile[threadIdx.x][threadIdx.y + j];", "tile[threadIdx.y + j][threadIdx.x];"),
+    ("= tile[threadIdx.x][threadIdx.y + j];", "= tile[threadIdx.x][threadIdx.y + j] * (blockIdx.x + blockIdx.y ? 2 : 1);")])
+def test_tiles_with_another_fault_are_not_told_as_that(was, now, write):
+    assert was in GOOD["transpose"]
+    told = verdict(write("kernel.cu", GOOD["transpose"].replace(was, now)), "--task", "transpose", status=3)["reasons"]
+    assert "result" in {reason["kind"] for reason in told} and not any("diagonal" in reason["message"] for reason in told)
+
+
+def test_tiles_that_stay_hide_no_race_in_shared_memory(write):
+    kernel = GOOD["transpose"].replace(SWAP, "").replace("    __syncthreads();\n", "")
+    told = verdict(write("kernel.cu", kernel), "--task", "transpose", status=3)["reasons"]
+    assert any(reason["kind"] == "race" and "no __syncthreads()" in reason["message"] for reason in told)
+
+
+def test_guards_of_load_and_store_that_are_wrong_alike_are_one_finding(write):
+    kernel = GOOD["transpose"].replace("x < cols && y + j < rows", "x <= cols && y + j <= rows").replace(
+        "x < rows && y + j < cols", "x <= rows && y + j <= cols")
+    (reason,) = verdict(write("kernel.cu", kernel), "--task", "transpose", status=3)["reasons"]
+    assert (reason["kind"], reason["line"], reason["other_line"]) == ("bounds", 8, 13)
+    assert "`in`, which has 1 element); a guard must leave that out, unless the index is calculated wrongly; line 13 goes as far beyond the end of " \
+        "`out`: the guards of both are wrong alike" in reason["message"]
+
+
+def test_guards_of_load_and_store_with_the_other_extents_are_one_finding(write):
+    kernel = GOOD["transpose"].replace("x < cols && y + j < rows", "@").replace("x < rows && y + j < cols", "x < cols && y + j < rows").replace(
+        "@", "x < rows && y + j < cols")
+    (reason,) = verdict(write("kernel.cu", kernel), "--task", "transpose", status=3)["reasons"]
+    assert (reason["kind"], reason["line"], reason["other_line"]) == ("bounds", 8, 13)
+    assert "it may compare an index with the other extent; likewise at line 13, of `out`" in reason["message"]
+
+
+def test_blocks_that_store_a_result_each_where_there_is_one_are_told_to_combine_theirs(write):
+    (reason,) = verdict(write("kernel.cu", SUM.replace("atomicAdd(out, s[0])", "out[blockIdx.x] = s[0]")), "--task", "sum", status=3)["reasons"]
+    assert reason["kind"] == "bounds" and reason["message"].endswith(
+        "(index 1 of `out`, which has 1 element); the result is one element of all blocks: combine theirs by an atomic, such as atomicAdd()")
 
 
 def test_a_largest_that_keeps_or_loses_by_a_nan_is_told_why(write):

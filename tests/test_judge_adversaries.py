@@ -117,6 +117,65 @@ def test_a_slip_is_refused_for_what_it_is(name, write):
     assert kinds(verdict(write("kernel.cu", GOOD[task].replace(was, now)), "--task", task, status=3)) == faults
 
 
+# What a result is instead of the right one, where its number tells.
+INSTEAD = {
+    "each block all": ("sum", "s[t] = i < n ? in[i] : 0.0f;", "s[t] = 0; for (i = t; i < n; i += blockDim.x) s[t] += in[i];",
+                       "that is 4 times as much, and there are 4 blocks: each adds up all elements"),
+    "one for each thread": ("row_sums", "c < cols; c += blockDim.x", "c < min(cols, blockDim.x); c += blockDim.x",
+                            "that is the sum of the first 128 of 300 elements, one for each thread"),
+    "from zero": ("max", "best = in[0]", "best = 0", "no element of `in` is that, as where the search begins with another number"),
+    "bits": ("max", "best = fmaxf(best, in[i])", "best = __int_as_float(max(__float_as_int(-INFINITY), __float_as_int(in[i])))",
+             "no element of `in` is that, and yet none took its place: how two are compared is wrong"),
+    "no index": ("argmax", "*out = best[0]", "*out = in[best[0]] > -INFINITY ? best[0] : 0x7fffffff", "that is no index of an element"),
+    "exclusive": ("scan", "out[t] = mine", "out[t] = t ? mine - in[t] : 0", "each is the sum of the elements before its own"),
+    "the square": ("norm", "sqrt(s[0])", "s[0]", "that is its square: take the root"),
+    "one less": ("row_variances", "/ cols;\n}", "/ (cols - 1);\n}", "divided by one less than the 31 elements"),
+    "a float": ("norm", "sqrt(s[0])", "sqrtf(s[0])", "that is as far off as floats are"),
+    "an infinity": ("sum", "? in[i] :", "? fmaxf(fminf(in[i], 1e38f), -1e38f) :", r"; in\[\d+\] is (inf|nan)"),
+}
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", INSTEAD)
+def test_a_result_is_told_by_what_it_is_instead(name, write):
+    task, was, now, said = INSTEAD[name]
+    assert was in GOOD[task]
+    told = verdict(write("kernel.cu", GOOD[task].replace(was, now)), "--task", task, status=3)
+    assert any(reason["kind"] == "result" and re.search(said, reason["message"]) for reason in told["reasons"]), told["reasons"]
+
+
+@pytest.mark.parametrize("place", ["s", "out"])
+def test_the_plain_first_read_of_a_loop_with_an_exchange_is_told_with_its_cure(place, write):
+    """As NVIDIA's guide writes it; formally that read races."""
+    loop = """__device__ void add(float *p, float v)
+{
+    int *q = (int *)p;
+    int old = *q, assumed;
+    do {
+        assumed = old;
+        old = atomicCAS(q, assumed, __float_as_int(__int_as_float(assumed) + v));
+    } while (assumed != old);
+}
+__global__ void reduce(const float *in, float *out, int n)
+{
+    __shared__ float s;
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (threadIdx.x == 0)
+        s = 0;
+    __syncthreads();
+    if (i < n)
+        add(%s, in[i]);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        atomicAdd(%s, s);
+}
+""" % {"s": ("&s", "out"), "out": ("out", "&s")}[place]
+    (reason,) = verdict(write("kernel.cu", loop), "--task", "sum", status=3)["reasons"]
+    assert reason["kind"] == "race" and {reason["line"], reason["other_line"]} == {4, 7}
+    assert "line 4 reads by a plain load what others change by the atomicCAS() of line 7: read it by an atomic, too" in reason["message"]
+    verdict(write("cured.cu", loop.replace("old = *q", "old = atomicCAS(q, 0, 0)")), "--task", "sum", status=0)
+
+
 ONE_THREAD = "__global__%s{ if (blockIdx.x + threadIdx.x == 0) { %s } }\n"
 
 

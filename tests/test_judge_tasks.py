@@ -35,7 +35,7 @@ def test_special_values_have_the_result_that_the_task_says(op, data, nan, result
     told = verdict(write("kernel.cu", kernel % result), "--task", task)
     wrong = verdict(write("wrong.cu", kernel % "7"), "--task", task, status=3)
     assert told["accepted"] or ("-inf nan" in data and op == "min" and told["reasons"][0]["launches"] < 4)
-    assert wrong["reasons"][0]["message"].endswith("must be " + result.replace('nanf("")', "nan").replace("INFINITY", "inf"))
+    assert wrong["reasons"][0]["message"].split(";")[0].endswith("must be " + result.replace('nanf("")', "nan").replace("INFINITY", "inf"))
 
 
 @pytest.mark.parametrize("data", ["integers(1, 8) with", "integers(1, 8) with five", "integers(1, 8) with inf -inf nan", "uniform(0, 1) nan",

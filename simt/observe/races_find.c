@@ -122,6 +122,21 @@ static const char *advice_on_atomic(const struct races *races, uint32_t load, ui
     return text;
 }
 
+/* Of an update by a loop with atomicCAS() that begins with a plain load: what that read is compared before it is used, but a
+ * plain load may be torn, or repeated. */
+static const char *advice_on_first_read(const struct races_block *block, const struct encounter *encounter, const struct stamped *other,
+                                        char *text, size_t nbytes) {
+    const struct races *races = block->races;
+    const uint32_t pc = encounter->event->pc, load = is_load(races, pc) ? pc : other->pc, exchange = load == pc ? other->pc : pc;
+    const bool is_pair = is_load(races, load) && strstr(races->view->places[exchange].opcode, ".cas");
+    const bool is_update = is_pair && simt_may_follow(encounter->event, load, exchange, false) &&
+                           simt_may_follow(encounter->event, exchange, exchange, false);
+    if (!is_update || waiting_branch(block, encounter, other) != UINT32_MAX) return NULL;
+    snprintf(text, nbytes, "line %u reads by a plain load what others change by the atomicCAS() of line %u: read it by an atomic, too, "
+             "such as `atomicCAS(p, 0, 0)` for `*p`", line_of(races, load), line_of(races, exchange));
+    return text;
+}
+
 /* Whether blocks read by a plain load what others still update by atomics. */
 static bool is_read_of_updates(const struct races *races, uint32_t pc, uint32_t other_pc) {
     const char *opcode = races->view->places[is_load(races, pc) ? other_pc : pc].opcode;
@@ -406,6 +421,8 @@ static const char *advice(const struct races_block *block, const struct encounte
     if (is_unlock(block, encounter, other)) return advice_on_unlock(block->races, encounter, other, text, nbytes);
     const uint32_t atomic = atomic_behind_load(block, encounter, other), pc = encounter->event->pc;
     if (atomic != UINT32_MAX) return advice_on_atomic(block->races, atomic == pc ? other->pc : pc, atomic, text, nbytes);
+    const char *on_first_read = advice_on_first_read(block, encounter, other, text, nbytes);
+    if (on_first_read) return on_first_read;
     if (other->block != block->index && is_overwritten_by_blocks(block->races, encounter, other))
         return "blocks overwrite each other's result: an element for each block, or an atomic such as atomicAdd()";
     if (other->block != block->index && is_read_of_updates(block->races, pc, other->pc) &&
