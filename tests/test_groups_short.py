@@ -416,6 +416,58 @@ def test_extremes_along_axes(handle, type_name, rows, columns):
             assert handle.reduce_groups(op, groups, array, nan=nan, first_index=3, threads=threads) == expected, (op, axis)
 
 
+def columns_with_nans(type_name, rows, columns, rng):
+    """Elements, row by row: zeros and other values, a NaN of either sign in a row of its own in most columns, two in some, and
+    nothing but NaNs in a few."""
+    form = FLOATS[type_name]
+    nans = [form.nan, form.nan | form.sign, form.infinity | 1, form.infinity | form.sign | 1, 2 * form.sign - 1, form.sign - 1]
+    numbers = [0, form.sign, form.infinity, form.infinity | form.sign, *(nearest(type_name, x) for x in (1, -1, 0.5))]
+    elements = [rng.choice(numbers) for _ in range(rows * columns)]
+    for c in range(columns):
+        if c % 5:
+            elements[c % rows * columns + c] = rng.choice(nans)
+        for r in [] if c % 7 else rng.sample(range(rows), min(2, rows)) if c % 3 else range(rows):
+            elements[r * columns + c] = rng.choice(nans)
+    return pack(type_name, elements)
+
+
+@pytest.mark.parametrize("rows,columns", [(1, 64), (3, 67), (8, 129), (70, 71), (140, 1027)])
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_nans_in_columns_of_extremes(handle, type_name, rows, columns):
+    """A NaN in any row and in any lane: it is the result, or the first one's index is; it is left out, and columns of
+    nothing else take the fill; or it is an error."""
+    rng, nbytes = random.Random(f"NaNs in columns {type_name} {rows}"), struct.calcsize(TYPECODES[type_name])
+    data = columns_with_nans(type_name, rows, columns, rng)
+    column = [b"".join(data[i:i + nbytes] for i in range(c * nbytes, len(data), columns * nbytes)) for c in range(columns)]
+    groups, fill = library.wf_groups_axes(1), wf.value_of_bits(wf.WF_U8, 1)
+    for op, (nan, beside), threads in itertools.product(("min", "max", "argmin", "argmax"),
+                                                        (("propagate", 0), ("omit", 0), ("omit", 1), ("error", 0)), (1, 2)):
+        before = beside * nbytes # bytes, so that vectors begin elsewhere
+        array = wf.strided(bytes(before) + data, type_name, (rows, columns), (columns * nbytes, nbytes), before)
+        name = default_type(op, type_name)
+        one = (name, nearest(name, 1) if name in FLOATS else 1)
+        results = [Oracle(type_name, x, first_index=7).reduce(op, nan=nan) for x in column]
+        expected = as_returned([one if beside and result == "WF_ERROR_EMPTY" else result for result in results], op, type_name)
+        got = returned(handle, op, groups, [array], nan=nan, first_index=7, threads=threads, **({"fill": fill} if beside else {}))
+        assert got == expected, (op, nan, threads)
+
+
+@pytest.mark.parametrize("type_name", ["i16", "f16", "u8"])
+def test_indices_in_long_columns(handle, type_name):
+    """Of more rows than a lane of an element's width counts: the best, and its twins, lie to either side of where it
+    starts again."""
+    rows, columns, nbytes = 70000, 66, struct.calcsize(TYPECODES[type_name])
+    data = bytearray(rows * columns * nbytes)
+    ends = {"u8": [0, 127, 128, 255, 256, rows - 1], "i16": [0, 32767, 32768, 65535, 65536, rows - 1]}
+    first = [ends.get(type_name, ends["i16"])[c % 6] for c in range(columns)]
+    for c, r in enumerate(first):
+        for row in {r, min(r + 1, rows - 1), rows - 1}:
+            data[(row * columns + c) * nbytes] = 5
+    array = wf.strided(bytes(data), type_name, (rows, columns), (columns * nbytes, nbytes))
+    got = handle.reduce_groups("argmax", library.wf_groups_axes(1), array, first_index=3, threads=1)
+    assert [bits for _, bits in got] == [3 + r for r in first]
+
+
 @pytest.mark.parametrize("type_name", ["i8", "u64", "f16", "f32", "f64"])
 def test_extremes_of_segments(handle, type_name):
     """Segments of 1 to 700 elements, some of one value alone."""

@@ -256,7 +256,7 @@ static enum panel panel_for(const struct job *job) {
     if (are_short_products(job)) return PANEL_OF_DOTS;
     if (are_bounded_columns(job)) return PANEL_OF_BOUNDS;
     if (job->quotient.parts) return PANEL_OF_FEW_ROWS;
-    if (wf_job_minmax_part(job, &of_index) && !of_index) return PANEL_OF_MINMAX;
+    if (wf_job_minmax_part(job, &of_index)) return PANEL_OF_MINMAX;
     bool is_sum = wf_job_group_count(job) > 1 && wf_job_summed_part(job);
     return is_sum && job->cpu->tier->sum_panel[job->grouped->empty->type] ? PANEL_OF_SUMS : NO_PANEL;
 }
