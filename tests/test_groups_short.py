@@ -158,22 +158,24 @@ def test_divided_rows(handle, type_name, length):
 
 
 def factors_of_kind(type_name, rng, length):
-    """Elements of one group, or such that their product is near the largest or the least number, or has bits of it."""
+    """Elements of one group, or such that their product is near the largest or the least number, or has bits of it; or all are
+    a bit below 1, so that their significands alone would exceed the largest f64."""
     form = FLOATS[type_name]
     if rng.random() < 0.5:
         return bytes_of_kind(type_name, rng, length)
     most = 2 - form.precision - form.lowest # the largest exponent
-    whole = rng.choice([most + 1, -most, -most - form.precision + rng.randrange(4), 0])
+    whole = rng.choice([most + 1, -most, -most - form.precision + rng.randrange(4), 0, -length])
     ends = [whole * i // length for i in range(length + 1)]
-    reals = [rng.choice([1, -1]) * Fraction(1 + rng.choice([0, rng.random()])) * Fraction(2)**(end - begin)
+    parts = [1 - 2**-7] if whole == -length else [0, rng.random()]
+    reals = [rng.choice([1, -1]) * Fraction(1 + rng.choice(parts)) * Fraction(2)**(end - begin)
              for begin, end in itertools.pairwise(ends)]
     return pack(type_name, [nearest(type_name, x) for x in reals])
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("length", [1, 2, 3, 5, 8, 11, 16, 27, 63, 64, 100, 128, 129])
+@pytest.mark.parametrize("length", [1, 2, 3, 5, 8, 11, 16, 27, 63, 64, 100, 128, 129, 257, 2100])
 @pytest.mark.parametrize("type_name", FLOATS)
-def test_products_of_short_groups(handle, type_name, length):
+def test_products_of_groups(handle, type_name, length):
     """Along either axis and over segments, some of them empty: more groups than a strip has; from indices on at which a tree
     begins, and others."""
     rng, count = random.Random(f"products {type_name} {length}"), 70
@@ -184,7 +186,7 @@ def test_products_of_short_groups(handle, type_name, length):
     ways = [(wf.strided(data, type_name, (count, length), (length * nbytes, nbytes)), library.wf_groups_axes(2), False),
             (wf.strided(down, type_name, (length, count), (count * nbytes, nbytes)), library.wf_groups_axes(1), False),
             (wf.vector(bytearray(data), type_name), library.wf_groups_segments(0, count + 1, byref(offsets)), True)]
-    for nan, first_index in (("propagate", 0), ("omit", 128), ("propagate", 3)):
+    for nan, first_index in (("propagate", 0), ("omit", 128), ("omit", 4096), ("propagate", 3)):
         chosen = {"nan": nan, "first_index": first_index}
         expected = [Oracle(type_name, row, first_index=first_index).reduce("prod", nan=nan) for row in [b"", *rows]]
         for array, groups, has_empty in ways:
