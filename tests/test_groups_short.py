@@ -158,16 +158,14 @@ def test_divided_rows(handle, type_name, length):
 
 
 def factors_of_kind(type_name, rng, length):
-    """Elements of one group, or such that their product is near the largest or the least number, or has bits of it; or all are
-    a bit below 1, so that their significands alone would exceed the largest f64."""
+    """Elements of one group, or such that their product is near the largest or the least number, or has bits of it."""
     form = FLOATS[type_name]
     if rng.random() < 0.5:
         return bytes_of_kind(type_name, rng, length)
     most = 2 - form.precision - form.lowest # the largest exponent
-    whole = rng.choice([most + 1, -most, -most - form.precision + rng.randrange(4), 0, -length])
+    whole = rng.choice([most + 1, -most, -most - form.precision + rng.randrange(4), 0])
     ends = [whole * i // length for i in range(length + 1)]
-    parts = [1 - 2**-7] if whole == -length else [0, rng.random()]
-    reals = [rng.choice([1, -1]) * Fraction(1 + rng.choice(parts)) * Fraction(2)**(end - begin)
+    reals = [rng.choice([1, -1]) * Fraction(1 + rng.choice([0, rng.random()])) * Fraction(2)**(end - begin)
              for begin, end in itertools.pairwise(ends)]
     return pack(type_name, [nearest(type_name, x) for x in reals])
 
@@ -191,6 +189,20 @@ def test_products_of_groups(handle, type_name, length):
         expected = [Oracle(type_name, row, first_index=first_index).reduce("prod", nan=nan) for row in [b"", *rows]]
         for array, groups, has_empty in ways:
             assert returned(handle, "prod", groups, [array], **chosen) == expected[not has_empty:], (has_empty, chosen)
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_products_of_long_columns(handle, type_name):
+    """Of elements whose significands are almost 2, so that those of a thousand alone would exceed the largest f64."""
+    rng, rows, columns, nbytes = random.Random(f"long products {type_name}"), 9001, 66, struct.calcsize(TYPECODES[type_name])
+    most = [nearest(type_name, sign * Fraction(255, 256)) for sign in (1, -1)]
+    some = nearest(type_name, Fraction(255, 128)) # so many that the product is near 1
+    data = pack(type_name, [some if rng.random() < 1 / 177 else rng.choice(most) for _ in range(rows * columns)])
+    expected = [handle.reduce("prod", wf.strided(data, type_name, (rows,), (columns * nbytes,), c * nbytes)) for c in range(columns)]
+    assert expected[0] == Oracle(type_name, b"".join(data[i:i + nbytes] for i in range(0, len(data), columns * nbytes))).reduce("prod")
+    array = wf.strided(data, type_name, (rows, columns), (columns * nbytes, nbytes))
+    for threads in (1, 5):
+        assert handle.reduce_groups("prod", library.wf_groups_axes(1), array, threads=threads) == expected, threads
 
 
 @pytest.mark.sampled
