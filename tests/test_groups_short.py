@@ -171,9 +171,9 @@ def factors_of_kind(type_name, rng, length):
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("length", [1, 2, 3, 5, 8, 11, 16, 27, 63, 64, 100, 128, 129])
+@pytest.mark.parametrize("length", [1, 2, 3, 5, 8, 11, 16, 27, 63, 64, 100, 128, 129, 257, 2100])
 @pytest.mark.parametrize("type_name", FLOATS)
-def test_products_of_short_groups(handle, type_name, length):
+def test_products_of_groups(handle, type_name, length):
     """Along either axis and over segments, some of them empty: more groups than a strip has; from indices on at which a tree
     begins, and others."""
     rng, count = random.Random(f"products {type_name} {length}"), 70
@@ -184,11 +184,25 @@ def test_products_of_short_groups(handle, type_name, length):
     ways = [(wf.strided(data, type_name, (count, length), (length * nbytes, nbytes)), library.wf_groups_axes(2), False),
             (wf.strided(down, type_name, (length, count), (count * nbytes, nbytes)), library.wf_groups_axes(1), False),
             (wf.vector(bytearray(data), type_name), library.wf_groups_segments(0, count + 1, byref(offsets)), True)]
-    for nan, first_index in (("propagate", 0), ("omit", 128), ("propagate", 3)):
+    for nan, first_index in (("propagate", 0), ("omit", 128), ("omit", 4096), ("propagate", 3)):
         chosen = {"nan": nan, "first_index": first_index}
         expected = [Oracle(type_name, row, first_index=first_index).reduce("prod", nan=nan) for row in [b"", *rows]]
         for array, groups, has_empty in ways:
             assert returned(handle, "prod", groups, [array], **chosen) == expected[not has_empty:], (has_empty, chosen)
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_products_of_long_columns(handle, type_name):
+    """Of elements whose significands are almost 2, so that those of a thousand alone would exceed the largest f64."""
+    rng, rows, columns, nbytes = random.Random(f"long products {type_name}"), 9001, 66, struct.calcsize(TYPECODES[type_name])
+    most = [nearest(type_name, sign * Fraction(255, 256)) for sign in (1, -1)]
+    some = nearest(type_name, Fraction(255, 128)) # so many that the product is near 1
+    data = pack(type_name, [some if rng.random() < 1 / 177 else rng.choice(most) for _ in range(rows * columns)])
+    expected = [handle.reduce("prod", wf.strided(data, type_name, (rows,), (columns * nbytes,), c * nbytes)) for c in range(columns)]
+    assert expected[0] == Oracle(type_name, b"".join(data[i:i + nbytes] for i in range(0, len(data), columns * nbytes))).reduce("prod")
+    array = wf.strided(data, type_name, (rows, columns), (columns * nbytes, nbytes))
+    for threads in (1, 5):
+        assert handle.reduce_groups("prod", library.wf_groups_axes(1), array, threads=threads) == expected, threads
 
 
 @pytest.mark.sampled
@@ -414,6 +428,58 @@ def test_extremes_along_axes(handle, type_name, rows, columns):
         for axis, array in ((0, down), (1, along)):
             groups = library.wf_groups_axes(1 << axis)
             assert handle.reduce_groups(op, groups, array, nan=nan, first_index=3, threads=threads) == expected, (op, axis)
+
+
+def columns_with_nans(type_name, rows, columns, rng):
+    """Elements, row by row: zeros and other values, a NaN of either sign in a row of its own in most columns, two in some, and
+    nothing but NaNs in a few."""
+    form = FLOATS[type_name]
+    nans = [form.nan, form.nan | form.sign, form.infinity | 1, form.infinity | form.sign | 1, 2 * form.sign - 1, form.sign - 1]
+    numbers = [0, form.sign, form.infinity, form.infinity | form.sign, *(nearest(type_name, x) for x in (1, -1, 0.5))]
+    elements = [rng.choice(numbers) for _ in range(rows * columns)]
+    for c in range(columns):
+        if c % 5:
+            elements[c % rows * columns + c] = rng.choice(nans)
+        for r in [] if c % 7 else rng.sample(range(rows), min(2, rows)) if c % 3 else range(rows):
+            elements[r * columns + c] = rng.choice(nans)
+    return pack(type_name, elements)
+
+
+@pytest.mark.parametrize("rows,columns", [(1, 64), (3, 67), (8, 129), (70, 71), (140, 1027)])
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_nans_in_columns_of_extremes(handle, type_name, rows, columns):
+    """A NaN in any row and in any lane: it is the result, or the first one's index is; it is left out, and columns of
+    nothing else take the fill; or it is an error."""
+    rng, nbytes = random.Random(f"NaNs in columns {type_name} {rows}"), struct.calcsize(TYPECODES[type_name])
+    data = columns_with_nans(type_name, rows, columns, rng)
+    column = [b"".join(data[i:i + nbytes] for i in range(c * nbytes, len(data), columns * nbytes)) for c in range(columns)]
+    groups, fill = library.wf_groups_axes(1), wf.value_of_bits(wf.WF_U8, 1)
+    for op, (nan, beside), threads in itertools.product(("min", "max", "argmin", "argmax"),
+                                                        (("propagate", 0), ("omit", 0), ("omit", 1), ("error", 0)), (1, 2)):
+        before = beside * nbytes # bytes, so that vectors begin elsewhere
+        array = wf.strided(bytes(before) + data, type_name, (rows, columns), (columns * nbytes, nbytes), before)
+        name = default_type(op, type_name)
+        one = (name, nearest(name, 1) if name in FLOATS else 1)
+        results = [Oracle(type_name, x, first_index=7).reduce(op, nan=nan) for x in column]
+        expected = as_returned([one if beside and result == "WF_ERROR_EMPTY" else result for result in results], op, type_name)
+        got = returned(handle, op, groups, [array], nan=nan, first_index=7, threads=threads, **({"fill": fill} if beside else {}))
+        assert got == expected, (op, nan, threads)
+
+
+@pytest.mark.parametrize("type_name", ["i16", "f16", "u8"])
+def test_indices_in_long_columns(handle, type_name):
+    """Of more rows than a lane of an element's width counts: the best, and its twins, lie to either side of where it
+    starts again."""
+    rows, columns, nbytes = 70000, 66, struct.calcsize(TYPECODES[type_name])
+    data = bytearray(rows * columns * nbytes)
+    ends = {"u8": [0, 127, 128, 255, 256, rows - 1], "i16": [0, 32767, 32768, 65535, 65536, rows - 1]}
+    first = [ends.get(type_name, ends["i16"])[c % 6] for c in range(columns)]
+    for c, r in enumerate(first):
+        for row in {r, min(r + 1, rows - 1), rows - 1}:
+            data[(row * columns + c) * nbytes] = 5
+    array = wf.strided(bytes(data), type_name, (rows, columns), (columns * nbytes, nbytes))
+    got = handle.reduce_groups("argmax", library.wf_groups_axes(1), array, first_index=3, threads=1)
+    assert [bits for _, bits in got] == [3 + r for r in first]
 
 
 @pytest.mark.parametrize("type_name", ["i8", "u64", "f16", "f32", "f64"])

@@ -58,7 +58,8 @@ static bool try_shared_tiles(wf_handle *handle, struct job *job) {
     enum { WORTHWHILE = 1 << 18 }; /* elements of a tile */
     struct cpu *cpu = handle->device_state;
     int threads = wf_cpu_threads(handle);
-    if (!job->uses_columns || job->packed || job->tile_count >= threads || wf_job_group_count(job) < WORTHWHILE / job->tile) return false;
+    if (!job->uses_columns || job->must_be_whole || job->packed || job->tile_count >= threads) return false;
+    if (wf_job_group_count(job) < WORTHWHILE / job->tile) return false;
     threads = wf_cpu_ensure_workers(cpu, threads);
     for (int i = 0; i < threads; i++)
         if (!wf_job_has_columns(cpu->worker[i])) return false;

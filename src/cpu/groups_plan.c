@@ -83,8 +83,10 @@ static enum wf_part part_of_op(wf_op op, bool *of_index) {
 /* Whether the groups, on average, are products that are trees of a few floats whose first leaf is the first element. */
 static bool are_short_trees(const struct job *job) {
     const struct wf_accumulator *empty = job->grouped->empty;
-    return empty->op == WF_PROD && empty->first_index % WF_TREE_ROWS_MAX == 0 && wf_type_is_float(empty->type) &&
-           wf_job_group_count(job) <= WF_TREE_ROWS_MAX;
+    const int64_t count = wf_job_group_count(job);
+    int64_t leaves = 1;
+    while (leaves < count && leaves < WF_TREE_ROWS_MAX) leaves *= 2;
+    return empty->op == WF_PROD && empty->first_index % leaves == 0 && wf_type_is_float(empty->type) && count <= leaves;
 }
 
 unsigned wf_job_short_parts(const struct job *job, enum wf_part *part, bool *of_index) {
@@ -256,7 +258,7 @@ static enum panel panel_for(const struct job *job) {
     if (are_short_products(job)) return PANEL_OF_DOTS;
     if (are_bounded_columns(job)) return PANEL_OF_BOUNDS;
     if (job->quotient.parts) return PANEL_OF_FEW_ROWS;
-    if (wf_job_minmax_part(job, &of_index) && !of_index) return PANEL_OF_MINMAX;
+    if (wf_job_minmax_part(job, &of_index)) return PANEL_OF_MINMAX;
     bool is_sum = wf_job_group_count(job) > 1 && wf_job_summed_part(job);
     return is_sum && job->cpu->tier->sum_panel[job->grouped->empty->type] ? PANEL_OF_SUMS : NO_PANEL;
 }

@@ -185,11 +185,6 @@ static bool find_panel(const struct job *job, struct wf_panel_sums *sums, const 
         memset(sums->has_failed, 0, sizeof sums->has_failed);
         return true;
     }
-    if (job->panel == PANEL_OF_MINMAX) {
-        bool of_index, largest = wf_job_minmax_part(job, &of_index) == WF_PART_MAX;
-        tier->find_panel_minmax[type](&rows, largest, sums->unit, sums->has_failed);
-        return true;
-    }
     tier->find_few_rows[type](&rows, groups, &job->quotient, sums->unit, sums->has_failed);
     return true;
 }
@@ -239,6 +234,43 @@ static void reduce_panel(struct job *job, struct worker *worker, struct place pl
     }
 }
 
+/* Groups whose best element is a NaN that is left out, so that they have no value, or an error. */
+static void write_without_values(struct job *job, struct place place, const bool *are_nans, int64_t count) {
+    const struct wf_grouped *grouped = job->grouped;
+    const bool has_fill = grouped->empty->nan == WF_NAN_OMIT && grouped->has_fill;
+    const bool *end = are_nans + count;
+    for (const bool *at = are_nans; (at = memchr(at, true, (size_t)(end - at))); at++) {
+        struct place next = place;
+        wf_place_move(&next, job, job->ndim - 1, at - are_nans);
+        if (has_fill)
+            wf_value_store(&grouped->fill, next.result);
+        else
+            wf_job_note_failure(job, next.number);
+    }
+}
+
+/* Extrema of neighbours in memory, or their indices. */
+static void reduce_extremes(struct job *job, struct worker *worker, struct place place, int64_t count) {
+    if (count < WF_STRIP_COLUMNS) {
+        reduce_neighbours(job, worker, place, count);
+        return;
+    }
+    bool are_nans[WF_PANEL_COLUMNS_MAX];
+    int64_t first;
+    const struct wf_accumulator *empty = job->grouped->empty;
+    const struct wf_view view = wf_place_view_tile(job, &place, &first);
+    const struct wf_panel rows = {view.data[0], view.stride_bytes[0][0], (size_t)view.count, (size_t)count, 0, NULL, 0};
+    struct wf_extreme asked = {.nan_wins = empty->nan != WF_NAN_OMIT};
+    asked.largest = wf_job_minmax_part(job, &asked.of_index) == WF_PART_MAX;
+    uint64_t *found = (uint64_t *)wf_columns_panel(worker->columns)->unit;
+    const bool has_nan = job->cpu->tier->find_panel_minmax[empty->type](&rows, asked, found, are_nans);
+    for (int64_t c = 0; asked.of_index && c < count; c++) found[c] += (uint64_t)first;
+    const struct few few = {.groups = (size_t)count, .result = place.result, .found = (const unsigned char *)found,
+                            .result_stride_bytes = job->dimension[job->ndim - 1].result_stride_bytes};
+    wf_few_write(worker, job, &few);
+    if (has_nan && empty->nan != WF_NAN_PROPAGATE) write_without_values(job, place, are_nans, count);
+}
+
 static int along_rows(const struct job *job) {
     return job->counts_groups >= 0 ? job->counts_groups : job->ndim - 1;
 }
@@ -277,6 +309,8 @@ static void reduce_place(struct job *job, struct worker *worker, struct place pl
     }
     if (job->uses_columns && !wf_job_has_columns(worker))
         for (int64_t i = 0; i < count; i++, wf_place_move(&place, job, job->ndim - 1, 1)) reduce_group(job, worker, &place);
+    else if (job->panel == PANEL_OF_MINMAX)
+        reduce_extremes(job, worker, place, count);
     else if (job->panel != NO_PANEL)
         reduce_panel(job, worker, place, count);
     else

@@ -4,6 +4,7 @@
 #ifndef WF_CPU_PRODUCTS_H
 #define WF_CPU_PRODUCTS_H
 
-#define WF_TREE_ROWS_MAX 128 /* 2^LANE_LEVEL */
+#define WF_TREE_ROWS_LEVEL 16
+#define WF_TREE_ROWS_MAX (1 << WF_TREE_ROWS_LEVEL)
 
 #endif

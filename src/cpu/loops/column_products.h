@@ -8,8 +8,6 @@
 #include "cpu/loops/strip.h"
 #include "cpu/products.h"
 
-_Static_assert(WF_TREE_ROWS_MAX == 1 << LANE_LEVEL, "hi leaves the range of f64");
-
 /* That many rows at a time become one node of each column. */
 enum { PRODUCT_ROWS_LEVEL = 3, PRODUCT_ROWS = 1 << PRODUCT_ROWS_LEVEL };
 
@@ -21,7 +19,7 @@ struct factors_seen {
 };
 
 struct column_products {
-    struct nodes node[LANE_LEVEL - PRODUCT_ROWS_LEVEL + 1]; /* of 2^k blocks of rows, where the number of blocks has a bit k */
+    struct nodes node[WF_TREE_ROWS_LEVEL - PRODUCT_ROWS_LEVEL + 1]; /* of 2^k blocks of rows, where the number of blocks has a bit k */
     struct factors_seen seen;
 };
 
@@ -140,11 +138,23 @@ INLINE struct nodes multiply_some_rows(struct factors_seen *seen, struct strip s
     return node;
 }
 
+/* Brings hi back to between 1 and 2, as it would otherwise leave the range of f64 where nodes of 2^LANE_LEVEL rows are
+ * joined. */
+INLINE struct nodes scale_node(struct factors_seen *seen, struct nodes node) {
+    const vi64 field = (vi64)((vu64)node.hi >> 52);
+    const vf64 scale = (vf64)((vu64)(2046 - field) << 52);
+    seen->exponents += field - 1023;
+    return (struct nodes){node.hi * scale, node.lo * scale};
+}
+
 /* Joins the node of the next rows, which begin with row `first`, to those before. */
 INLINE void join_node(struct column_products *products, struct nodes node, size_t first) {
     size_t block = first / PRODUCT_ROWS;
     int k = 0;
-    for (; block & 1; block /= 2) node = multiply_nodes(products->node[k++], node);
+    for (; block & 1; block /= 2) {
+        node = multiply_nodes(products->node[k++], node);
+        if (k + PRODUCT_ROWS_LEVEL >= LANE_LEVEL) node = scale_node(&products->seen, node);
+    }
     products->node[k] = node;
 }
 
@@ -186,14 +196,11 @@ INLINE vf64 special_as_stored(bool is_nan) {
 
 /* The products of LANES columns.  *lost: lanes, not all bits 0, whose product has not been found. */
 INLINE vf64 column_products(vi64 *lost, const struct column_products *products, size_t rows, bool gives_nan) {
-    const struct factors_seen *seen = &products->seen;
-    const struct nodes node = join_all_nodes(products, rows);
-    const vi64 field = (vi64)((vu64)node.hi >> 52);
-    const vf64 scale = (vf64)((vu64)(2046 - field) << 52);
-    const struct nodes scaled = {node.hi * scale, node.lo * scale};
-    const vi64 exponent = seen->exponents + (field - 1023), is_decided = seen->zeros | seen->infinities;
+    struct factors_seen seen[1] = {products->seen};
+    const struct nodes node = scale_node(seen, join_all_nodes(products, rows));
+    const vi64 exponent = seen->exponents, is_decided = seen->zeros | seen->infinities;
     const vi64 is_nan = seen->nans | (seen->zeros & seen->infinities);
-    vf64 found = round_node(lost, scaled, exponent);
+    vf64 found = round_node(lost, node, exponent);
     found = select_f64(seen->infinities | ((vi64)(found == HUGE_VAL) & ~seen->zeros), special_as_stored(false), found);
     found = (vf64)(((vi64)found & ~seen->zeros) | (seen->signs & INT64_MIN));
     *lost = (*lost & ~is_decided & ~is_nan) | (gives_nan ? (vi64){0} : seen->nans);
