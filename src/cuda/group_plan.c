@@ -139,7 +139,6 @@ static bool share_columns(struct wf_cuda_group_plan *plan, const struct wf_cuda_
 /* As many rows as fill whole warps are one; all warps that the GPU has at a time share them.  Returns false where there are too few. */
 static bool share_tall_columns(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
     enum { WARP_NBYTES = 256 /* 8 of each lane */, ROWS_MIN = 16, SHARES_MIN = 4 /* so that few warps are left without one */ };
-    enum { ROWS_MAX = 4096 /* so many f16 have an exact sum */ };
     const int64_t row = task->neighbours * (int64_t)wf_type_nbytes(task->empty->type), lowest = row & -row;
     if (plan->pieces == 1 || !wf_cuda_group_has_tall_columns(task)) return false;
     struct wf_cuda_tall_plan tall = {.rows_joined = lowest < WARP_NBYTES ? WARP_NBYTES / lowest : 1};
@@ -147,7 +146,6 @@ static bool share_tall_columns(struct wf_cuda_group_plan *plan, const struct wf_
     const int64_t rows = task->elements / tall.rows_joined, warps = (int64_t)gpu->multiprocessors * WF_GROUP_TALL_WARPS;
     tall.shares = warps / tall.tiles < rows / ROWS_MIN ? warps / tall.tiles : rows / ROWS_MIN;
     if (tall.shares < SHARES_MIN) return false;
-    if (tall.shares < rows / ROWS_MAX + 1) tall.shares = rows / ROWS_MAX + 1;
     tall.share = (rows + tall.shares - 1) / tall.shares;
     tall.shares = (rows + tall.share - 1) / tall.share;
     plan->tall = tall;

@@ -356,7 +356,7 @@ static wf_error clear_counters(wf_handle *handle, const struct job *job) {
     wf_error error = WF_DRIVER_CALL(handle, MemsetD8Async,
                                     (job->arguments.failed, 0xff, offsetof(struct counters, listed), cuda->stream),
                                     "scratch memory");
-    return error ? error : clear_list(handle, job);
+    return error || !job->list_nbytes ? error : clear_list(handle, job);
 }
 
 /* Takes the parts out of one piece of memory. */
@@ -407,17 +407,16 @@ static wf_error launch_listed(wf_handle *handle, struct job *job) {
 static wf_error launch_columns(wf_handle *handle, struct job *job) {
     const struct wf_cuda_tall_plan *tall = &job->plan.tall;
     int64_t columns = job->arguments.count, shares = tall->tiles * tall->shares;
+    int64_t joined = (tall->shares * tall->rows_joined / WF_GROUP_COLUMNS_JOINED + 1) * columns;
     wf_error error = launch(handle, job, WF_GROUPS_ADD_COLUMNS, shares);
-    if (!error) error = launch(handle, job, WF_GROUPS_JOIN_COLUMNS, shares);
+    if (!error) error = launch(handle, job, WF_GROUPS_JOIN_COLUMNS, joined < shares ? joined : shares);
     return error ? error : launch(handle, job, WF_GROUPS_SETTLE_COLUMNS, columns);
 }
 
 /* Columns that are open, of which mostly there are none, are added up again where that may help, and then reduced as longer groups. */
 static wf_error launch_tall(wf_handle *handle, struct job *job) {
-    struct wf_cuda *cuda = handle->device_state;
     struct wf_group_arguments *r = &job->arguments;
-    wf_error error = WF_DRIVER_CALL(handle, MemsetD8Async, (r->open, 0, sizeof(int), cuda->stream), "scratch memory");
-    if (!error) error = launch_columns(handle, job);
+    wf_error error = launch_columns(handle, job);
     r->condition = r->open;
     r->is_second = true;
     if (!error && job->grouped->empty->type == WF_F64) error = launch_columns(handle, job);

@@ -124,11 +124,6 @@ static __device__ __forceinline__ void join_row_sums(row_sums *sums, const row_s
     sums->word = extremes_of_pairs(sums->word, other->word, sums->omits);
 }
 
-static __device__ __forceinline__ void close_row_sums(row_sums *sums)
-{
-    (void)sums;
-}
-
 // By all lanes.
 static __device__ __forceinline__ void merge_row_sums(row_sums *sums, const team *lanes)
 {

@@ -85,11 +85,6 @@ static __device__ __forceinline__ double_sum double_sum_of_other_lane(double_sum
     return other;
 }
 
-static __device__ __forceinline__ void close_row_sums(row_sums *sums)
-{
-    (void)sums;
-}
-
 // By all lanes.
 static __device__ __forceinline__ void merge_row_sums(row_sums *sums, const team *lanes)
 {

@@ -15,8 +15,6 @@
 // Of tall columns, which are so long that the roundings of plain sums of f32 would leave some open; all others' sums may be half-way
 // between two results then.
 #define HAS_REST_OF_SUM (ARE_TALL_COLUMNS && WIDTH == 32 && !IS_SHORT_SPREAD)
-// Whether a lane's share of tall columns has so few elements that its sum is exact, and stands for their magnitudes.
-#define IS_LARGEST_OF_SUM (ARE_TALL_COLUMNS && IS_F16 && !IS_SHORT_SPREAD)
 #define IS_LAST_BIT_SOUGHT (!IS_SHORT_SPREAD && !IS_F16) // that of f16 is known
 
 typedef struct {
@@ -59,7 +57,7 @@ static __device__ __forceinline__ void add_row_element(row_sums *sums, unit elem
         sums->largest = __fma_rn(difference, difference, sums->largest);
     } else {
         add_term_of_row(sums, HAS_SUM ? x : fabs(x));
-        if (!IS_LARGEST_OF_SUM) sums->largest = __dadd_rn(sums->largest, fabs(x));
+        sums->largest = __dadd_rn(sums->largest, fabs(x));
     }
 }
 
@@ -81,12 +79,6 @@ static __device__ __forceinline__ void join_row_sums(row_sums *sums, const row_s
     if (HAS_REST_OF_SUM) sums->shift = __dadd_rn(sums->shift, other->shift);
     sums->largest = __dadd_rn(sums->largest, other->largest);
     if (IS_LAST_BIT_SOUGHT) sums->least = WIDTH == 16 ? __vminu2(sums->least, other->least) : min(sums->least, other->least);
-}
-
-// What a lane has of some elements is complete.
-static __device__ __forceinline__ void close_row_sums(row_sums *sums)
-{
-    if (IS_LARGEST_OF_SUM) sums->largest = fabs(sums->sum);
 }
 
 // By all lanes.

@@ -64,11 +64,7 @@ static __device__ __forceinline__ vector first_elements(const struct wf_group_ar
 static __device__ __forceinline__ void leave_columns(row_sums *sums, const row_sums *found)
 {
 #pragma unroll
-    for (int c = 0; c < COLUMNS; c++) {
-        row_sums column = sums_of_column(found, c);
-        close_row_sums(&column);
-        sums[c] = column;
-    }
+    for (int c = 0; c < COLUMNS; c++) sums[c] = sums_of_column(found, c);
 }
 
 static __device__ __forceinline__ void add_share(const struct wf_group_arguments *r, i64 virtual_column, u64 address, i64 apart, int rows,
@@ -100,6 +96,7 @@ static __device__ __forceinline__ void add_tall_columns(const struct wf_group_ar
 {
     const i64 columns = r->rows_joined * r->count, rows = r->reduced_count / r->rows_joined, apart = columns * (i64)sizeof(unit);
     const i64 tiles = columns / WARP_COLUMNS;
+    if (blockIdx.x == 0 && lane_number() == 0 && !r->is_second) *(u32 *)r->open = 0;
     for (i64 i = blockIdx.x; i < tiles * r->shares; i += gridDim.x) {
         i64 share = i, column = split_off(&share, tiles) * WARP_COLUMNS + COLUMNS * (i64)lane_number();
         u64 address = r->x + (u64)(share * r->share * apart) + (u64)column * sizeof(unit);
@@ -149,19 +146,14 @@ static __device__ __forceinline__ void join_tall_columns(const struct wf_group_a
 static __device__ __forceinline__ void add_last_rows(const struct wf_group_arguments *r, i64 column, row_sums *sums)
 {
     const i64 step = r->count * (i64)sizeof(unit), begin = r->reduced_count / r->rows_joined * r->rows_joined;
-    const u64 top = r->x + (u64)column * sizeof(unit), address = top + (u64)(begin * step);
-    const unit first = load_unit(top);
+    const u64 address = r->x + (u64)column * sizeof(unit) + (u64)(begin * step);
     for (i64 row = lane_number(); row < r->reduced_count - begin; row += 32) {
         unit element = load_unit(address + (u64)(row * step));
 #if ARE_EXTREMES_OF_TEAMS
         add_row_pair(sums, (u32)element * 0x10001u);
-        (void)first;
 #else
-        row_sums last = no_row_sums(r, first);
-        add_row_element(&last, element);
-        note_least_element(&last, element);
-        close_row_sums(&last);
-        join_row_sums(sums, &last);
+        add_row_element(sums, element);
+        note_least_element(sums, element);
 #endif
     }
 }
