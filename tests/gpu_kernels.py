@@ -66,7 +66,7 @@ def check(engines, op, type_name):
 def check_groups(pair, op, type_name):
     """Rows, columns, both cut into pieces, or held in registers by teams, and keys, of which one has most elements."""
     rng = random.Random(f"{op} {type_name}")
-    by_teams = (((300, 100), 2), ((1100, 140), 1)) if pair.gpu.is_real else ()
+    by_teams = (((300, 100), 2), ((1100, 140), 1), ((50_000, 3), 1)) if pair.gpu.is_real else ()
     for shape, axes in (((40, 7), 2), ((40, 37), 1), ((3, 9000), 2), ((9000, 3), 1), *by_teams):
         arrays = [Laid(type_name, shape, rng, "wild", plain=True) for _ in range(2)]
         pair.check(op, library.wf_groups_axes(axes), operands(op, *arrays), shape, axes, nan="omit")

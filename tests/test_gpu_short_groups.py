@@ -169,6 +169,25 @@ def test_columns_of_floats(pair, type_name):
             check_teams(pair, repeated(array, shape), shape, 1, kind, rng, b"columns in registers" if is_tried else None)
 
 
+def tall_shapes(type_name, is_real):
+    """Columns whose rows are not whole words, or not whole vectors, with some left that are too few to be one; and fewer of them."""
+    if is_real:
+        return (100_007, 3), (50_001, 10), (30_003, 33), (20_021, 100)
+    return {"f64": ((5_003, 3), (4_201, 4)), "f32": ((4_203, 5),)}.get(type_name, ((8_295, 3), (8_215, 12)))
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", BY_TEAMS)
+def test_tall_columns(pair, type_name):
+    """All warps share a few columns, in registers first; what is left open is added up as longer groups are."""
+    rng = random.Random(f"gpu tall columns {type_name}")
+    for kind in row_kinds(type_name, pair.gpu.is_real):
+        for shape in tall_shapes(type_name, pair.gpu.is_real):
+            array = Laid(type_name, (1, 1999), rng, kind if kind in SAMPLED_KINDS else "plain", plain=True)
+            make_row_data(array, kind, rng)
+            check_teams(pair, repeated(array, shape), shape, 1, kind, rng, b"tall columns in registers")
+
+
 @pytest.mark.parametrize("type_name, op", (("f16", "min"), ("f16", "max"), ("bf16", "min"), ("bf16", "max")))
 def test_extremes_of_halves(pair, type_name, op):
     """Two are compared at once; of NaNs and zeros of either sign, too."""

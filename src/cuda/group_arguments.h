@@ -33,11 +33,17 @@ enum wf_group_stage {
     WF_GROUPS_LISTED, /* the pieces that a launch before has listed */
     WF_GROUPS_CLEAR,  /* clears the slots of all results */
     WF_GROUPS_FINISH, /* the results of the slots in use */
-    WF_GROUPS_STATUS  /* leaves the wf_error of all launches before */
+    WF_GROUPS_STATUS, /* leaves the wf_error of all launches before */
+    WF_GROUPS_ADD_COLUMNS,   /* each warp's elements of tall columns (kernels/group_tall.cuh); ... */
+    WF_GROUPS_JOIN_COLUMNS,  /* ... what the warps have found of each column, by several warps; ... */
+    WF_GROUPS_SETTLE_COLUMNS /* ... and by one, with its result if that is known then */
 };
 
 enum {
     WF_GROUP_DIMENSIONS = 68,
+    WF_GROUP_TALL_WARPS = 16,    /* of a multiprocessor, that share tall columns */
+    WF_GROUP_COLUMN_NBYTES = 64, /* what is known of some of a column's elements, at most */
+    WF_GROUP_COLUMNS_JOINED = 256, /* of those, what a warp joins */
     WF_GROUP_RING_BATCHES = 4, /* of each lane, on their way to shared memory */
     WF_GROUP_LANES_OF_VALUES = 16,  /* that have bins at a time, of f64 in short groups and those in chunks, ... */
     WF_GROUP_LANES_OF_PRODUCTS = 8, /* ... and where there are products */
@@ -64,9 +70,14 @@ struct wf_group_arguments {
     long long piece;                 /* elements of a group that a team takes: longer groups are listed, or shared */
     long long pieces;                /* how many teams share each group */
     long long tiles;                 /* warps' shares of the results */
+    /* Of tall columns: what warps have found of them, then what joined ones have; u32: how many are open, then int of each: which. */
+    unsigned long long sums, open;
+    long long rows_joined;           /* that are taken for one row of so many more columns, whole warps' */
+    long long shares, share;         /* into which such rows are cut; rows of one */
     long long offset_stride;         /* bytes */
     long long first_index, ddof;
     int stage, nan, has_fill;
+    int is_second;     /* of tall columns: those that are open are added up again, scaled */
     int lanes_log2;    /* how many lanes of a warp are a team, which has one group at a time */
     int is_across;     /* neighbouring lanes have neighbouring groups, not neighbouring elements */
     int counts_groups; /* the dimension that counts segments or keys; -1: none */

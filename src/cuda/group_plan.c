@@ -136,6 +136,23 @@ static bool share_columns(struct wf_cuda_group_plan *plan, const struct wf_cuda_
     return true;
 }
 
+/* As many rows as fill whole warps are one; all warps that the GPU has at a time share them.  Returns false where there are too few. */
+static bool share_tall_columns(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
+    enum { WARP_NBYTES = 256 /* 8 of each lane */, ROWS_MIN = 16, SHARES_MIN = 4 /* so that few warps are left without one */ };
+    const int64_t row = task->neighbours * (int64_t)wf_type_nbytes(task->empty->type), lowest = row & -row;
+    if (plan->pieces == 1 || !wf_cuda_group_has_tall_columns(task)) return false;
+    struct wf_cuda_tall_plan tall = {.rows_joined = lowest < WARP_NBYTES ? WARP_NBYTES / lowest : 1};
+    tall.tiles = row * tall.rows_joined / WARP_NBYTES;
+    const int64_t rows = task->elements / tall.rows_joined, warps = (int64_t)gpu->multiprocessors * WF_GROUP_TALL_WARPS;
+    tall.shares = warps / tall.tiles < rows / ROWS_MIN ? warps / tall.tiles : rows / ROWS_MIN;
+    if (tall.shares < SHARES_MIN) return false;
+    tall.share = (rows + tall.shares - 1) / tall.shares;
+    tall.shares = (rows + tall.share - 1) / tall.share;
+    plan->tall = tall;
+    plan->held = WF_SHORT_TALL;
+    return true;
+}
+
 /* What is tried before groups are reduced as longer ones are. */
 static void choose_first(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
     if (wf_cuda_group_has_rows(plan, task) && are_rows_enough(plan, gpu)) {
@@ -144,6 +161,7 @@ static void choose_first(struct wf_cuda_group_plan *plan, const struct wf_cuda_g
         return;
     }
     if (wf_cuda_group_has_columns(task) && share_columns(plan, task, gpu)) return;
+    if (share_tall_columns(plan, task, gpu)) return;
     plan->held = wf_cuda_group_find_held(plan, task);
     if (plan->held && !task->are_labelled) wf_cuda_group_share_bins(plan, task);
 }
@@ -203,6 +221,9 @@ static int describe_first(const struct wf_cuda_group_plan *plan, char *text, siz
                             : plan->held == WF_SHORT_CHUNKS  ? "one group of a lane in registers"
                             : plan->held                     ? "several groups of a lane in registers"
                                                              : "";
+    if (plan->held == WF_SHORT_TALL)
+        return snprintf(text, capacity, "tall columns in registers, %lld rows as one, in %lld shares", (long long)plan->tall.rows_joined,
+                        (long long)plan->tall.shares);
     if (!plan->has_tables) return snprintf(text, capacity, "%s", registers);
     if (tables->copies)
         return snprintf(text, capacity, "tables in shared memory, %d cop%s each%s", tables->copies,

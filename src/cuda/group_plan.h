@@ -23,6 +23,7 @@ struct wf_cuda_group_task {
     bool is_contiguous; /* a group's elements lie side by side, of each operand */
     bool starts_at_vectors;     /* every group is whole vectors of 16 bytes */
     bool are_alike_in_vectors;  /* the operands' elements have the same places in vectors */
+    bool are_rows_adjacent; /* groups are the columns of a matrix, whose rows follow each other and begin with a word of 4 bytes */
     bool are_words_of_neighbours; /* neighbours lie side by side, and rows of them are whole words of 4 bytes */
     int64_t apart;      /* bytes from one element of a group to the next */
     int64_t across;     /* bytes from a group's element to that of the next group */
@@ -40,7 +41,8 @@ enum wf_cuda_group_short {
     WF_SHORT_ROWS,        /* the same, of neighbours with labels */
     WF_SHORT_CHUNKS = 5,  /* each lane has one group, several elements of it at a time: see kernels/group_chunks.cuh */
     WF_SHORT_TEAMS,       /* teams try rows in registers first: see kernels/group_rows.cuh */
-    WF_SHORT_COLUMNS      /* and columns, several of each lane: see kernels/group_columns.cuh */
+    WF_SHORT_COLUMNS,     /* and columns, several of each lane: see kernels/group_columns.cuh */
+    WF_SHORT_TALL         /* and those that all warps share: see kernels/group_tall.cuh */
 };
 
 /* Where elements by key are gathered. */
@@ -56,6 +58,14 @@ struct wf_cuda_table_plan {
     int passes; /* over the elements, each for a range of keys whose words stay in the L2 cache */
 };
 
+/* How warps share columns: WF_SHORT_TALL. */
+struct wf_cuda_tall_plan {
+    int64_t rows_joined; /* rows that are taken for one */
+    int64_t tiles;       /* warps that have such a row */
+    int64_t share;       /* rows of a warp ... */
+    int64_t shares;      /* ... and how many warps share all rows */
+};
+
 struct wf_cuda_group_plan {
     int lanes_log2; /* of the lanes that share a group */
     bool is_across; /* neighbouring lanes have neighbouring groups, not neighbouring elements */
@@ -65,6 +75,7 @@ struct wf_cuda_group_plan {
     int64_t grid;   /* warps, each a block */
     int64_t listed_grid; /* the same of the pieces that are listed */
     enum wf_cuda_group_short held;
+    struct wf_cuda_tall_plan tall;
     enum wf_cuda_group_walk walk;
     int sums_nbytes, ring_nbytes; /* shared memory of a warp */
     int resident;   /* warps of a multiprocessor that the kernel is compiled for */

@@ -135,6 +135,12 @@ bool wf_cuda_group_has_columns(const struct wf_cuda_group_task *task) {
     return is_tried_by_teams(task) && task->is_aligned && task->are_words_of_neighbours && task->elements >= least[nbytes_of(task)];
 }
 
+/* n*n is an f64 for so many elements, by which sums of squares are divided. */
+bool wf_cuda_group_has_tall_columns(const struct wf_cuda_group_task *task) {
+    enum { ELEMENTS_MAX = 1 << 26 };
+    return is_tried_by_teams(task) && task->is_aligned && task->are_rows_adjacent && task->elements <= ELEMENTS_MAX;
+}
+
 /* ---- the kernel ---- */
 
 enum wf_cuda_group_walk wf_cuda_group_find_walk(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
@@ -151,5 +157,6 @@ int wf_cuda_group_find_resident(const struct wf_cuda_group_plan *plan, const str
     int most = has_products(task) ? 12 : has_sums(task) ? 16 : 24;
     if ((by_teams && has_sums(task)) || (in_chunks && most == 12 && nbytes_of(task) < 8)) most = 16;
     if (in_chunks && most == 24) most = 32;
+    if (plan->held == WF_SHORT_TALL) return WF_GROUP_TALL_WARPS; /* which need no shared memory */
     return room < most ? room : most;
 }

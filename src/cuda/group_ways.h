@@ -15,6 +15,9 @@ int wf_cuda_group_ring_nbytes(const struct wf_cuda_group_task *task);
 bool wf_cuda_group_has_rows(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task);
 bool wf_cuda_group_has_columns(const struct wf_cuda_group_task *task);
 
+/* Whether warps that share columns try them in registers. */
+bool wf_cuda_group_has_tall_columns(const struct wf_cuda_group_task *task);
+
 /* What is held in registers other than these. */
 enum wf_cuda_group_short wf_cuda_group_find_held(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task);
 

@@ -30,7 +30,8 @@ struct job {
     bool is_output_host, is_array_host, are_labels_host;
     int64_t slots; /* that there is memory for */
     /* Parts of the scratch memory, which follow each other: bytes. */
-    size_t labels_nbytes, tables_nbytes, keys_nbytes, list_nbytes, slots_nbytes, trees_nbytes, results_nbytes;
+    size_t labels_nbytes, tables_nbytes, keys_nbytes, list_nbytes, slots_nbytes, trees_nbytes, results_nbytes,
+        columns_nbytes, open_nbytes;
     wf_cuda_pointer labels, tables, keys, trees;
 };
 
@@ -165,6 +166,13 @@ static bool are_words_of_neighbours(const struct job *job) {
     return bits % 4 == 0;
 }
 
+static bool are_rows_adjacent(const struct job *job) {
+    const struct wf_group_arguments *r = &job->arguments;
+    int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->a->type);
+    if (job->grouped->b || job->grouped->layout->axis >= 0 || r->ndim != 1 || r->reduced_ndim != 1) return false;
+    return r->dimension[0].stride[0] == nbytes && r->dimension[1].stride[0] == r->count * nbytes && r->x % 4 == 0;
+}
+
 static int64_t stride_of(const struct wf_group_arguments *r, int d) {
     return d < 0 ? 0 : distance(r->dimension[d].stride[0]);
 }
@@ -199,6 +207,7 @@ static struct wf_cuda_group_task make_task(const struct job *job) {
         .is_contiguous = is_contiguous(job),
         .starts_at_vectors = starts_at_vectors(job),
         .are_alike_in_vectors = are_alike_in_vectors(r),
+        .are_rows_adjacent = are_rows_adjacent(job),
         .are_words_of_neighbours = are_words_of_neighbours(job),
         .apart = stride_of(r, r->ndim + r->reduced_ndim - 1),
         .across = stride_of(r, r->ndim - 1),
@@ -254,7 +263,7 @@ static wf_error launch(wf_handle *handle, struct job *job, enum wf_group_stage s
     void *arguments[] = {r};
     unsigned shared = stage <= WF_GROUPS_LISTED ? (unsigned)shared_nbytes(job) : 0;
     r->stage = stage;
-    bool is_chained = r->condition || r->unless; /* others would take longer: what comes before them has something to do */
+    bool is_chained = r->condition || r->unless || stage > WF_GROUPS_ADD_COLUMNS; /* others would take longer: what comes before them has something to do */
     wf_cuda_result result = wf_driver_launch(job->function, (unsigned)grid, 32, shared, cuda->stream, arguments, is_chained);
     return wf_driver_check(handle, result, "cuLaunchKernel", "the %s of %lld groups", wf_op_name(job->grouped->empty->op),
                            (long long)r->count);
@@ -306,6 +315,15 @@ static void count_pieces(const struct job *job, int64_t *pieces, int64_t *slots)
     *pieces = others * listed + *slots;
 }
 
+/* What each share has found of each column, and several have together; then which columns are open. */
+static void size_tall_columns(struct job *job) {
+    int64_t rows = job->plan.tall.shares * job->plan.tall.rows_joined, columns = job->arguments.count;
+    int64_t joined = (rows + WF_GROUP_COLUMNS_JOINED - 1) / WF_GROUP_COLUMNS_JOINED;
+    if (job->plan.held != WF_SHORT_TALL) return;
+    job->columns_nbytes = (size_t)((rows + joined) * columns) * WF_GROUP_COLUMN_NBYTES;
+    job->open_nbytes = (size_t)(columns + 1) * sizeof(int);
+}
+
 static void size_scratch(struct job *job) {
     const struct wf_grouped *grouped = job->grouped;
     const struct wf_layout *layout = grouped->layout;
@@ -322,6 +340,7 @@ static void size_scratch(struct job *job) {
     job->arguments.list_count = pieces;
     job->list_nbytes = (size_t)pieces * sizeof(struct wf_group_piece);
     job->slots_nbytes = (size_t)slots * sizeof(struct wf_group_slot);
+    size_tall_columns(job);
     if (grouped->empty->tree) job->trees_nbytes = wf_cuda_trees_nbytes(&job->arguments);
     if (job->is_output_host && !job->keeps_slots) job->results_nbytes = (size_t)layout->count * wf_type_nbytes(grouped->result_type);
 }
@@ -337,7 +356,7 @@ static wf_error clear_counters(wf_handle *handle, const struct job *job) {
     wf_error error = WF_DRIVER_CALL(handle, MemsetD8Async,
                                     (job->arguments.failed, 0xff, offsetof(struct counters, listed), cuda->stream),
                                     "scratch memory");
-    return error ? error : clear_list(handle, job);
+    return error || !job->list_nbytes ? error : clear_list(handle, job);
 }
 
 /* Takes the parts out of one piece of memory. */
@@ -346,7 +365,7 @@ static wf_error take_scratch(wf_handle *handle, struct job *job) {
     struct wf_group_arguments *r = &job->arguments;
     size_t nbytes = align(sizeof(struct counters)) + align(job->labels_nbytes) + align(job->tables_nbytes) +
                     align(job->keys_nbytes) + align(job->list_nbytes) + align(job->slots_nbytes) + align(job->trees_nbytes) +
-                    align(job->results_nbytes);
+                    align(job->columns_nbytes) + align(job->open_nbytes) + align(job->results_nbytes);
     wf_error error = ensure_scratch(handle, nbytes);
     if (error) return error;
     wf_cuda_pointer at = cuda->groups;
@@ -361,7 +380,9 @@ static wf_error take_scratch(wf_handle *handle, struct job *job) {
     if (job->list_nbytes) r->list = at;
     r->slots = at += align(job->list_nbytes);
     job->trees = at += align(job->slots_nbytes);
-    at += align(job->trees_nbytes);
+    r->sums = at += align(job->trees_nbytes);
+    r->open = at += align(job->columns_nbytes);
+    at += align(job->open_nbytes);
     if (job->is_output_host) r->results = at;
     return clear_counters(handle, job);
 }
@@ -383,8 +404,30 @@ static wf_error launch_listed(wf_handle *handle, struct job *job) {
     return error;
 }
 
+static wf_error launch_columns(wf_handle *handle, struct job *job) {
+    const struct wf_cuda_tall_plan *tall = &job->plan.tall;
+    int64_t columns = job->arguments.count, shares = tall->tiles * tall->shares;
+    int64_t joined = (tall->shares * tall->rows_joined / WF_GROUP_COLUMNS_JOINED + 1) * columns;
+    wf_error error = launch(handle, job, WF_GROUPS_ADD_COLUMNS, shares);
+    if (!error) error = launch(handle, job, WF_GROUPS_JOIN_COLUMNS, joined < shares ? joined : shares);
+    return error ? error : launch(handle, job, WF_GROUPS_SETTLE_COLUMNS, columns);
+}
+
+/* Columns that are open, of which mostly there are none, are added up again where that may help, and then reduced as longer groups. */
+static wf_error launch_tall(wf_handle *handle, struct job *job) {
+    struct wf_group_arguments *r = &job->arguments;
+    wf_error error = launch_columns(handle, job);
+    r->condition = r->open;
+    r->is_second = true;
+    if (!error && job->grouped->empty->type == WF_F64) error = launch_columns(handle, job);
+    if (!error) error = launch(handle, job, WF_GROUPS_REDUCE, job->plan.grid);
+    if (!error) error = launch(handle, job, WF_GROUPS_FINISH, blocks_for(job, job->slots));
+    return error || !r->status ? error : launch(handle, job, WF_GROUPS_STATUS, 1);
+}
+
 static wf_error launch_all(wf_handle *handle, struct job *job) {
     const struct wf_group_arguments *r = &job->arguments;
+    if (job->plan.held == WF_SHORT_TALL) return launch_tall(handle, job);
     bool has_list = r->list, are_shared = r->pieces > 1;
     wf_error error = are_shared || job->keeps_slots ? launch(handle, job, WF_GROUPS_CLEAR, blocks_for(job, r->count)) : WF_OK;
     if (!error) error = launch(handle, job, WF_GROUPS_REDUCE, job->plan.grid);
@@ -474,6 +517,9 @@ static void set_arguments(struct job *job) {
     r->piece = job->plan.piece;
     r->pieces = job->plan.pieces;
     r->tiles = job->plan.tiles;
+    r->rows_joined = job->plan.tall.rows_joined;
+    r->shares = job->plan.tall.shares;
+    r->share = job->plan.tall.share;
     if (!job->is_output_host) r->results = (uintptr_t)grouped->output->data;
     if (!job->is_output_host) r->status = (uintptr_t)grouped->output->status;
 }

@@ -9,7 +9,7 @@
 #include "kernels/group_row_sums.cuh"
 #include "kernels/group_walk.cuh"
 
-#if ARE_COLUMNS_OF_LANES
+#if ARE_COLUMNS_OF_LANES || ARE_TALL_COLUMNS
 
 #define COLUMN_NBYTES 8
 #define COLUMNS (COLUMN_NBYTES / (int)sizeof(unit))
@@ -109,23 +109,30 @@ static __device__ __forceinline__ void add_columns(row_sums *sums, const vector 
     }
 }
 
+// The lane's elements of its columns: `left` rows that are `apart` from each other.
+static __device__ __forceinline__ void add_rows_of_columns(u64 address, i64 apart, int left, const vector *padding, row_sums *sums)
+{
+#pragma unroll 1
+    for (; left > 0; left -= COLUMN_ROWS) {
+        vector v[COLUMN_ROWS];
+        load_rows(address, apart, left, padding, v);
+        add_columns(sums, v, left);
+        address += (u64)(COLUMN_ROWS * apart);
+    }
+}
+
+#if ARE_COLUMNS_OF_LANES
+
 // address: of the first column's first element.
 static __device__ __forceinline__ void sum_up_columns(const struct wf_group_arguments *r, u64 address, bool exist, const team *lanes,
                                                       row_sums *sums)
 {
-    const i64 step = r->dimension[r->ndim].stride[0], apart = step << lanes->log2;
+    const i64 step = r->dimension[r->ndim].stride[0];
     const vector first = load_halves(address);
     vector padding = {{0, 0, 0, 0}};
     int left = exist ? ((int)r->reduced_count - (int)lanes->place + (1 << lanes->log2) - 1) >> lanes->log2 : 0;
     open_columns(r, sums, &first, &padding);
-    address += (u64)((i64)lanes->place * step);
-#pragma unroll 1
-    for (; left > 0; left -= COLUMN_ROWS) {
-        vector v[COLUMN_ROWS];
-        load_rows(address, apart, left, &padding, v);
-        add_columns(sums, v, left);
-        address += (u64)(COLUMN_ROWS * apart);
-    }
+    add_rows_of_columns(address + (u64)((i64)lanes->place * step), step << lanes->log2, left, &padding, sums);
 }
 
 // The team's columns, from result `first` on, if they exist; those whose results are not found are bits of what is returned.  By all
@@ -149,6 +156,8 @@ static __device__ __forceinline__ u32 reduce_columns(const struct wf_group_argum
     }
     return left;
 }
+
+#endif
 
 #endif
 

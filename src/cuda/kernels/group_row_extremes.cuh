@@ -118,11 +118,19 @@ static __device__ __forceinline__ void add_row_vector(row_sums *sums, const vect
         sums->word = extremes_of_vector(v, sums->word, false);
 }
 
+// With those of other elements of the group.
+static __device__ __forceinline__ void join_row_sums(row_sums *sums, const row_sums *other)
+{
+    sums->word = extremes_of_pairs(sums->word, other->word, sums->omits);
+}
+
 // By all lanes.
 static __device__ __forceinline__ void merge_row_sums(row_sums *sums, const team *lanes)
 {
-    for (int step = 0; step < lanes->log2; step++)
-        sums->word = extremes_of_pairs(sums->word, __shfl_xor_sync(ALL_LANES, sums->word, team_delta(lanes, step)), sums->omits);
+    for (int step = 0; step < lanes->log2; step++) {
+        row_sums other = {__shfl_xor_sync(ALL_LANES, sums->word, team_delta(lanes, step)), sums->omits};
+        join_row_sums(sums, &other);
+    }
 }
 
 // A NaN decides unless it is an error, or nothing but NaNs was left out.
@@ -133,13 +141,21 @@ static __device__ __forceinline__ bool finish_half(const struct wf_group_argumen
     return !is_nan(found) || r->nan == WF_NAN_PROPAGATE;
 }
 
-// Whether the result is known; by all lanes of the warp.
+// Whether the result is known.
+static __device__ __forceinline__ bool finish_row(const struct wf_group_arguments *r, const row_sums *sums, int count, double roundings,
+                                                  u64 *bits)
+{
+    u32 exchanged = sums->word << 16 | sums->word >> 16;
+    (void)count, (void)roundings;
+    return finish_half(r, extremes_of_pairs(sums->word, exchanged, sums->omits), sums->omits, bits);
+}
+
+// The same, by all lanes of the warp.
 static __device__ __forceinline__ bool decide_row(const struct wf_group_arguments *r, const row_sums *sums, u64 address, i64 step,
                                                   bool exists, const team *lanes, u64 *bits)
 {
-    u32 exchanged = sums->word << 16 | sums->word >> 16;
     (void)address, (void)step, (void)lanes;
-    return !exists || finish_half(r, extremes_of_pairs(sums->word, exchanged, sums->omits), sums->omits, bits);
+    return !exists || finish_row(r, sums, 0, 0, bits);
 }
 
 #endif

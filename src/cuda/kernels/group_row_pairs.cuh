@@ -16,11 +16,12 @@ typedef struct {
     sums_of_squares of;  // of sums, the values are all there is
     double magnitude;    // of sums, that of all elements
     u32 least;           // of sums, the high word of the smallest magnitude but 0, less one
+    u32 low;             // the low words' bits, which are few where numbers have been narrower ones
 } row_sums;
 
 static __device__ __forceinline__ row_sums no_row_sums(const struct wf_group_arguments *r, unit first)
 {
-    row_sums sums = {{{-0.0, 0}, {0, 0}, 0}, 0, ~0u};
+    row_sums sums = {{{-0.0, 0}, {0, 0}, 0}, 0, ~0u, 0};
     (void)r, (void)first;
     return sums;
 }
@@ -44,23 +45,44 @@ static __device__ __forceinline__ void add_row_element(row_sums *sums, unit elem
     sums->magnitude += fabs(widen(element));
 }
 
+static __device__ __forceinline__ void note_least_of_vector(row_sums *sums, const vector *v)
+{
+    if (IS_SHORT_SPREAD) return;
+    sums->least = least_of_vector(sums->least, v);
+    sums->low |= v->word[0] | v->word[2];
+}
+
 static __device__ __forceinline__ void note_least_element(row_sums *sums, unit element)
 {
     vector v = {{(u32)element, (u32)(element >> 32), 0, 0}};
-    if (!IS_SHORT_SPREAD) sums->least = least_of_vector(sums->least, &v);
+    note_least_of_vector(sums, &v);
 }
 
-static __device__ __forceinline__ void note_least_of_vector(row_sums *sums, const vector *v)
+static __device__ __forceinline__ void join_double_sums(double_sum *sum, double_sum other)
 {
-    if (!IS_SHORT_SPREAD) sums->least = least_of_vector(sums->least, v);
-}
-
-static __device__ __forceinline__ void merge_double_sum(double_sum *sum, u32 delta)
-{
-    double_sum high = two_sum(sum->high, of_other_lane(sum->high, delta));
-    double rest = __dadd_rn(sum->rest, of_other_lane(sum->rest, delta));
+    double_sum high = two_sum(sum->high, other.high);
+    double rest = __dadd_rn(sum->rest, other.rest);
     sum->high = high.high;
     sum->rest = rest + high.rest;
+}
+
+// With those of other elements of the group.
+static __device__ __forceinline__ void join_row_sums(row_sums *sums, const row_sums *other)
+{
+    join_double_sums(&sums->of.values, other->of.values);
+    if (IS_SHORT_SPREAD) {
+        join_double_sums(&sums->of.squares, other->of.squares);
+    } else {
+        sums->magnitude += other->magnitude;
+        sums->least = min(sums->least, other->least);
+        sums->low |= other->low;
+    }
+}
+
+static __device__ __forceinline__ double_sum double_sum_of_other_lane(double_sum sum, u32 delta)
+{
+    double_sum other = {of_other_lane(sum.high, delta), of_other_lane(sum.rest, delta)};
+    return other;
 }
 
 // By all lanes.
@@ -68,13 +90,15 @@ static __device__ __forceinline__ void merge_row_sums(row_sums *sums, const team
 {
     for (int step = 0; step < lanes->log2; step++) {
         u32 delta = team_delta(lanes, step);
-        merge_double_sum(&sums->of.values, delta);
+        row_sums other = {{double_sum_of_other_lane(sums->of.values, delta), {0, 0}, 0}, 0, ~0u, 0};
         if (IS_SHORT_SPREAD) {
-            merge_double_sum(&sums->of.squares, delta);
+            other.of.squares = double_sum_of_other_lane(sums->of.squares, delta);
         } else {
-            sums->magnitude += of_other_lane(sums->magnitude, delta);
-            sums->least = min(sums->least, __shfl_xor_sync(ALL_LANES, sums->least, delta));
+            other.magnitude = of_other_lane(sums->magnitude, delta);
+            other.least = __shfl_xor_sync(ALL_LANES, sums->least, delta);
+            other.low = __shfl_xor_sync(ALL_LANES, sums->low, delta);
         }
+        join_row_sums(sums, &other);
     }
 }
 
@@ -97,7 +121,8 @@ static __device__ __forceinline__ bool finish_row_spread(const row_sums *sums, i
 // large.
 static __device__ __forceinline__ bool is_row_exact(const row_sums *sums, double roundings)
 {
-    int unit_field = min(max((int)((sums->least + 1) >> 20), 1), 1900); // of an f64 2^52 times the last bit
+    int zeros = sums->low ? __ffs((int)sums->low) - 1 : 32; // at the end of every element
+    int unit_field = min(max((int)((sums->least + 1) >> 20), 1) + zeros, 1900); // of an f64 2^52 times the last bit
     return roundings * sums->magnitude < __hiloint2double((unit_field + 53) << 20, 0);
 }
 

@@ -12,12 +12,15 @@
 
 #if ARE_SHARED_BY_TEAMS && WIDTH < 64 && !ARE_EXTREMES_OF_TEAMS
 
+// Of tall columns, which are so long that the roundings of plain sums of f32 would leave some open; all others' sums may be half-way
+// between two results then.
+#define HAS_REST_OF_SUM (ARE_TALL_COLUMNS && WIDTH == 32 && !IS_SHORT_SPREAD)
 #define IS_LAST_BIT_SOUGHT (!IS_SHORT_SPREAD && !IS_F16) // that of f16 is known
 
 typedef struct {
     double sum;     // of a variance, of their differences from shift
     double largest; // the sum of squares, or of magnitudes
-    double shift;
+    double shift;   // with HAS_REST_OF_SUM what is left of the sum's additions
     u32 least;      // the smallest magnitude but 0, less one; of 16 bits, of either half of the words
 } row_sums;
 
@@ -34,6 +37,17 @@ static __device__ __forceinline__ unit row_padding(unit first)
     return IS_SHORT_SPREAD ? first : SHORT_PADDING;
 }
 
+static __device__ __forceinline__ void add_term_of_row(row_sums *sums, double term)
+{
+    if (!HAS_REST_OF_SUM) {
+        sums->sum = __dadd_rn(sums->sum, term);
+        return;
+    }
+    double_sum sum = two_sum(sums->sum, term);
+    sums->sum = sum.high;
+    sums->shift = __dadd_rn(sums->shift, sum.rest);
+}
+
 static __device__ __forceinline__ void add_row_element(row_sums *sums, unit element)
 {
     double x = widen(element);
@@ -42,7 +56,7 @@ static __device__ __forceinline__ void add_row_element(row_sums *sums, unit elem
         sums->sum = __dadd_rn(sums->sum, difference);
         sums->largest = __fma_rn(difference, difference, sums->largest);
     } else {
-        sums->sum = __dadd_rn(sums->sum, HAS_SUM ? x : fabs(x));
+        add_term_of_row(sums, HAS_SUM ? x : fabs(x));
         sums->largest = __dadd_rn(sums->largest, fabs(x));
     }
 }
@@ -58,16 +72,24 @@ static __device__ __forceinline__ void note_least_of_vector(row_sums *sums, cons
     if (IS_LAST_BIT_SOUGHT) sums->least = least_of_vector(sums->least, v);
 }
 
+// With those of other elements of the group.
+static __device__ __forceinline__ void join_row_sums(row_sums *sums, const row_sums *other)
+{
+    add_term_of_row(sums, other->sum);
+    if (HAS_REST_OF_SUM) sums->shift = __dadd_rn(sums->shift, other->shift);
+    sums->largest = __dadd_rn(sums->largest, other->largest);
+    if (IS_LAST_BIT_SOUGHT) sums->least = WIDTH == 16 ? __vminu2(sums->least, other->least) : min(sums->least, other->least);
+}
+
 // By all lanes.
 static __device__ __forceinline__ void merge_row_sums(row_sums *sums, const team *lanes)
 {
     for (int step = 0; step < lanes->log2; step++) {
         u32 delta = team_delta(lanes, step);
-        sums->sum = __dadd_rn(sums->sum, of_other_lane(sums->sum, delta));
-        sums->largest = __dadd_rn(sums->largest, of_other_lane(sums->largest, delta));
-        if (!IS_LAST_BIT_SOUGHT) continue;
-        u32 other = __shfl_xor_sync(ALL_LANES, sums->least, delta);
-        sums->least = WIDTH == 16 ? __vminu2(sums->least, other) : min(sums->least, other);
+        row_sums other = {of_other_lane(sums->sum, delta), of_other_lane(sums->largest, delta), 0, ~0u};
+        if (HAS_REST_OF_SUM) other.shift = of_other_lane(sums->shift, delta);
+        if (IS_LAST_BIT_SOUGHT) other.least = __shfl_xor_sync(ALL_LANES, sums->least, delta);
+        join_row_sums(sums, &other);
     }
 }
 
@@ -107,6 +129,10 @@ static __device__ __forceinline__ bool finish_row_sum(const row_sums *sums, int 
     bool is_exact = is_row_exact(sums);
     double_sum found = {sums->sum, 0};
     double bound = is_exact ? 0 : 2 * roundings * 0x1p-53 * sums->largest;
+    if (HAS_REST_OF_SUM && !is_exact) {
+        found = two_sum(sums->sum, sums->shift);
+        bound = bound * roundings * 0x1p-52;
+    }
     if (!(sums->largest <= 0x1.fffffffffffffp1023)) return false;
     if (is_exact && FINISH_OP == WF_MEAN && !divide_short(found, count, &found)) return false;
     if (is_exact || sums->largest == 0) {
@@ -128,15 +154,21 @@ static __device__ __forceinline__ bool finish_special_row(const struct wf_group_
     return true;
 }
 
-// Whether the result is known; by all lanes of the warp.  address, step: of the group's elements.
+// Whether the result is known.
+static __device__ __forceinline__ bool finish_row(const struct wf_group_arguments *r, const row_sums *sums, int count, double roundings,
+                                                  u64 *bits)
+{
+    if (finish_special_row(r, sums, count, bits)) return true;
+    return IS_SHORT_SPREAD ? finish_row_spread(sums, count, r->ddof, roundings, bits) : finish_row_sum(sums, count, roundings, bits);
+}
+
+// The same, by all lanes of the warp.  address, step: of the group's elements.
 static __device__ __forceinline__ bool decide_row(const struct wf_group_arguments *r, const row_sums *sums, u64 address, i64 step,
                                                   bool exists, const team *lanes, u64 *bits)
 {
     const int count = (int)r->reduced_count;
-    double roundings = roundings_of(count, lanes);
     (void)address, (void)step;
-    if (!exists || finish_special_row(r, sums, count, bits)) return true;
-    return IS_SHORT_SPREAD ? finish_row_spread(sums, count, r->ddof, roundings, bits) : finish_row_sum(sums, count, roundings, bits);
+    return !exists || finish_row(r, sums, count, roundings_of(count, lanes), bits);
 }
 
 #endif

@@ -22,7 +22,7 @@ static __device__ __forceinline__ unit load_unit(u64 address)
 // Element by element the ring is worth its instructions where there are few others.
 #define USES_GROUP_RING                                                                                                  \
     (WALK == WALK_CONTIGUOUS ||                                                                                          \
-     (WALK == WALK_STRAIGHT && WIDTH >= 32 && ALIGNMENT == 16 && !IS_SHORT && !HAS_VALUE_SUM))
+     (WALK == WALK_STRAIGHT && WIDTH >= 32 && ALIGNMENT == 16 && (!IS_SHORT || ARE_TALL_COLUMNS) && !HAS_VALUE_SUM))
 
 static __device__ __forceinline__ void clear_batch(group_batch *batch)
 {

@@ -2,7 +2,7 @@
 // (-DIS_SMALL=0, -DBLOCK=32), -DWALK: how a group's elements are found (group_state.cuh), -DALIGNMENT: 16 if every element is
 // aligned, or 1, -DIS_SHORT: 1 if all groups are a batch each at most, of one lane, 2 if segments of a vector mostly are, 3 if
 // labelled groups of neighbours are, 5 if each group is one lane's, several elements at a time, 6 if each is a row of a team's that
-// is tried in registers first, 7 if a team has several columns, likewise.
+// is tried in registers first, 7 if a team has several columns, likewise, 8 if all warps share columns, which are tried in registers.
 //
 // A block is a warp, and its lanes are teams of 1 to 32, each of which has one group at a time.  Lanes sum up exactly by
 // themselves (group_sums.cuh) and then merge, so any team gives the same bits.  Groups that are much longer than others are
@@ -16,6 +16,7 @@
 #if ARE_SHARED_BY_TEAMS
 #include "kernels/group_columns.cuh"
 #include "kernels/group_rows.cuh"
+#include "kernels/group_tall.cuh"
 #elif defined FINISH_OP
 #include "kernels/group_chunks_again.cuh"
 #include "kernels/group_spans.cuh"
@@ -184,6 +185,9 @@ static __device__ __forceinline__ void list_if_long(const struct wf_group_argume
 static __device__ __forceinline__ team_task find_task(const struct wf_group_arguments *r, i64 tile, i64 part, const team *lanes)
 {
     team_task task = find_result(r, tile, lanes);
+#if ARE_TALL_COLUMNS
+    task.exists = task.exists && *column_state(r, task.result) != COLUMN_KNOWN;
+#endif
     u32 teams = (u32)__popc(__ballot_sync(ALL_LANES, task.exists)) >> lanes->log2;
     if (!task.exists) return task;
     group_place place = find_place(r, task.result);
@@ -225,7 +229,7 @@ static __device__ __forceinline__ void reduce_short(const struct wf_group_argume
     }
 }
 
-#elif IS_SHORT
+#elif IS_SHORT && !ARE_TALL_COLUMNS
 
 // ---- short groups
 
@@ -366,7 +370,7 @@ static __device__ __forceinline__ void reduce_short(const struct wf_group_argume
 
 static __device__ __forceinline__ void reduce_groups(const struct wf_group_arguments *r, const team *lanes, group_state *group)
 {
-#if IS_SHORT
+#if IS_SHORT && !ARE_TALL_COLUMNS
     reduce_short(r, lanes, group);
 #else
     for (i64 i = blockIdx.x; i < r->tiles * r->pieces; i += gridDim.x) {
@@ -403,6 +407,9 @@ static __device__ __forceinline__ void finish_slots(const struct wf_group_argume
     i64 used = has_bad_labels(r) ? 0 : r->used ? *(const i64 *)r->used : r->count;
     for (i64 i = (i64)blockIdx.x * 32 + lane_number(); i < used; i += (i64)gridDim.x * 32) {
         const struct wf_group_slot *slot = slot_at(r, i);
+#if ARE_TALL_COLUMNS
+        if (*column_state(r, i) == COLUMN_KNOWN) continue;
+#endif
         group_place place = find_place(r, slot->result);
         struct wf_finish finish;
         totals_memory memory;
@@ -425,6 +432,26 @@ static __device__ __forceinline__ void clear_slots(const struct wf_group_argumen
     }
 }
 
+#if ARE_TALL_COLUMNS
+
+// What is left open is reduced as longer groups are, to slots.
+static __device__ __forceinline__ void settle_columns(const struct wf_group_arguments *r)
+{
+    for (i64 i = blockIdx.x; i < r->count; i += gridDim.x)
+        if (!settle_column(r, i) && lane_number() == 0) slot_clear(slot_at(r, i), (u64)i, (u64)r->reduced_count);
+}
+
+// Whether the stage is one of theirs.
+static __device__ __forceinline__ bool reduce_tall(const struct wf_group_arguments *r)
+{
+    if (r->stage == WF_GROUPS_ADD_COLUMNS) add_tall_columns(r);
+    if (r->stage == WF_GROUPS_JOIN_COLUMNS) join_tall_columns(r);
+    if (r->stage == WF_GROUPS_SETTLE_COLUMNS) settle_columns(r);
+    return r->stage >= WF_GROUPS_ADD_COLUMNS;
+}
+
+#endif
+
 extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) groups(const __grid_constant__ struct wf_group_arguments task)
 {
     const team lanes = team_of(task.lanes_log2, task.is_across);
@@ -439,6 +466,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) groups(const __gri
         clear_slots(&task);
         return;
     }
+#if ARE_TALL_COLUMNS
+    if (reduce_tall(&task)) return;
+#endif
 #ifdef FINISH_OP
     if (task.stage == WF_GROUPS_FINISH) {
         finish_slots(&task, &group);
