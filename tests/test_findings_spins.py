@@ -685,3 +685,65 @@ def test_polls_that_write_and_end_are_not_accused(name, threads, schedule, write
     report = json.loads(done.stdout)
     assert "runaway" not in {finding["kind"] for finding in report["findings"]} and not report["stopped"]
     assert report["values"][0]["elements"][:len(expected)] == expected
+
+
+# Loops that no break, return or condition leaves, though no round is like one before.
+NO_WAY_OUT = {
+    "appends": "for (;;) { // here\n        unsigned i = atomicAdd(out, 1u);\n        out[1 + i % 31] = i;\n    }",
+    "hands a token on": """for (; threadIdx.x % 32 == 0;) { // here
+        while (((volatile unsigned *)out)[0] != threadIdx.x / 32) { }
+        atomicExch(out, 1 - threadIdx.x / 32);
+    }""",
+    "counts in turns": """if (threadIdx.x % 32 == 0)
+        for (;;) { // here
+            while (((volatile unsigned *)out)[0] % 2 != threadIdx.x / 32) { }
+            atomicAdd(out, 1u);
+        }""",
+    "passes barriers": """do { // here
+        __syncthreads();
+        unsigned i = atomicAdd(out + 32 + threadIdx.x % 16, 3u);
+        out[i % 32] = i;
+    } while (threadIdx.x >= 0u);""",
+    "prints": """for (;;) { // here
+        out[atomicAdd(out, 1u) % 31 + 1] = 1;
+        if (out[0] == 7) printf("seven");
+    }""",
+}
+
+
+@pytest.mark.parametrize("name", NO_WAY_OUT)
+def test_a_loop_without_a_way_out_is_told_long_before_the_limit(name, write):
+    """At the limit it was four million instructions, of a program 268 million: up to minutes."""
+    source = "#include <cstdio>\n__global__ void f(unsigned *out) {\n    %s\n}\n" % NO_WAY_OUT[name]
+    report = inspected(write("out.cu", source), "--block", 64, "--threads", 1, "--arg", "u32[64]=zeros", status=3)
+    finding, = [finding for finding in report["findings"] if finding["kind"] == "runaway"]
+    assert "in a loop that never ends: nothing in it can end it" in finding["message"]
+    begin = line_of(source, "here")
+    assert begin <= finding["line"] <= begin + 3 and report["instructions"] < 10**6
+
+
+# The same, with an end far behind where loops without one are told.
+A_WAY_OUT = {
+    "break": ("if (i >= 400000) break;", []),
+    "return": ("if (i >= 400000) return;", []),
+    "trap": ("if (i >= 400000) __trap();", ["trap"]),
+    "assert": ("assert(i < 400000);", ["trap"]),
+    "call": ("if (i >= 400000) leave();", []),
+}
+
+
+@pytest.mark.parametrize("name", A_WAY_OUT)
+def test_a_loop_with_a_way_out_goes_on_to_its_end(name, write):
+    way, kinds = A_WAY_OUT[name]
+    source = """#include <cassert>
+__device__ __noinline__ void leave() { asm volatile("exit;"); }
+__global__ void f(unsigned *out) {
+    for (;;) {
+        unsigned i = atomicAdd(out, 1u);
+        %s
+    }
+}
+""" % way
+    report = inspected(write("end.cu", source), "--block", 1, "--limit", 10**8, "--arg", "u32[1]=zeros", "--quiet",
+                       status=3 if kinds else 0)
+    assert [finding["kind"] for finding in report["findings"]] == kinds and report["instructions"] > 10**6

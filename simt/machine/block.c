@@ -327,6 +327,25 @@ static void leave_to_one(struct warp *warp) {
     warp->block->is_starved |= warp->block->is_still_alone && warp->executed > PATIENCE && !warp->block->launch->is_alone;
 }
 
+/* A path that goes round a loop from which no way leads out, whatever it reads and writes there.  Not asked at once: an address
+ * that soon leaves its memory says more, and for whom a warp waits that only waits. */
+static const struct path *path_without_end(const struct warp *warp, bool only_waits) {
+    enum { EXECUTED_MIN = 1 << 16, WAITED_MIN = 1 << 18 };
+    const struct path *path = warp->executed < (only_waits ? WAITED_MIN : EXECUTED_MIN) ? NULL : warp->leaves;
+    while (path && (path->state != PATH_READY || simt_path_may_end(warp, path))) path = path->next;
+    return path;
+}
+
+/* What has not come back to where it was goes on for ever all the same if nothing leads out. */
+static enum recurrence find_recurrence(struct warp *warp, uint32_t steps, const struct path **where) {
+    const enum recurrence found = simt_recurrence_find(warp, steps, where);
+    const bool only_waits = found == RECURRENCE_UNLESS_CHANGED;
+    if ((found != RECURRENCE_NONE && !only_waits) || simt_is_stopped(warp->block->launch)) return found;
+    const struct path *path = path_without_end(warp, only_waits);
+    if (path) *where = path;
+    return path ? RECURRENCE_FOREVER_UNASKED : found;
+}
+
 /* Asks now and then whether the warp is in an endless loop: ever more rarely, while it is not. */
 static void examine(struct warp *warp) {
     enum { STEPS_SHARE = 64, STEPS_MIN = 128, SOON = 97 };
@@ -334,7 +353,7 @@ static void examine(struct warp *warp) {
     const uint64_t changes = changes_of(launch);
     const uint32_t share = (uint32_t)(warp->executed / STEPS_SHARE), steps = share > STEPS_MIN ? share : STEPS_MIN;
     const struct path *path = NULL;
-    const enum recurrence found = simt_recurrence_find(warp, steps, &path);
+    const enum recurrence found = find_recurrence(warp, steps, &path);
     warp->examine_at = warp->executed + SOON;
     if (found == RECURRENCE_LATER) return;
     warp->repeats_itself = found == RECURRENCE_UNLESS_CHANGED;

@@ -700,6 +700,8 @@ enum recurrence {
 };
 /* Whether some loop of the path's function may end by what is read from memory, as far as is known. */
 bool simt_may_end_by_memory(const struct warp *warp, const struct path *path);
+/* order.c: whether any way leads from where the path is out of its function. */
+bool simt_path_may_end(const struct warp *warp, const struct path *path);
 enum recurrence simt_recurrence_find(struct warp *warp, uint32_t steps, const struct path **where);
 
 /* block.c */

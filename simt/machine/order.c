@@ -1,4 +1,4 @@
-/* Which of two instructions comes first, as far as the program's text tells. */
+/* Which of two instructions comes first, and whether a loop has a way out, as far as the program's text tells. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +74,30 @@ bool simt_are_exclusive(const simt_event *event, uint32_t one, uint32_t other) {
 }
 
 bool simt_may_repeat(const simt_event *event, uint32_t pc) { return leads_to(event, pc, pc, NO_BARRIERS); }
+
+/* ---- loops without a way out */
+
+/* Whether a thread that comes there may leave its function or end.  What is called may end it; not what prints. */
+static bool is_way_out(const struct code *code) {
+    static const char *const bases[] = {"ret", "exit", "trap", "brkpt", "brx", NULL};
+    if (!code->instruction || simt_is_one_of(code->instruction->base, bases)) return true;
+    if (!simt_is_base(code->instruction, "call")) return false;
+    const struct function *callee = code->callee.function;
+    return !callee || callee->has_body || strcmp(callee->name, "vprintf") != 0;
+}
+
+bool simt_path_may_end(const struct warp *warp, const struct path *path) {
+    const struct function *function = path->frame->function;
+    const struct code *codes = warp->block->launch->image->codes;
+    const simt_event event = simt_event_of(warp, path, path->mask);
+    if (path->pc >= function->end) return true;
+    unsigned char *reached = reach_from(&event, path->pc, UINT32_MAX, NO_BARRIERS);
+    const struct code *last = &codes[function->end - 1];
+    bool may = !reached || (reached[function->end - 1] && (!last->is_branch || last->has_guard));
+    for (uint32_t pc = function->begin; pc < function->end && !may; pc++) may = reached[pc] && is_way_out(&codes[pc]);
+    free(reached);
+    return may || is_way_out(&codes[path->pc]);
+}
 
 /* ---- loops without a barrier */
 
