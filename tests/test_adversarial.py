@@ -230,6 +230,35 @@ def test_what_is_not_finite_at_every_place_of_16_bits_where_it_is_expected(type_
 
 
 @pytest.mark.parametrize("type_name", FLOATS)
+@pytest.mark.parametrize("op", ("sum", "norm1", "norm2", "var", "dot"))
+def test_what_is_not_finite_at_every_place_where_it_is_expected(type_name, op):
+    """After arrays whose window is known, of which the last had a NaN: in a vector, in a group of vectors and after the last
+    one, alone and beside others, at odd addresses, and where the window no longer holds."""
+    form, draw, size = FLOATS[type_name], random.Random(op), nbytes_of(type_name)
+    specials = (form.infinity, form.infinity | form.sign, form.infinity | 1, form.infinity | form.sign | 3)
+    plain = [draw.choice((0, form.sign)) | magnitude_bits(type_name, draw.randrange(-3, 4)) + draw.randrange(99) for _ in range(700)]
+
+    def found(handle, bits, **chosen):
+        data, partner = pack(type_name, bits), pack(type_name, plain[: len(bits)])
+        views = [wf.vector(b"\1" + x, type_name, len(bits), 1) for x in ((data, partner) if op == "dot" else (data,))]
+        reduce = handle.reduce_pair if op == "dot" else handle.reduce
+        return outcome(reduce, op, *views, threads=1, **chosen), (data, partner) if op == "dot" else (data,)
+
+    for handle in wf.tier_handles():
+        for bits in (plain, plain, plain, plain, [form.infinity | 1, *plain], [form.infinity | 1, *plain]):
+            found(handle, bits[:700])
+        for place in range(0, 150 if size > 2 else 290):
+            bits = plain[: 512 * 4 // size + place]
+            bits[place] = specials[place % 4]
+            if place % 3 == 0: bits[-1 - place // 2] = specials[place // 4 % 4]
+            if place % 29 == 28: bits[place // 2] = form.infinity - 1 if place % 2 else 1
+            for policy in ("propagate", "omit"):
+                value, arrays = found(handle, bits, nan=policy)
+                whole = oracle_of(type_name, *arrays)
+                agree(whole.reduce(nan=policy) if op == "dot" else whole.reduce(op, policy), value, op, policy, handle.device, place)
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
 @pytest.mark.parametrize("every", (1, 2, 7))
 def test_nans_in_every_so_many_blocks(type_name, every):
     """What is expected of the next block is right or wrong, and the first NaN lies anywhere, one infinity after it."""

@@ -39,15 +39,24 @@ static bool is_wide_guess(const struct wf_guess *guess) {
     return wide;
 }
 
+/* A call whose last blocks had infinities or NaNs has raised what it began with.  After it, they are expected in the first
+ * blocks of a like one: to take out none costs little, but a pass that fails is repeated. */
+static void expect_specials_again(struct worker *worker, bool is_alike) {
+    enum { BLOCKS = 4 };
+    struct wf_guess *guess = &worker->scratch.guess;
+    guess->specials = is_alike && guess->specials > worker->specials_expected ? BLOCKS : 0;
+    worker->specials_expected = guess->specials;
+}
+
 /* Guesses are of use for the next call where it adds the same parts of the same type, and they were cheap. From others
  * it would take several slow blocks to learn better ones. */
 static void forget_other_guesses(struct worker *worker, const struct wf_accumulator *into) {
     struct wf_guess *guess = &worker->scratch.guess;
     bool is_alike = are_guesses_for(&worker->guessed, into);
-    if (guess->specials) guess->specials = 1;
+    expect_specials_again(worker, is_alike);
     guess->outliers = guess->outliers > 0;
     if (is_alike && !is_wide_guess(guess)) return;
-    *guess = (struct wf_guess){.specials = is_alike ? guess->specials : 0};
+    *guess = (struct wf_guess){.specials = guess->specials};
 }
 
 /* Adds count elements that lie side by side, cut into runs and blocks. */
@@ -138,6 +147,7 @@ static struct worker *worker_create(void) {
     worker->columns = NULL;
     worker->kept = (struct wf_pages){0};
     worker->guessed.type = WF_TYPE_DEFAULT;
+    worker->specials_expected = 0;
     worker->scratch = (struct wf_scratch){.copy = {worker->copy[0], worker->copy[1]},
                                           .copy_nbytes = WF_BLOCK_NBYTES,
                                           .scaled = {worker->scaled[0], worker->scaled[1]},

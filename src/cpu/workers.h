@@ -21,6 +21,7 @@ struct worker {
     struct wf_tree tree; /* the partial's */
     struct wf_columns *columns; /* NULL: not needed yet */
     struct wf_pages kept;       /* of a table by key, for the next one */
+    int specials_expected; /* guess.specials as the last call began with it */
 };
 
 struct cpu {

@@ -36,6 +36,7 @@ struct extracted {
     uint64_t units[TERMS_MAX][LEVELS_MAX];
     uint64_t negative[LEVELS_MAX];
     bool is_exact; /* only if the tier has NOTES_ROUNDING: whether the window has held */
+    struct specials *specials; /* what was taken out, of a kind that cleans */
 };
 
 /* Adds to each level the part of the terms that is on its grid; returns what is left. */
@@ -122,6 +123,18 @@ INLINE void scan_group(struct scan scans[2], size_t group_nbytes, struct source 
         scan(&scans[0], source.x + i * source.nbytes + offset);
         if (source.y != source.x) scan(&scans[1], source.y + i * source.nbytes + offset);
     }
+}
+
+/* Adds a full group, or what follows the last one, without its infinities and NaNs. */
+INLINE void clean_and_extract(struct sums *sums, struct shape shape, struct source part, struct kind kind,
+                              struct specials *seen, struct scan scans[2], scan_vector *scan) {
+    size_t group_count = group_count_of(shape, kind, part.nbytes), group_nbytes = group_count * part.nbytes;
+    struct group filled, copy;
+    struct source group = part.count < group_count ? padded(part, group_nbytes, &filled) : part;
+    group.count = group_count;
+    group = kind.clean(seen, &copy, group);
+    if (scan) scan_group(scans, group_nbytes, group, 0, scan);
+    extract_group(sums, shape, group, 0, kind);
 }
 
 /* A full group that ends where the source ends.  Some of its elements have been scanned before; if the source
@@ -228,10 +241,17 @@ INLINE void extract(struct extracted *extracted, const struct window *window, st
         start_sums(&sums, window, shape, kind);
         for (; i + group_count <= end; i += group_count) {
             prefetch_source(source, i, group_nbytes);
+            if (kind.clean) {
+                clean_and_extract(&sums, shape, part_of(source, i, group_count), kind, extracted->specials, local, scan);
+                continue;
+            }
             if (scan) scan_group(local, group_nbytes, source, i, scan);
             extract_group(&sums, shape, source, i, kind);
         }
-        if (i < end) {
+        if (i < end && kind.clean) {
+            clean_and_extract(&sums, shape, part_of(source, i, end - i), kind, extracted->specials, local, scan);
+            i = end;
+        } else if (i < end) {
             struct group group;
             if (scan) scan_group(local, group_nbytes, last_group(source, group_count, &group), 0, scan);
             extract_rest(&sums, shape, source, i, kind);

@@ -91,12 +91,29 @@ static enum outcome add_by_guess(struct block *block) {
     return TAKEN;
 }
 
+/* Adds a block through the window that recent blocks suggest in a pass that takes out and notes its infinities and NaNs;
+ * returns whether that window held. */
+static bool add_cleaned_by_guess(struct block *block) {
+    struct wf_guess *guess = &block->scratch->guess;
+    struct range range[2] = {guessed_range(guess, 0), guessed_range(guess, 1)};
+    unsigned sums = block->into->parts & SUMS;
+    struct window window;
+    bool any = false;
+    if (guess->known < 2 || guess->outliers > 0 || !find_window(&window, sums, range) || !can_clean(&window, sums)) return false;
+    block->is_scanned = false;
+    bool held = add_cleaned_through(block, &window, &any);
+    if (held && block->is_scanned) learn(guess, block->range);
+    if (any) expect_specials(guess, block->expects_specials);
+    block->is_scanned = false; /* what was scanned had been cleaned */
+    return held;
+}
+
 /* The second attempt: through the window that the block's own range needs, without its outliers if that is
  * better. */
 static enum outcome add_by_range_scan(struct block *block) {
     struct window window;
     ensure_scanned(block);
-    if (!is_finite(block)) return SLOW;
+    if (!is_finite(block)) return add_cleaned_by_guess(block) ? TAKEN : SLOW;
     bool covers = find_window(&window, block->into->parts & SUMS, block->range);
     if (!covers) expect_changes(&block->scratch->guess);
     bool is_known = block->scratch->guess.known == 2;
@@ -133,16 +150,23 @@ APART void clean_block(struct block *block) {
 }
 
 /* Where recent blocks had infinities or NaNs, they are taken out of this one before anything is tried but bins, which
- * leave them out by themselves. */
-static void clean_if_expected(struct block *block) {
-    if (!is_to_be_cleaned(block)) return;
-    block->scratch->guess.specials--;
+ * leave them out by themselves: if a window is known, by the pass itself.  Returns whether that has added the block. */
+static bool add_cleaned_if_expected(struct block *block) {
+    struct wf_guess *guess = &block->scratch->guess;
+    bool is_due = is_scan_due(guess);
+    if (!is_to_be_cleaned(block)) return false;
+    guess->specials--;
+    if (!(is_due && NOTES_ROUNDING) && add_cleaned_by_guess(block)) {
+        count_use(guess);
+        return true;
+    }
     clean_block(block);
+    return false;
 }
 
 static enum outcome add_in_one_pass(struct block *block) {
     if (is_to_be_looked_at(block) && look_at(block) != NARROW) return SLOW;
-    clean_if_expected(block);
+    if (add_cleaned_if_expected(block)) return TAKEN;
     enum outcome outcome = add_by_guess(block);
     return outcome == RETRY_WITH_RANGE_SCAN ? add_by_range_scan(block) : outcome;
 }

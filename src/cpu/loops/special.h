@@ -4,6 +4,7 @@
 
 #include "cpu/loops/float_bits.h"
 #include "cpu/loops/any_type.h"
+#include "cpu/loops/source.h"
 
 /* Counts in lanes, negative: a lane of 16 bits or more has room for all of a run of blocks; one of 8 bits is emptied
  * after every 127 vectors. */
@@ -126,6 +127,25 @@ INLINE void clean_rest(struct specials *seen, unsigned char *to_x, unsigned char
     clean_step(seen, rest_x, rest_y, rest_x, y ? rest_y : NULL);
     if (to_x) memcpy(to_x, rest_x, nbytes);
     if (to_x && y) memcpy(to_y, rest_y, nbytes);
+}
+
+/* A group of stored vectors, for loops that are compiled for their number. */
+INLINE struct source clean_if_special(struct specials *seen, struct group *copy, struct source source, bool pairs) {
+    const size_t nbytes = source.count * source.nbytes;
+    if (!is_any_special(source.x, nbytes, (sword)INFINITY_BITS) && !(pairs && is_any_special(source.y, nbytes, (sword)INFINITY_BITS)))
+        return source;
+    UNROLLED
+    for (size_t i = 0; i < nbytes; i += VECTOR_NBYTES)
+        clean_step(seen, copy->x + i, copy->y + i, source.x + i, pairs ? source.y + i : NULL);
+    return (struct source){copy->x, pairs ? copy->y : copy->x, source.count, source.nbytes, source.ahead};
+}
+
+INLINE struct source clean_group_of_elements(struct specials *seen, struct group *copy, struct source source) {
+    return clean_if_special(seen, copy, source, false);
+}
+
+INLINE struct source clean_group_of_pairs(struct specials *seen, struct group *copy, struct source source) {
+    return clean_if_special(seen, copy, source, true);
 }
 
 /* Looks for infinities and NaNs of x, or of what products x * y are; y may be NULL.  If to_x is given, elements

@@ -342,19 +342,21 @@ enum {
 
 /* The kind that adds all of these sums, WF_PART_SUM and so on, at once. */
 INLINE struct kind kind_of(unsigned sums) {
-    if (sums == WF_PART_SUM) return (struct kind){1, false, {load_value}, {LOW_EXPONENT}, add_values};
-    if (sums == WF_PART_ABS) return (struct kind){1, false, {load_magnitude}, {LOW_EXPONENT}, add_magnitudes};
+    if (sums == WF_PART_SUM) return (struct kind){1, false, {load_value}, {LOW_EXPONENT}, add_values, NULL};
+    if (sums == WF_PART_ABS) return (struct kind){1, false, {load_magnitude}, {LOW_EXPONENT}, add_magnitudes, NULL};
     if (sums & WF_PART_SUM)
         return (struct kind){1 + PRODUCT_TERMS,
                              sums & WF_PART_ABS,
                              {load_value, load_product, load_product_error},
                              {LOW_EXPONENT, PRODUCT_FLOOR, PRODUCT_FLOOR},
+                             NULL,
                              NULL};
     return (struct kind){PRODUCT_TERMS,
                          false,
                          {load_product, load_product_error},
                          {PRODUCT_FLOOR, PRODUCT_FLOOR},
-                         sums == WF_PART_DOT ? add_products : add_squares};
+                         sums == WF_PART_DOT ? add_products : add_squares,
+                         NULL};
 }
 
 /* The ranges of products, and of their errors, of elements of these ranges.  The product of f64 and its error
@@ -494,20 +496,28 @@ INLINE struct source source_of(const struct block *block, bool pairs) {
 
 /* ---- extraction of all sums in one pass ---- */
 
-INLINE void extract_sums(struct extracted *extracted, const struct block *block, const struct window *window,
-                         unsigned sums, struct scan scans[2], scan_vector *scan) {
-    struct source source = source_of(block, sums == WF_PART_DOT);
-    extract_any(extracted, window, source, kind_of(sums), scans, scan);
-}
-
 /* Extracts the sums and, where that is the only way to check the window, scans the range in the same pass. */
-INLINE void extract_and_scan_range(struct extracted *extracted, struct block *block,
-                                   const struct window *window, unsigned sums) {
+INLINE void extract_kind_and_scan_range(struct extracted *extracted, struct block *block, const struct window *window,
+                                        unsigned sums, struct kind kind) {
     struct scan scans[2] = {RANGE_SCAN_START, RANGE_SCAN_START};
-    extract_sums(extracted, block, window, sums, scans, NOTES_ROUNDING ? NULL : scan_range);
+    struct source source = source_of(block, sums == WF_PART_DOT);
+    extract_any(extracted, window, source, kind, scans, NOTES_ROUNDING ? NULL : scan_range);
     if (NOTES_ROUNDING) return;
     struct magnitudes x = scanned_magnitudes(&scans[0]);
     set_magnitudes(block, x, block->source.y == block->source.x ? x : scanned_magnitudes(&scans[1]));
+}
+
+INLINE void extract_and_scan_range(struct extracted *extracted, struct block *block, const struct window *window,
+                                   unsigned sums) {
+    extract_kind_and_scan_range(extracted, block, window, sums, kind_of(sums));
+}
+
+/* The same, taking note of infinities and NaNs, of elements without them. */
+INLINE void clean_and_extract_sums(struct extracted *extracted, struct block *block, const struct window *window,
+                                   unsigned sums) {
+    struct kind kind = kind_of(sums);
+    kind.clean = sums == WF_PART_DOT ? clean_group_of_pairs : clean_group_of_elements;
+    extract_kind_and_scan_range(extracted, block, window, sums, kind);
 }
 
 typedef void extract_function(struct extracted *extracted, struct block *block, const struct window *window);
@@ -550,11 +560,21 @@ extract_moments(struct extracted *extracted, struct block *block, const struct w
  * another scan; elsewhere they have been found before, and the range with them. */
 APART void extract_stats(struct extracted *extracted, struct block *block, const struct window *window) {
     struct scan scans[2] = {EXTREMES_SCAN_START};
-    extract_sums(extracted, block, window, STATS_SUMS, scans, NOTES_ROUNDING ? scan_extremes : NULL);
+    extract_any(extracted, window, source_of(block, false), kind_of(STATS_SUMS), scans, NOTES_ROUNDING ? scan_extremes : NULL);
     if (!NOTES_ROUNDING) return;
     block->extremes = scanned_extremes(&scans[0]);
     block->has_extremes = true;
 }
+
+#define CLEAN_AND_EXTRACT(name, sums)                                                                          \
+    APART void name(struct extracted *extracted, struct block *block, const struct window *window) {            \
+        clean_and_extract_sums(extracted, block, window, sums);                                                 \
+    }
+CLEAN_AND_EXTRACT(clean_and_extract_values, WF_PART_SUM)
+CLEAN_AND_EXTRACT(clean_and_extract_magnitudes, WF_PART_ABS)
+CLEAN_AND_EXTRACT(clean_and_extract_squares, WF_PART_SQUARES)
+CLEAN_AND_EXTRACT(clean_and_extract_products, WF_PART_DOT)
+CLEAN_AND_EXTRACT(clean_and_extract_moments, MOMENTS)
 
 /* Through wide windows, which only kinds of one term have, and only with NOTES_ROUNDING, so nothing is
  * scanned. */
@@ -579,6 +599,12 @@ APART void extract_wide_products(struct extracted *extracted, struct block *bloc
 static extract_function *const extract_functions[SUMS + 1] = {
     [WF_PART_SUM] = extract_values,   [WF_PART_ABS] = extract_magnitudes, [WF_PART_SQUARES] = extract_squares,
     [WF_PART_DOT] = extract_products, [MOMENTS] = extract_moments,        [STATS_SUMS] = extract_stats,
+};
+
+static extract_function *const clean_and_extract_functions[SUMS + 1] = {
+    [WF_PART_SUM] = clean_and_extract_values,      [WF_PART_ABS] = clean_and_extract_magnitudes,
+    [WF_PART_SQUARES] = clean_and_extract_squares, [WF_PART_DOT] = clean_and_extract_products,
+    [MOMENTS] = clean_and_extract_moments,
 };
 
 static extract_function *const extract_wide_functions[SUMS + 1] = {
@@ -661,6 +687,26 @@ static bool add_through(struct block *block, const struct window *window, bool g
     }
     extract_through(&extracted, block, window, sums);
     if (guessed && !has_held(block, window, &extracted)) return false;
+    add_extracted_sums(block->into, window, &extracted, sums);
+    return true;
+}
+
+/* Whether one pass through this window can take out infinities and NaNs. */
+static bool can_clean(const struct window *window, unsigned sums) {
+    return clean_and_extract_functions[sums] && !is_wide(window) && !is_scaled(window);
+}
+
+/* Adds all sums in one pass that takes out infinities and NaNs, if the guessed window, which can_clean, has held; any:
+ * whether there were some, which are noted then. */
+static bool add_cleaned_through(struct block *block, const struct window *window, bool *any) {
+    unsigned sums = block->into->parts & SUMS;
+    const struct source *source = &block->source;
+    const unsigned char *y = sums & WF_PART_DOT ? source->y : NULL;
+    struct specials seen = {.positive = {0}};
+    struct extracted extracted = {.specials = &seen};
+    clean_and_extract_functions[sums](&extracted, block, window);
+    if (!has_held(block, window, &extracted)) return false;
+    *any = note_found(block->into, &seen, source->x, y, source->count, block->index);
     add_extracted_sums(block->into, window, &extracted, sums);
     return true;
 }

@@ -25,6 +25,9 @@
  *   magnitude is at least `infinity`.  Where it is larger, 1 is taken from lanes of nans; where it is that, the sign bits of
  *   positive or negative are set.
  *
+ * - HAS_ANY_SPECIAL, if it is better than the one here:
+ *   is_any_special(x, nbytes, infinity): whether any element's magnitude, of some vectors, is at least `infinity`.
+ *
  * - HAS_LANE_BITS, if it is better than the one here:
  *   lane_bits(x): the top bits of all bytes, the first one's lowest.
  *
@@ -134,6 +137,18 @@ INLINE vsword clean_lanes(vsword x, sword infinity, vsword *nans, vsword *positi
     *positive |= infinite & ~x;
     *negative |= infinite & x;
     return select_where(nan | infinite, (vsword){0} + (sword)TOP_BIT, x);
+}
+#endif
+
+#ifndef HAS_ANY_SPECIAL
+INLINE bool is_any_special(const unsigned char *x, size_t nbytes, sword infinity) {
+    vsword any = {0}, bits;
+    UNROLLED
+    for (size_t i = 0; i < nbytes; i += VECTOR_NBYTES) {
+        memcpy(&bits, x + i, sizeof bits);
+        any |= (sword)(infinity - 1) - (bits & (sword)((uword)-1 >> 1)); /* less than 0 of these */
+    }
+    return lane_bits(any < 0) != 0;
 }
 #endif
 

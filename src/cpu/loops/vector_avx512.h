@@ -108,6 +108,23 @@ INLINE vsword clean_lanes(vsword x, sword infinity, vsword *nans, vsword *positi
     return replaced(x, nan | infinite, (vsword){0} + (sword)TOP_BIT);
 }
 
+/* Types without an instruction for it are compared. */
+#define HAS_ANY_SPECIAL
+INLINE bool is_any_special(const unsigned char *x, size_t nbytes, sword infinity) {
+    enum { NANS_AND_INFINITIES = 0x99 };
+    uint64_t any = 0;
+    UNROLLED
+    for (size_t i = 0; i < nbytes; i += VECTOR_NBYTES) {
+        vsword bits = (vsword)_mm512_loadu_si512(x + i);
+        switch (sizeof(sword)) {
+        case 4: any |= _mm512_fpclass_ps_mask((__m512)bits, NANS_AND_INFINITIES); break;
+        case 8: any |= _mm512_fpclass_pd_mask((__m512d)bits, NANS_AND_INFINITIES); break;
+        default: any |= lanes_above(bits & (sword)((uword)-1 >> 1), (vsword){0} + (sword)(infinity - 1));
+        }
+    }
+    return any;
+}
+
 /* Pairs of lanes of 16 bits, by instructions that not all processors of this tier have.  Functions that use
  * add_pair_products, which adds the two products of a pair to a lane of 32 bits, are OF_PAIR_PRODUCTS. */
 #define HAS_PAIR_PRODUCTS

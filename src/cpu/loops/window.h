@@ -38,6 +38,10 @@ struct target;
 /* Returns whether all elements were finite; bins leave the others out. */
 typedef bool add_to_wide_sum(struct target into, struct source source);
 
+struct specials; /* special.h */
+/* Returns the source, of at most a group, or, if it has infinities or NaNs, a copy without them, which are noted in seen. */
+typedef struct source clean_group(struct specials *seen, struct group *copy, struct source source);
+
 /* What is summed.  The loops get it as a constant, so they are compiled for each kind. */
 struct kind {
     int terms;   /* of each element */
@@ -46,6 +50,8 @@ struct kind {
     int floor[TERMS_MAX]; /* all terms are multiples of 2^floor: no grid need be finer */
     /* Adds the elements' first terms, of whatever range, without a window; NULL if several sums are added. */
     add_to_wide_sum *add_wide;
+    /* NULL, or what takes infinities and NaNs out of each group before it is added. */
+    clean_group *clean;
 };
 
 INLINE int levels_of(struct shape shape, int term) {
