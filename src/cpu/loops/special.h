@@ -134,9 +134,11 @@ INLINE struct source clean_if_special(struct specials *seen, struct group *copy,
     const size_t nbytes = source.count * source.nbytes;
     if (!is_any_special(source.x, nbytes, (sword)INFINITY_BITS) && !(pairs && is_any_special(source.y, nbytes, (sword)INFINITY_BITS)))
         return source;
+    memcpy(copy->x, source.x, nbytes);
+    if (pairs) memcpy(copy->y, source.y, nbytes);
     UNROLLED
     for (size_t i = 0; i < nbytes; i += VECTOR_NBYTES)
-        clean_step(seen, copy->x + i, copy->y + i, source.x + i, pairs ? source.y + i : NULL);
+        clean_step(seen, copy->x + i, copy->y + i, copy->x + i, pairs ? copy->y + i : NULL);
     return (struct source){copy->x, pairs ? copy->y : copy->x, source.count, source.nbytes, source.ahead};
 }
 
