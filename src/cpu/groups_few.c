@@ -82,7 +82,7 @@ static bool find_panel_totals(const struct job *job, const struct few *few, enum
 /* Finds the extrema of rows, or their indices; false: of some row it is a NaN that is left out or an error. */
 static bool find_row_minmax(const struct job *job, const struct few *few, bool largest, bool of_index, uint64_t *found) {
     const struct wf_accumulator *empty = job->grouped->empty;
-    const struct wf_extreme asked = {largest, of_index, empty->nan != WF_NAN_OMIT};
+    const struct wf_extremum asked = {largest, of_index, empty->nan != WF_NAN_OMIT};
     const bool has_nan = job->cpu->tier->find_row_minmax[empty->type](few->rows, asked, found);
     if (has_nan && empty->nan != WF_NAN_PROPAGATE) return false;
     for (size_t c = 0; of_index && !few->offset && c < few->groups; c++) found[c] += (uint64_t)empty->first_index;

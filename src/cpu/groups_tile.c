@@ -250,7 +250,7 @@ static void write_without_values(struct job *job, struct place place, const bool
 }
 
 /* Extrema of neighbours in memory, or their indices. */
-static void reduce_extremes(struct job *job, struct worker *worker, struct place place, int64_t count) {
+static void reduce_extrema(struct job *job, struct worker *worker, struct place place, int64_t count) {
     if (count < WF_STRIP_COLUMNS) {
         reduce_neighbours(job, worker, place, count);
         return;
@@ -260,7 +260,7 @@ static void reduce_extremes(struct job *job, struct worker *worker, struct place
     const struct wf_accumulator *empty = job->grouped->empty;
     const struct wf_view view = wf_place_view_tile(job, &place, &first);
     const struct wf_panel rows = {view.data[0], view.stride_bytes[0][0], (size_t)view.count, (size_t)count, 0, NULL, 0};
-    struct wf_extreme asked = {.nan_wins = empty->nan != WF_NAN_OMIT};
+    struct wf_extremum asked = {.nan_wins = empty->nan != WF_NAN_OMIT};
     asked.largest = wf_job_minmax_part(job, &asked.of_index) == WF_PART_MAX;
     uint64_t *found = (uint64_t *)wf_columns_panel(worker->columns)->unit;
     const bool has_nan = job->cpu->tier->find_panel_minmax[empty->type](&rows, asked, found, are_nans);
@@ -310,7 +310,7 @@ static void reduce_place(struct job *job, struct worker *worker, struct place pl
     if (job->uses_columns && !wf_job_has_columns(worker))
         for (int64_t i = 0; i < count; i++, wf_place_move(&place, job, job->ndim - 1, 1)) reduce_group(job, worker, &place);
     else if (job->panel == PANEL_OF_MINMAX)
-        reduce_extremes(job, worker, place, count);
+        reduce_extrema(job, worker, place, count);
     else if (job->panel != NO_PANEL)
         reduce_panel(job, worker, place, count);
     else

@@ -25,7 +25,7 @@ enum {
 
 /* NaNs of one sign would come below all numbers, those of the other above: all orders are moved, around the end, so that
  * they are on the side that is looked for, or on the other. */
-INLINE bool nans_are_above(struct wf_extreme asked) {
+INLINE bool nans_are_above(struct wf_extremum asked) {
     return asked.largest == asked.nan_wins;
 }
 
@@ -33,7 +33,7 @@ INLINE vsword move_orders(vsword orders, bool nans_above) {
     return (vsword)(nans_above ? (vuword)orders - NANS : (vuword)orders + NANS);
 }
 
-INLINE vsword orders_at(const unsigned char *x, struct wf_extreme asked) {
+INLINE vsword orders_at(const unsigned char *x, struct wf_extremum asked) {
     vsword bits;
     memcpy(&bits, x, sizeof bits);
     if (IS_BOOL) return (bits != 0) & 1;
@@ -46,7 +46,7 @@ INLINE vsword orders_at(const unsigned char *x, struct wf_extreme asked) {
 #define FIRST_NUMBER ((sword)(uword)(TOP_BIT + NANS + NANS))
 
 /* The same with one order for all NaNs, of which the first is then the best. */
-INLINE vsword orders_of_one_nan(const unsigned char *x, struct wf_extreme asked) {
+INLINE vsword orders_of_one_nan(const unsigned char *x, struct wf_extremum asked) {
     const vsword orders = orders_at(x, asked), zero = {0};
     if (!IS_FLOAT) return orders;
     return nans_are_above(asked) ? min_signed(orders, zero + (sword)(LAST_NUMBER + 1))
@@ -54,23 +54,23 @@ INLINE vsword orders_of_one_nan(const unsigned char *x, struct wf_extreme asked)
 }
 
 /* The lanes, all ones, of NaNs. */
-INLINE vsword nan_lanes(vsword orders, struct wf_extreme asked) {
+INLINE vsword nan_lanes(vsword orders, struct wf_extremum asked) {
     if (!IS_FLOAT) return (vsword){0};
     return nans_are_above(asked) ? orders > LAST_NUMBER : orders < FIRST_NUMBER;
 }
 
-INLINE bool is_nan(sword order, struct wf_extreme asked) {
+INLINE bool is_nan(sword order, struct wf_extremum asked) {
     return IS_FLOAT && (nans_are_above(asked) ? order > LAST_NUMBER : order < FIRST_NUMBER);
 }
 
-INLINE vsword elements_of(vsword orders, struct wf_extreme asked) {
+INLINE vsword elements_of(vsword orders, struct wf_extremum asked) {
     if (KIND == KIND_UNSIGNED && !IS_BOOL) return orders ^ (sword)TOP_BIT;
     if (!IS_FLOAT) return orders;
     const vsword bits = move_orders(orders, !nans_are_above(asked));
     return bits ^ ((bits < 0) & (sword)LARGEST_ORDER);
 }
 
-INLINE vsword better(vsword a, vsword b, struct wf_extreme asked) {
+INLINE vsword better(vsword a, vsword b, struct wf_extremum asked) {
     return asked.largest ? max_signed(a, b) : min_signed(a, b);
 }
 
@@ -89,7 +89,7 @@ struct columns_found {
 
 /* Puts what rows improve of a group of columns in its place.  is_first: nothing is there. */
 INLINE void improve_group(unsigned char *best, const unsigned char *x, int64_t stride_bytes, size_t rows, bool is_first,
-                          struct wf_extreme asked) {
+                          struct wf_extremum asked) {
     vsword found[GROUP / STEP];
     UNROLLED
     for (size_t v = 0; v < GROUP / STEP; v++) {
@@ -109,7 +109,7 @@ INLINE void improve_group(unsigned char *best, const unsigned char *x, int64_t s
 
 /* The same, with the rows' numbers, the first of which is `first`. */
 INLINE void improve_group_of_rows(unsigned char *best, unsigned char *row, const unsigned char *x, int64_t stride_bytes,
-                                  size_t rows, sword first, bool is_first, struct wf_extreme asked) {
+                                  size_t rows, sword first, bool is_first, struct wf_extremum asked) {
     vsword found[GROUP / STEP], at[GROUP / STEP];
     UNROLLED
     for (size_t v = 0; v < GROUP / STEP; v++) {
@@ -148,7 +148,7 @@ INLINE void note_indices(uint64_t *index, const struct columns_found *found, siz
 
 /* A few rows, from that one on, so that they are read in long pieces. */
 INLINE void improve_piece(struct columns_found *found, unsigned char *best, const struct wf_panel *panel, size_t first,
-                          struct wf_extreme asked) {
+                          struct wf_extremum asked) {
     const unsigned char *rows = panel->x + (int64_t)first * panel->stride_bytes;
     const size_t count = panel->rows - first < WF_PANEL_ROWS ? panel->rows - first : WF_PANEL_ROWS;
     for (size_t c = 0; c < panel->columns; c += GROUP) {
@@ -162,12 +162,12 @@ INLINE void improve_piece(struct columns_found *found, unsigned char *best, cons
     }
 }
 
-INLINE void improve_all(unsigned char *best, const struct wf_panel *panel, struct wf_extreme asked) {
+INLINE void improve_all(unsigned char *best, const struct wf_panel *panel, struct wf_extremum asked) {
     for (size_t r = 0; r < panel->rows; r += WF_PANEL_ROWS) improve_piece(NULL, best, panel, r, asked);
 }
 
 /* As many rows at a time as lanes count. */
-INLINE void find_indices(struct columns_found *found, uint64_t *index, const struct wf_panel *panel, struct wf_extreme asked) {
+INLINE void find_indices(struct columns_found *found, uint64_t *index, const struct wf_panel *panel, struct wf_extremum asked) {
     const size_t counted = LARGEST_ORDER < 1 << 15 ? (size_t)LARGEST_ORDER + 1 : 1 << 15;
     found->begin = 0;
     for (size_t r = 0; r < panel->rows; r += WF_PANEL_ROWS) {
@@ -182,7 +182,7 @@ INLINE void find_indices(struct columns_found *found, uint64_t *index, const str
 }
 
 /* Makes elements, and one NaN, of a vector's orders, or of its first bytes; returns the lanes of NaNs. */
-INLINE vsword finish_vector(unsigned char *best, size_t nbytes, struct wf_extreme asked) {
+INLINE vsword finish_vector(unsigned char *best, size_t nbytes, struct wf_extremum asked) {
     vsword orders = {0};
     memcpy(&orders, best, nbytes);
     const vsword nans = nan_lanes(orders, asked);
@@ -192,7 +192,7 @@ INLINE vsword finish_vector(unsigned char *best, size_t nbytes, struct wf_extrem
 }
 
 /* Those of all columns; returns whether there is a NaN.  Whole vectors are copied by one instruction. */
-INLINE bool finish_columns(unsigned char *best, size_t columns, struct wf_extreme asked) {
+INLINE bool finish_columns(unsigned char *best, size_t columns, struct wf_extremum asked) {
     const size_t whole = columns / STEP * STEP;
     vsword nans = {0};
     for (size_t c = 0; c < whole; c += STEP) nans |= finish_vector(best + c * sizeof(uword), VECTOR_NBYTES, asked);
@@ -208,7 +208,7 @@ INLINE void find_nans(bool *are_nans, const unsigned char *element, size_t colum
     }
 }
 
-INLINE bool find_columns(const struct wf_panel *panel, void *results, bool *are_nans, struct wf_extreme asked) {
+INLINE bool find_columns(const struct wf_panel *panel, void *results, bool *are_nans, struct wf_extremum asked) {
     struct columns_found found;
     unsigned char *best = asked.of_index ? found.orders : results;
     if (asked.of_index)
@@ -221,19 +221,19 @@ INLINE bool find_columns(const struct wf_panel *panel, void *results, bool *are_
 }
 
 /* What is asked for, as a constant; of integers no NaN wins or loses. */
-#define OF_EXTREME(find, asked, ...)                                                                                 \
-    ((asked).nan_wins || !IS_FLOAT ? OF_EXTREME_OF(find, asked, true, __VA_ARGS__) : OF_EXTREME_OF(find, asked, false, __VA_ARGS__))
-#define OF_EXTREME_OF(find, asked, nan_wins, ...)                                                                    \
+#define OF_EXTREMUM(find, asked, ...)                                                                                 \
+    ((asked).nan_wins || !IS_FLOAT ? OF_EXTREMUM_OF(find, asked, true, __VA_ARGS__) : OF_EXTREMUM_OF(find, asked, false, __VA_ARGS__))
+#define OF_EXTREMUM_OF(find, asked, nan_wins, ...)                                                                    \
     ((asked).largest ? OF_SIDE(find, asked, nan_wins, true, __VA_ARGS__) : OF_SIDE(find, asked, nan_wins, false, __VA_ARGS__))
 #define OF_SIDE(find, asked, nan_wins, largest, ...)                                                                 \
-    ((asked).of_index ? find(__VA_ARGS__, (struct wf_extreme){largest, true, nan_wins})                              \
-                      : find(__VA_ARGS__, (struct wf_extreme){largest, false, nan_wins}))
+    ((asked).of_index ? find(__VA_ARGS__, (struct wf_extremum){largest, true, nan_wins})                              \
+                      : find(__VA_ARGS__, (struct wf_extremum){largest, false, nan_wins}))
 
 wf_panel_minmax_function WF_LOOPS_NAME(find_panel_minmax, TYPE, TIER);
 
-bool WF_LOOPS_NAME(find_panel_minmax, TYPE, TIER)(const struct wf_panel *panel, struct wf_extreme asked, void *results,
+bool WF_LOOPS_NAME(find_panel_minmax, TYPE, TIER)(const struct wf_panel *panel, struct wf_extremum asked, void *results,
                                                     bool *are_nans) {
-    return OF_EXTREME(find_columns, asked, panel, results, are_nans);
+    return OF_EXTREMUM(find_columns, asked, panel, results, are_nans);
 }
 
 /* ---- rows ---- */
@@ -247,20 +247,20 @@ struct best {
 enum { PIECE = 4 * STEP };
 _Static_assert(WF_ROW_COUNT_MAX / PIECE + 4 < LARGEST_ORDER, "pieces are counted by a lane");
 
-INLINE void improve(struct best *best, vsword orders, sword piece, struct wf_extreme asked) {
+INLINE void improve(struct best *best, vsword orders, sword piece, struct wf_extremum asked) {
     vsword improved = better(best->orders, orders, asked);
     best->piece = select_where(improved != best->orders, (vsword){0} + piece, best->piece);
     best->orders = improved;
 }
 
-INLINE vsword best_of_piece(const unsigned char *x, struct wf_extreme asked) {
+INLINE vsword best_of_piece(const unsigned char *x, struct wf_extremum asked) {
     vsword first = better(orders_at(x, asked), orders_at(x + VECTOR_NBYTES, asked), asked);
     x += 2 * VECTOR_NBYTES;
     return better(first, better(orders_at(x, asked), orders_at(x + VECTOR_NBYTES, asked), asked), asked);
 }
 
 /* The best of elements that fill at least one vector. */
-INLINE struct best best_of_vectors(const unsigned char *x, size_t count, struct wf_extreme asked) {
+INLINE struct best best_of_vectors(const unsigned char *x, size_t count, struct wf_extremum asked) {
     struct best best = {orders_at(x, asked), {0}};
     size_t i = 0;
     sword piece = 0;
@@ -272,7 +272,7 @@ INLINE struct best best_of_vectors(const unsigned char *x, size_t count, struct 
 }
 
 /* The same without the pieces, by two chains of comparisons. */
-INLINE vsword orders_of_vectors(const unsigned char *x, size_t count, struct wf_extreme asked) {
+INLINE vsword orders_of_vectors(const unsigned char *x, size_t count, struct wf_extremum asked) {
     const size_t nbytes = count * sizeof(uword), last = nbytes - VECTOR_NBYTES;
     vsword best[2] = {orders_at(x, asked), orders_at(x + last, asked)};
     for (size_t i = VECTOR_NBYTES; i + 2 * VECTOR_NBYTES <= nbytes; i += 2 * VECTOR_NBYTES) {
@@ -290,7 +290,7 @@ INLINE size_t begin_of_piece(size_t piece, size_t count) {
 }
 
 /* Fewer: filled up with the first. */
-INLINE vsword orders_of_few(const unsigned char *x, size_t count, struct wf_extreme asked) {
+INLINE vsword orders_of_few(const unsigned char *x, size_t count, struct wf_extremum asked) {
     sword first;
     memcpy(&first, x, sizeof first);
     vsword filled = (vsword){0} + first;
@@ -299,7 +299,7 @@ INLINE vsword orders_of_few(const unsigned char *x, size_t count, struct wf_extr
 }
 
 /* The best lane, in all lanes: those of f64 meet, then what is in each of these. */
-INLINE vsword spread_best(vsword orders, struct wf_extreme asked) {
+INLINE vsword spread_best(vsword orders, struct wf_extremum asked) {
     UNROLLED
     for (int distance = 1; distance < LANES; distance *= 2)
         orders = better(orders, (vsword)swapped_lanes((vf64)orders, distance), asked);
@@ -315,17 +315,17 @@ INLINE size_t first_lane(vsword found) {
 }
 
 /* The first element that has that order, which is the best. */
-INLINE uint64_t position_of(vsword wanted, const struct best *best, const unsigned char *x, size_t count, struct wf_extreme asked) {
+INLINE uint64_t position_of(vsword wanted, const struct best *best, const unsigned char *x, size_t count, struct wf_extremum asked) {
     if (count < STEP) return first_lane(best->orders == wanted);
     vsword pieces = select_where(best->orders == wanted, best->piece, (vsword){0} + (sword)LARGEST_ORDER);
-    for (size_t i = begin_of_piece((size_t)spread_best(pieces, (struct wf_extreme){.largest = false})[0], count);; i += STEP) {
+    for (size_t i = begin_of_piece((size_t)spread_best(pieces, (struct wf_extremum){.largest = false})[0], count);; i += STEP) {
         vsword found = orders_at(x + i * sizeof(uword), asked) == wanted;
         if (any_lane_of(found)) return i + first_lane(found);
     }
 }
 
 /* The first element that is a NaN; there must be one. */
-INLINE uint64_t position_of_nan(const struct best *best, const unsigned char *x, size_t count, struct wf_extreme asked) {
+INLINE uint64_t position_of_nan(const struct best *best, const unsigned char *x, size_t count, struct wf_extremum asked) {
     if (count < STEP) return first_lane(nan_lanes(best->orders, asked));
     for (size_t i = 0;; i += STEP) {
         const size_t begin = i + STEP > count ? count - STEP : i;
@@ -335,13 +335,13 @@ INLINE uint64_t position_of_nan(const struct best *best, const unsigned char *x,
 }
 
 /* What is found of a row whose best is a NaN. */
-APART void write_nan(unsigned char *result, const struct best *best, const unsigned char *x, size_t count, struct wf_extreme asked) {
+APART void write_nan(unsigned char *result, const struct best *best, const unsigned char *x, size_t count, struct wf_extremum asked) {
     const uint64_t position = asked.of_index ? position_of_nan(best, x, count, asked) : 0;
     const uword bits = NAN_BITS;
     memcpy(result, asked.of_index ? (const void *)&position : (const void *)&bits, asked.of_index ? sizeof position : sizeof bits);
 }
 
-INLINE bool find_rows(const struct wf_rows *rows, unsigned char *results, struct wf_extreme asked) {
+INLINE bool find_rows(const struct wf_rows *rows, unsigned char *results, struct wf_extremum asked) {
     const size_t result_nbytes = asked.of_index ? sizeof(uint64_t) : sizeof(uword);
     bool has_nan = false;
     for (size_t r = 0; r < rows->rows; r++) {
@@ -368,6 +368,6 @@ INLINE bool find_rows(const struct wf_rows *rows, unsigned char *results, struct
 
 wf_row_minmax_function WF_LOOPS_NAME(find_row_minmax, TYPE, TIER);
 
-bool WF_LOOPS_NAME(find_row_minmax, TYPE, TIER)(const struct wf_rows *rows, struct wf_extreme asked, void *results) {
-    return OF_EXTREME(find_rows, asked, rows, results);
+bool WF_LOOPS_NAME(find_row_minmax, TYPE, TIER)(const struct wf_rows *rows, struct wf_extremum asked, void *results) {
+    return OF_EXTREMUM(find_rows, asked, rows, results);
 }
