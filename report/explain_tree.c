@@ -139,8 +139,8 @@ static int column_width(const struct explanation *explanation) {
     return width;
 }
 
-/* All steps in one store, so that a column means the same from the first to the last. */
-/* Why the tree is not drawn, with what to do; NULL: it is. */
+/* Why the tree is not drawn, with what to do; NULL: it is.  All steps must be in one store, so that a column means the same
+ * from the first to the last. */
 static const char *obstacle_of(const struct drawing *drawing) {
     const struct timeline *timeline = &drawing->explanation->timeline;
     for (size_t i = 0; i < timeline->step_count; i++)

@@ -147,6 +147,16 @@ def repeated(array, shape):
     return array
 
 
+def check_columns(pair, type_name, shapes, plan_of):
+    """Few elements, again and again, as matrices; plan_of: what a plan for rows of so many bytes must have in it, or None."""
+    rng = random.Random(f"gpu columns {type_name} {shapes}")
+    for kind in row_kinds(type_name, pair.gpu.is_real):
+        for shape in shapes:
+            array = Laid(type_name, (1, 1999), rng, kind if kind in SAMPLED_KINDS else "plain", plain=True)
+            make_row_data(array, kind, rng)
+            check_teams(pair, repeated(array, shape), shape, 1, kind, rng, plan_of(shape[1] * array.nbytes))
+
+
 def column_shapes(type_name, is_real):
     """Of f64 columns of more than 1024 elements, which take the simulator long."""
     if type_name == "f64":
@@ -160,13 +170,8 @@ def column_shapes(type_name, is_real):
 @pytest.mark.parametrize("type_name", BY_TEAMS)
 def test_columns_of_floats(pair, type_name):
     """A team has the columns of 8 bytes, at any multiple of their elements' size; few columns are shared by several lanes."""
-    rng = random.Random(f"gpu columns {type_name}")
-    for kind in row_kinds(type_name, pair.gpu.is_real):
-        for shape in column_shapes(type_name, pair.gpu.is_real):
-            array = Laid(type_name, (1, 1999), rng, kind if kind in SAMPLED_KINDS else "plain", plain=True)
-            make_row_data(array, kind, rng)
-            is_tried = shape[1] * array.nbytes % 4 == 0
-            check_teams(pair, repeated(array, shape), shape, 1, kind, rng, b"columns in registers" if is_tried else None)
+    shapes = column_shapes(type_name, pair.gpu.is_real)
+    check_columns(pair, type_name, shapes, lambda nbytes: None if nbytes % 4 else b"columns in registers")
 
 
 def tall_shapes(type_name, is_real):
@@ -180,12 +185,7 @@ def tall_shapes(type_name, is_real):
 @pytest.mark.parametrize("type_name", BY_TEAMS)
 def test_tall_columns(pair, type_name):
     """All warps share a few columns, in registers first; what is left open is added up as longer groups are."""
-    rng = random.Random(f"gpu tall columns {type_name}")
-    for kind in row_kinds(type_name, pair.gpu.is_real):
-        for shape in tall_shapes(type_name, pair.gpu.is_real):
-            array = Laid(type_name, (1, 1999), rng, kind if kind in SAMPLED_KINDS else "plain", plain=True)
-            make_row_data(array, kind, rng)
-            check_teams(pair, repeated(array, shape), shape, 1, kind, rng, b"tall columns in registers")
+    check_columns(pair, type_name, tall_shapes(type_name, pair.gpu.is_real), lambda nbytes: b"tall columns in registers")
 
 
 @pytest.mark.parametrize("type_name, op", (("f16", "min"), ("f16", "max"), ("bf16", "min"), ("bf16", "max")))

@@ -317,9 +317,9 @@ static void count_pieces(const struct job *job, int64_t *pieces, int64_t *slots)
 
 /* What each share has found of each column, and several have together; then which columns are open. */
 static void size_tall_columns(struct job *job) {
+    if (job->plan.held != WF_SHORT_TALL) return;
     int64_t rows = job->plan.tall.shares * job->plan.tall.rows_joined, columns = job->arguments.count;
     int64_t joined = (rows + WF_GROUP_COLUMNS_JOINED - 1) / WF_GROUP_COLUMNS_JOINED;
-    if (job->plan.held != WF_SHORT_TALL) return;
     job->columns_nbytes = (size_t)((rows + joined) * columns) * WF_GROUP_COLUMN_NBYTES;
     job->open_nbytes = (size_t)(columns + 1) * sizeof(int);
 }
