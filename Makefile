@@ -3,7 +3,7 @@
 #   make run      build, then a demonstration on real data
 #   make check    build, then the tests that see what changed since the last one that passed, but for slow ones: a minute
 #                 while working; ALL=1: whatever changed
-#   make test     build, then every test; TESTS_CASES=every: each with every combination of its parameters, as in CI
+#   make test     build, then every test; TESTS_CASES=every: each with every combination of its parameters
 #   make install  build, then install below PREFIX (in the directory DESTDIR, for packages); make uninstall
 #   make bench    build, then measure: prints tables, writes build/bench.json (a few minutes); README=1 also renews the
 #                 tables in README.md and docs/

@@ -1,13 +1,21 @@
 """TESTS_CASES="each value": of a test's cases as many are run as it takes to show each value of each of its parameters, in
 place of every combination (each-choice coverage: Ammann and Offutt, Introduction to Software Testing, 2nd edition, section
-6.2).  A case that skips itself has shown nothing.  Which combinations are run is the same in every run."""
+6.2).  A case that skips itself has shown nothing.  Which combinations are run is the same in every run.
 
+TESTS_CASES="each value, 1 in 4": and of the other combinations one in four, another quarter with each commit: four in a row
+run all."""
+
+import functools
 import os
+import re
+import subprocess
 import zlib
+from pathlib import Path
 
 import pytest
 
-CHOSEN = os.environ.get("TESTS_CASES") == "each value"
+WANTED = re.fullmatch(r"each value(?:, 1 in ([1-9][0-9]*))?", os.environ.get("TESTS_CASES", ""))
+CHOSEN = WANTED is not None
 shown = {}  # by test: values that cases have shown
 
 
@@ -36,9 +44,21 @@ def mix(items):
     items.sort(key=lambda item: (turns.setdefault(test_of(item), len(turns)), zlib.crc32(item.nodeid.encode())))
 
 
+@functools.cache
+def commits():
+    """How many lead to this version; 0 where that is not known."""
+    counted = subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True)
+    return 0 if counted.returncode else int(counted.stdout)
+
+
+def is_its_turn(item):
+    share = WANTED[1] and int(WANTED[1])
+    return share and (zlib.crc32(item.nodeid.encode()) + commits()) % share == 0
+
+
 def skip_what_others_show(item):
     values = values_of(item)
-    if values and values <= shown.get(test_of(item), set()):
+    if values and values <= shown.get(test_of(item), set()) and not is_its_turn(item):
         pytest.skip("other cases show each of its values: TESTS_CASES=every takes every combination")
 
 

@@ -1,0 +1,91 @@
+"""tests/helpers/each_value.py: which of a test's cases are run."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from kernel_helpers import ROOT
+
+TEST = """
+import pytest
+
+
+@pytest.mark.parametrize("size", range(8))
+@pytest.mark.parametrize("kind", "abcdefgh")
+def test_case(kind, size):
+    if (kind, size) == ("a", 0):
+        pytest.skip("shows nothing")
+"""
+ALL = {f"{kind}-{size}" for kind in "abcdefgh" for size in range(8)}
+
+
+def commit(folder):
+    subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "--allow-empty", "-m", "next"], cwd=folder, check=True)
+
+
+def cases_run(folder, cases):
+    """Those that passed, in a repository of one test that has these tests' conftest.py."""
+    done = subprocess.run([sys.executable, "-m", "pytest", "-v", "-p", "no:xdist", "-p", "no:cacheprovider", "test_it.py"],
+                          cwd=folder, env={**os.environ, "TESTS_CASES": cases}, stdout=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stdout
+    return set(re.findall(r"test_case\[(\S+)\] PASSED", done.stdout))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "helpers").mkdir()
+    (tmp_path / "helpers" / "each_value.py").write_text((ROOT / "tests/helpers/each_value.py").read_text())
+    (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = helpers\n")
+    (tmp_path / "conftest.py").write_text("""
+import pytest
+
+import each_value
+
+
+def pytest_collection_modifyitems(items):
+    if each_value.CHOSEN:
+        each_value.mix(items)
+
+
+def pytest_runtest_setup(item):
+    if each_value.CHOSEN:
+        each_value.skip_what_others_show(item)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    made = yield
+    if each_value.CHOSEN:
+        each_value.note(item, made.get_result())
+""")
+    (tmp_path / "test_it.py").write_text(TEST)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    commit(tmp_path)
+    return tmp_path
+
+
+def shows_each_value(cases):
+    return {case[0] for case in cases} == set("abcdefgh") and {case[2] for case in cases} == set("01234567")
+
+
+def test_each_value_is_shown_in_few_cases(folder):
+    run = cases_run(folder, "each value")
+    assert shows_each_value(run) and len(run) < 32
+    commit(folder)
+    assert cases_run(folder, "each value") == run
+
+
+def test_four_commits_in_a_row_run_every_combination(folder):
+    few, runs = cases_run(folder, "each value"), []
+    for _ in range(4):
+        runs.append(cases_run(folder, "each value, 1 in 4"))
+        assert shows_each_value(runs[-1]) and len(runs[-1]) < len(few) + 32
+        commit(folder)
+    assert set.union(*runs) == ALL - {"a-0"}
+
+
+def test_every_combination(folder):
+    assert cases_run(folder, "every") == ALL - {"a-0"}
