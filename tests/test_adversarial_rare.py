@@ -20,6 +20,28 @@ from test_adversarial import (  # noqa: F401: handle is a fixture
 # ---- large arrays with something rare in them --------------------------------------------------------
 
 
+@pytest.mark.parametrize("type_name", ("f32", "f64"))
+def test_bins_that_hold_few_and_many(type_name):
+    """Neighbouring exponents that occur so seldom, and so often, that 64 bits hold the sum of some bins, and do not."""
+    form, draw = FLOATS[type_name], random.Random(type_name)
+    lead = 1 << (form.precision - 1)
+    fields = form.infinity // lead
+
+    def some(count, first, sign):
+        bits = [draw.randrange(form.infinity) | draw.choice((0, form.sign)) for _ in range(max(8192, 16 * count))]
+        for i, place in enumerate(draw.sample(range(len(bits)), 4 * count)):
+            bits[place] = (first + i % 4) * lead | lead - 1 | sign()
+        return pack(type_name, bits)
+
+    signs = (lambda: 0, lambda: form.sign, lambda: draw.choice((0, form.sign)))
+    arrays = [some(count, draw.choice((0, 1, fields // 2, fields - 40)) if count > 33 else fields // 2, sign)
+              for count in (31, 33, 65, 520) for sign in signs]
+    handles = wf.tier_handles()
+    for data in arrays:
+        for handle in handles:
+            check(handle, type_name, data, handle.device, ops=("sum", "norm1", "var"), threads=(1,))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_specials_in_the_interior_of_blocks(handle, type_name):

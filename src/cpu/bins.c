@@ -59,10 +59,11 @@ static void flush_pairs(const struct wf_exact *into, const struct wf_bins *bins,
 
 enum { FIELDS_TOGETHER = 32 };
 
-static bool is_any_used(const uint64_t *word) {
+/* The bits that any of these bins has; 0: they are empty. */
+static uint64_t bits_used(const uint64_t *word, const uint64_t *negative) {
     uint64_t any = 0;
-    for (int i = 0; i < FIELDS_TOGETHER; i++) any |= word[i];
-    return any != 0;
+    for (int i = 0; i < FIELDS_TOGETHER; i++) any |= word[i] | negative[i];
+    return any;
 }
 
 /* Bins of exponent fields in a row: how many, how many words lie from one to the next, and how many bits their weights. */
@@ -70,43 +71,63 @@ struct row {
     int count, stride, step;
 };
 
-/* Sums up a row's bins.  Halves of few words are added up in 64 bits: sums of 128 bits would wait for each other. */
-static inline __attribute__((always_inline)) wf_i128 sum_of_row(struct row row, const uint64_t *word, const uint64_t *negative,
-                                                                int sign) {
-    enum { FEW = 8 };
+enum { FEW = 4 }; /* bins whose sum, of words as small as are_small, fits into 64 bits */
+
+static inline bool are_small(struct row row, uint64_t any) {
+    return !(any >> (62 - FEW * row.step));
+}
+
+/* Sums up the bits of a row's bins from `shift` on that the mask lets pass: so few that 64 bits hold the sum of FEW bins, since
+ * sums of 128 bits would wait for each other. */
+static inline __attribute__((always_inline)) wf_i128 sum_of_bits(struct row row, const uint64_t *word, const uint64_t *negative,
+                                                                 int sign, int shift, uint64_t mask) {
     wf_i128 sum = 0;
     for (int first = row.count - FEW; first >= 0; first -= FEW) {
-        int64_t low = 0, high = 0;
-        for (int k = (first + FEW - 1) * row.stride; k >= first * row.stride; k -= row.stride) {
-            low = low * (1 << row.step) + (uint32_t)word[k] + sign * (int64_t)(uint32_t)negative[k];
-            high = high * (1 << row.step) + (int64_t)(word[k] >> 32) + sign * (int64_t)(negative[k] >> 32);
-        }
-        sum = sum * (1 << FEW * row.step) + (wf_i128)high * ((wf_i128)1 << 32) + low;
+        int64_t few = 0;
+        for (int k = (first + FEW - 1) * row.stride; k >= first * row.stride; k -= row.stride)
+            few = few * (1 << row.step) + (int64_t)(word[k] >> shift & mask) + sign * (int64_t)(negative[k] >> shift & mask);
+        sum = sum * (1 << FEW * row.step) + few;
     }
     return sum;
 }
 
+/* Sums up a row's bins, which have the bits of `any` at most: whole, or their halves. */
+static inline __attribute__((always_inline)) wf_i128 sum_of_row(struct row row, const uint64_t *word, const uint64_t *negative,
+                                                                int sign, uint64_t any) {
+    if (are_small(row, any)) return sum_of_bits(row, word, negative, sign, 0, UINT64_MAX);
+    return sum_of_bits(row, word, negative, sign, 32, UINT32_MAX) * ((wf_i128)1 << 32) +
+           sum_of_bits(row, word, negative, sign, 0, UINT32_MAX);
+}
+
 /* Adds a row of bins, whose first is of this field.  Field 0 has the exponent of field 1. */
 static inline __attribute__((always_inline)) void add_row(const struct wf_exact *into, struct row row, int field,
-                                                          const uint64_t *word, const uint64_t *negative, int sign) {
+                                                          const uint64_t *word, const uint64_t *negative, int sign,
+                                                          uint64_t any) {
     const int weight = 1 << row.step;
-    wf_i128 sum = sum_of_row(row, word, negative, sign);
+    wf_i128 sum = sum_of_row(row, word, negative, sign, any);
     if (field == 0) sum = (sum + (weight - 1) * (word[0] + sign * (wf_i128)negative[0])) / weight;
     wf_exact_add_i128(into, sum, into->low_exponent + row.step * (field ? field - 1 : 0));
 }
 
-void wf_bins_empty_fields(struct wf_bins *bins, const struct wf_exact *into, const struct wf_exact *magnitudes) {
+/* Adds the bins of fields to their sums; only those that hold anything cost. */
+static inline __attribute__((always_inline)) void add_fields(struct wf_bins *bins, const struct wf_exact *into,
+                                                             const struct wf_exact *magnitudes, bool clears) {
     const struct row row = {FIELDS_TOGETHER, 1, 1};
     const int count = bins->format.count;
     join_sets(bins->word, bins->format.sets, 2 * count);
     for (int field = 0; field < count; field += FIELDS_TOGETHER) {
-        uint64_t *word = bins->word + field, *negative = word + count;
-        if (!is_any_used(word) && !is_any_used(negative)) continue;
-        add_row(into, row, field, word, negative, -1);
-        if (magnitudes) add_row(magnitudes, row, field, word, negative, 1);
+        uint64_t *word = bins->word + field, *negative = word + count, any = bits_used(word, negative);
+        if (!any) continue;
+        add_row(into, row, field, word, negative, -1, any);
+        if (magnitudes) add_row(magnitudes, row, field, word, negative, 1, any);
+        if (!clears) continue;
         memset(word, 0, FIELDS_TOGETHER * sizeof *word);
         memset(negative, 0, FIELDS_TOGETHER * sizeof *negative);
     }
+}
+
+void wf_bins_empty_fields(struct wf_bins *bins, const struct wf_exact *into, const struct wf_exact *magnitudes) {
+    add_fields(bins, into, magnitudes, true);
     bins->taken = bins->unseen = 0;
 }
 
@@ -134,11 +155,11 @@ void wf_bins_flush_powers(struct wf_bins *bins, const struct wf_exact *values, c
     if (!bins->format.words) return;
     join_sets(bins->word, bins->format.sets, 4 * count);
     for (int field = 0; field < count; field += POWERS_TOGETHER) {
-        uint64_t *word = bins->word + 2 * field, *negative = word + 2 * count;
-        if (!is_any_used(word) && !is_any_used(negative)) continue;
-        if (values) add_row(values, of_values, field, word, negative, -1);
-        if (magnitudes) add_row(magnitudes, of_values, field, word, negative, 1);
-        add_row(squares, of_squares, field, word + 1, negative + 1, 1);
+        const uint64_t *word = bins->word + 2 * field, *negative = word + 2 * count, any = bits_used(word, negative);
+        if (!any) continue;
+        if (values) add_row(values, of_values, field, word, negative, -1, any);
+        if (magnitudes) add_row(magnitudes, of_values, field, word, negative, 1, any);
+        add_row(squares, of_squares, field, word + 1, negative + 1, 1, any);
     }
     bins->format.words = 0;
 }
@@ -148,7 +169,7 @@ void wf_bins_flush(struct wf_bins *bins, const struct wf_exact *into, const stru
     if (!format.words) return;
     if (format.step_log2 == 5) join_sets(bins->word, format.sets, format.signs * format.count * format.words);
     if (format.step_log2 == 0) {
-        wf_bins_empty_fields(bins, into, magnitudes);
+        add_fields(bins, into, magnitudes, false);
     } else {
         flush_with_sign(into, bins, -1);
         if (magnitudes) flush_with_sign(magnitudes, bins, 1);

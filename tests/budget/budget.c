@@ -119,6 +119,14 @@ static void measure_arrays(void) {
     }
 }
 
+/* Over nearly all exponents, so few elements that emptying bins takes a part of the time. */
+static void measure_any_exponents(void) {
+    enum { ANY_COUNT = 1 << 12 };
+    static double data[ANY_COUNT];
+    for (int i = 0; i < ANY_COUNT; i++) data[i] = ldexp(draw_real(false), (int)(draw() % 2001) - 1000);
+    measure_op(WF_SUM, WF_F64, " of any exponents", (void *const[2]){data, data}, ANY_COUNT);
+}
+
 /* ---- groups */
 
 static void reduce_groups(struct work *work) {
@@ -314,5 +322,6 @@ int main(int count, char **arguments) {
     measure_simulator("simulator", NULL);
     measure_simulator("simulator, observed", simt_observers);
     measure_by_groups();
+    measure_any_exponents();
     return 0;
 }

@@ -81,7 +81,11 @@ static enum outcome add_by_guess(struct block *block) {
      * own. */
     if (block->is_scanned || guess->known < 2 || (is_due && NOTES_ROUNDING)) return RETRY_WITH_RANGE_SCAN;
     if (!find_window(&window, block->into->parts & SUMS, range)) return RETRY_WITH_RANGE_SCAN;
-    if (guess->outliers > 0 && !is_due) return add_parted_by_guess(block) ? TAKEN : RETRY_WITH_RANGE_SCAN;
+    if (guess->outliers > 0 && !is_due) {
+        if (add_parted_by_guess(block)) return TAKEN;
+        doubt_outliers(guess);
+        return RETRY_WITH_RANGE_SCAN;
+    }
     if (is_scaled(&window)) return RETRY_WITH_RANGE_SCAN; /* the range must be sure */
     if (!add_through(block, &window, true)) {
         guess->uses = 0;

@@ -64,6 +64,12 @@ static void count_outliers(struct wf_guess *guess, size_t count, bool of_use) {
     if (guess->outliers > OUTLIERS_MAX) guess->outliers = OUTLIERS_MAX;
 }
 
+/* After a block that the guess did not part, since too many of its elements are far from it. */
+static void doubt_outliers(struct wf_guess *guess) {
+    enum { DOUBT = 4 };
+    guess->outliers = guess->outliers > DOUBT ? guess->outliers - DOUBT : 0;
+}
+
 static bool may_have_outliers(struct wf_guess *guess) {
     if (guess->outliers < 0) guess->outliers++;
     return guess->outliers >= 0;
