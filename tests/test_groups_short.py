@@ -16,7 +16,7 @@ from group_helpers import (  # noqa: F401: handle is a fixture
     Laid, as_returned, expected_results, handle, indices_along_axes, indices_of_positions, integer_vector, operands,
     ops_for, returned, transposed)
 from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, default_type, ops_of
-from samples import nearest, pack, sample
+from samples import nearest, pack, sample, specials
 
 TYPES = [*INTEGERS, *FLOATS]
 library = wf.library
@@ -189,6 +189,37 @@ def test_products_of_groups(handle, type_name, length):
         expected = [Oracle(type_name, row, first_index=first_index).reduce("prod", nan=nan) for row in [b"", *rows]]
         for array, groups, has_empty in ways:
             assert returned(handle, "prod", groups, [array], **chosen) == expected[not has_empty:], (has_empty, chosen)
+
+
+def factors_with_nans(type_name, rows, columns, rng):
+    """Columns of numbers near 1, most with a NaN of either sign, each in another row, some with a zero or an infinity, too, some
+    of which every other element or each is a NaN; as bytes, and each column's."""
+    zeros, nans = specials(type_name)[:4], specials(type_name)[4:]
+    made = []
+    for c in range(columns):
+        column = [nearest(type_name, rng.choice([1, -1]) * Fraction(1 + rng.random()) / rng.choice([1, 2])) for _ in range(rows)]
+        if c % 3 == 1:
+            column[rng.randrange(rows)] = rng.choice(zeros)
+        if c % 5:
+            column[c % rows] = nans[c % len(nans)]
+        if c % 11 > 8:
+            column[::c % 11 - 8] = [rng.choice(nans) for _ in column[::c % 11 - 8]]
+        made.append(column)
+    return pack(type_name, [*itertools.chain(*zip(*made))]), [pack(type_name, column) for column in made]
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("rows,columns", [(1, 64), (2, 67), (4, 65), (9, 131), (29, 40), (140, 77)])
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_products_of_columns_with_nans(handle, type_name, rows, columns):
+    """A NaN in any row and in any lane, whose sign is nobody's: it is left out, is the result, or is an error."""
+    rng, nbytes = random.Random(f"products with NaNs {type_name} {rows}"), struct.calcsize(TYPECODES[type_name])
+    data, column = factors_with_nans(type_name, rows, columns, rng)
+    for nan, before, first_index in (("omit", 0, 0), ("omit", 1, 0), ("omit", nbytes, 7), ("propagate", 1, 0), ("error", 0, 0)):
+        array = wf.strided(bytes(before) + data, type_name, (rows, columns), (columns * nbytes, nbytes), before)
+        expected = as_returned([Oracle(type_name, x, first_index=first_index).reduce("prod", nan=nan) for x in column], "prod", type_name)
+        got = returned(handle, "prod", library.wf_groups_axes(1), [array], nan=nan, first_index=first_index)
+        assert got == expected, (nan, before, first_index)
 
 
 @pytest.mark.parametrize("type_name", FLOATS)

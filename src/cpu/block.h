@@ -166,6 +166,7 @@ struct wf_quotient {
     bool is_power;         /* the divisor is a power of two */
     bool is_root;
     bool gives_nan;        /* where an element is NaN */
+    bool omits_nan;        /* leaves out elements that are NaN; with neither they are errors */
     const double *counts, *divisors; /* of each column of a tile, where they differ; else NULL */
 };
 

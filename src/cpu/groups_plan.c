@@ -186,6 +186,7 @@ static struct wf_quotient quotient_of(const struct job *job, unsigned parts, boo
     return (struct wf_quotient){.parts = parts, .count = (double)count, .divisor = divisor,
                                 .is_divided = is_divided, .is_power = is_power,
                                 .gives_nan = empty->nan == WF_NAN_PROPAGATE,
+                                .omits_nan = empty->nan == WF_NAN_OMIT,
                                 .is_root = empty->op == WF_STD || empty->op == WF_NORM2};
 }
 

@@ -195,6 +195,14 @@ static void measure_nans(double *reals, float *singles) {
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
         measure_groups(asked[i].name, asked[i].op, asked[i].is_of_rows ? rows : columns,
                        wf_groups_axes(asked[i].is_of_rows ? 1 << 1 : 1 << 0));
+    struct work products = {.name = "prod f32 of columns, NaNs left out",
+                            .count = COUNT,
+                            .run = reduce_groups,
+                            .reduction = wf_reduction_of(WF_PROD),
+                            .arrays = {columns},
+                            .groups = wf_groups_axes(1 << 0)};
+    products.reduction.nan = WF_NAN_OMIT;
+    measure(&products);
 }
 
 static void measure_by_groups(void) {

@@ -41,7 +41,7 @@ INLINE vf64 load_factors(struct factors_seen *seen, const unsigned char *x) {
     const vi64 bits = (vi64)widen(x);
     vi64 magnitude = bits & INT64_MAX;
     const vi64 is_nan = magnitude > infinity, is_infinite = magnitude == infinity, is_zero = magnitude == 0;
-    seen->signs ^= bits;
+    seen->signs ^= bits & ~is_nan;
     seen->zeros |= is_zero;
     seen->infinities |= is_infinite;
     seen->nans |= is_nan;
@@ -195,15 +195,16 @@ INLINE vf64 special_as_stored(bool is_nan) {
 }
 
 /* The products of LANES columns.  *lost: lanes, not all bits 0, whose product has not been found. */
-INLINE vf64 column_products(vi64 *lost, const struct column_products *products, size_t rows, bool gives_nan) {
+INLINE vf64 column_products(vi64 *lost, const struct column_products *products, size_t rows,
+                            const struct wf_quotient *asked) {
     struct factors_seen seen[1] = {products->seen};
     const struct nodes node = scale_node(seen, join_all_nodes(products, rows));
     const vi64 exponent = seen->exponents, is_decided = seen->zeros | seen->infinities;
-    const vi64 is_nan = seen->nans | (seen->zeros & seen->infinities);
+    const vi64 nans = asked->omits_nan ? (vi64){0} : seen->nans, is_nan = nans | (seen->zeros & seen->infinities);
     vf64 found = round_node(lost, node, exponent);
     found = select_f64(seen->infinities | ((vi64)(found == HUGE_VAL) & ~seen->zeros), special_as_stored(false), found);
     found = (vf64)(((vi64)found & ~seen->zeros) | (seen->signs & INT64_MIN));
-    *lost = (*lost & ~is_decided & ~is_nan) | (gives_nan ? (vi64){0} : seen->nans);
+    *lost = (*lost & ~is_decided & ~is_nan) | (asked->gives_nan ? (vi64){0} : nans);
     return select_f64(is_nan, special_as_stored(true), found);
 }
 

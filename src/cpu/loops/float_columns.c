@@ -221,7 +221,7 @@ APART bool find_products(storage *results, bool *has_failed, struct strip strip,
             join_node(of, multiply_some_rows(&of->seen, strip_at(strip, r, c), strip.rows - r), r);
         }
     for (size_t c = 0; c < strip.columns; c += LANES) {
-        store_elements(results + c, column_products(&lost, &products[c / LANES], strip.rows, asked->gives_nan));
+        store_elements(results + c, column_products(&lost, &products[c / LANES], strip.rows, asked));
         memcpy(failed + c, &lost, sizeof lost);
         any |= lost;
     }
