@@ -12,9 +12,7 @@
  * nobody is asked. */
 enum { EXAMINED_FIRST = 1 << 12 };
 
-static bool is_examined(const struct launch *launch) {
-    return !launch->request->instruction_limit || launch->limit > SIMT_INSTRUCTION_LIMIT;
-}
+static bool is_examined(const struct launch *launch) { return launch->limit >= SIMT_EXAMINED_LIMIT; }
 
 static size_t round_up(size_t nbytes) { return (nbytes + 63) / 64 * 64; }
 
@@ -348,12 +346,13 @@ static enum recurrence find_recurrence(struct warp *warp, uint32_t steps, const 
 
 /* Asks now and then whether the warp is in an endless loop: ever more rarely, while it is not. */
 static void examine(struct warp *warp) {
-    enum { STEPS_SHARE = 64, STEPS_MIN = 128, SOON = 97 };
+    enum { STEPS_SHARE = 64, STEPS_MIN = 128, SOON = 97, LONG = 1 << 18 };
     const struct launch *launch = warp->block->launch;
     const uint64_t changes = changes_of(launch);
     const uint32_t share = (uint32_t)(warp->executed / STEPS_SHARE), steps = share > STEPS_MIN ? share : STEPS_MIN;
     const struct path *path = NULL;
     const enum recurrence found = find_recurrence(warp, steps, &path);
+    if (warp->executed >= LONG) simt_executed_begin(&warp->block->executed, launch);
     warp->examine_at = warp->executed + SOON;
     if (found == RECURRENCE_LATER) return;
     warp->repeats_itself = found == RECURRENCE_UNLESS_CHANGED;
