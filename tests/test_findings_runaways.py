@@ -102,3 +102,67 @@ def test_the_judge_tells_what_an_endless_loop_waits_for(name, write):
     reason, = [reason for reason in reasons if reason["kind"] == "runaway"]
     assert said in reason["message"] and "used up its limit" not in reason["message"] and "--limit" not in reason["message"], reason
     assert reason["line"] == 4
+
+
+def xorshift(x, draws):
+    """Marsaglia 2003: of a period of 2^32 - 1."""
+    for _ in range(draws):
+        x = (x ^ x << 13) & 0xffffffff
+        x ^= x >> 17
+        x = (x ^ x << 5) & 0xffffffff
+    return x
+
+
+# Generators whose numbers come back, without the one that would end the loop.
+CIRCLES = {
+    "a xorshift of 16 bits": "unsigned short x = threadIdx.x + 1;\n    do { x ^= x << 7; x ^= x >> 9; x ^= x << 8; } while (x != 0);",
+    "a linear one": "unsigned x = threadIdx.x;\n    do x = (x * 75 + n) & 0xffff; while (x != 77777 + n);",
+}
+
+
+@pytest.mark.parametrize("name", CIRCLES)
+def test_numbers_that_come_back_never_end_a_loop(name, write):
+    source = "__global__ void f(float *out, int n) {\n    %s\n    out[threadIdx.x] = x;\n}\n" % CIRCLES[name]
+    report = inspected(write("circle.cu", source), "--block", 32, "--arg", "f32[32]", "--arg", "i32:74", status=3)
+    finding, = report["findings"]
+    rounds = int(re.search(r"in a loop that never ends: after (\d+) rounds what decides about its end is what it was before",
+                           without_commas(finding["message"]))[1])
+    assert 1000 < rounds <= 65536 and finding["line"] == 3 and report["instructions"] < 2_000_000
+
+
+# Loops without a counter that decides, whose end comes late.
+LONG = {
+    "a generator": ("""__global__ void f(unsigned *out, unsigned *words) {
+    unsigned x = 1, hits = 0;
+    do {
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+        hits += x >> 31;
+    } while (x != %du);
+    out[threadIdx.x] = x + 0 * hits;
+}
+""" % xorshift(1, 1_000_000), xorshift(1, 1_000_000)),
+    "a pointer chase": ("""__global__ void f(unsigned *out, unsigned *words) {
+    unsigned at = 0, rounds = 0;
+    for (unsigned k = threadIdx.x; k < 65536; k += blockDim.x) words[k] = (k * 1021 + 7) % 65536;
+    __syncthreads();
+    do rounds++;
+    while ((at = words[at]) != 0);
+    out[threadIdx.x] = rounds;
+}
+""", 65536),
+    "a queue of work": ("""__global__ void f(unsigned *out, unsigned *words) {
+    while (atomicAdd(&words[0], 1) < 4000000) { }
+    out[threadIdx.x] = 7;
+}
+""", 7),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_loop_whose_end_comes_late_is_not_accused(name, write):
+    source, expected = LONG[name]
+    report = inspected(write("long.cu", source), "--block", 32, "--quiet", "--limit", 10**9, "--arg", "u32[32]",
+                       "--arg", "u32[65536]=zeros", "--expect", "0=" + ",".join([str(expected)] * 32))
+    assert report["findings"] == [] and report["instructions"] > 2**18

@@ -344,6 +344,15 @@ static enum recurrence find_recurrence(struct warp *warp, uint32_t steps, const 
     return path ? RECURRENCE_FOREVER_UNASKED : found;
 }
 
+/* What decides comes from registers alone, or from memory that was read before the loop. */
+static void note_repeated(struct warp *warp, const struct path *path, const char *because) {
+    enum { ROUNDS_FEW = 8 };
+    char circle[192];
+    snprintf(circle, sizeof circle, "after %u rounds what decides about its end is what it was before, and so on for ever: none of the "
+             "numbers that are compared in these rounds ends it", (unsigned)warp->circle);
+    note_endless(warp, path, warp->circle > ROUNDS_FEW ? circle : because, 0);
+}
+
 /* Asks now and then whether the warp is in an endless loop: ever more rarely, while it is not. */
 static void examine(struct warp *warp) {
     enum { STEPS_SHARE = 64, STEPS_MIN = 128, SOON = 97, LONG = 1 << 18 };
@@ -368,11 +377,11 @@ static void examine(struct warp *warp) {
         note_endless(warp, path, "what decides about its end changes by the same step in each round: a step of the wrong sign or "
                     "one that jumps over the end, say, or too much work for the limit (--limit N)", 0);
     else if (found == RECURRENCE_FOREVER)
-        note_endless(warp, path, "what decides about its end is the same in every round: a step of 0, say, or a condition "
-                    "that nothing in the loop changes", 0);
+        note_repeated(warp, path, "what decides about its end is the same in every round: a step of 0, say, or a condition "
+                      "that nothing in the loop changes");
     else if (found == RECURRENCE_FOREVER_AS_READ)
-        note_endless(warp, path, "what decides about its end is the same in every round (a flag that others set must be "
-                    "volatile or atomic, or it is read once)", 0);
+        note_repeated(warp, path, "what decides about its end is the same in every round (a flag that others set must be "
+                      "volatile or atomic, or it is read once)");
 }
 
 /* As far as is known. */

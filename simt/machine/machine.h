@@ -392,6 +392,7 @@ struct warp {
     struct ranges deciding;      /* and what it reads that decides */
     bool undoes_changes;         /* some of it is both: it changes that and changes it back */
     uint64_t rounds;             /* after which its loop ends, longer than the limit allows; 0: it never ends */
+    uint32_t circle;             /* after how many rounds it comes back to the same values */
     uint64_t waits_for;          /* an address in global memory that decides about its loop's end; 0: not known */
     struct awaited *awaited;     /* NULL: none yet */
     struct recording *recording; /* while it is examined */
