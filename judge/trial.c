@@ -145,18 +145,21 @@ static void name_argument(const struct trial *trial, const struct stage *stage, 
     snprintf(at, nbytes - (size_t)(at - text), "`%s%s", trial->judging->task->arguments[stage->arguments[number]].name, rest);
 }
 
+/* A task has the limit that its sizes give: no option raises it. */
+static void leave_out_option(char *text) {
+    static const char option[] = " (--limit N)";
+    char *at = strstr(text, option);
+    if (at) memmove(at, at + strlen(option), strlen(at + strlen(option)) + 1);
+}
+
 static void refuse_findings(struct trial *trial, const struct stage *stage, const simt_report *report) {
     for (size_t i = 0; i < simt_report_finding_count(report); i++) {
         const simt_finding *finding = simt_report_finding(report, i);
         struct judge_reason reason = {.line = finding->line,
                                       .other_line = finding->has_other ? finding->other_line : 0};
         snprintf(reason.kind, sizeof reason.kind, "%s", simt_finding_kind_name(finding->kind));
-        if (finding->kind == SIMT_FINDING_RUNAWAY)
-            snprintf(reason.message, sizeof reason.message,
-                     "no end after %" PRIu64 " warp instructions: an endless loop, or far too much work",
-                     trial->launch.instruction_limit);
-        else
-            snprintf(reason.message, sizeof reason.message, "%s", finding->message);
+        snprintf(reason.message, sizeof reason.message, "%s", finding->message);
+        leave_out_option(reason.message);
         name_argument(trial, stage, reason.message, sizeof reason.message);
         name_element(trial, finding, &reason);
         snprintf(reason.file, sizeof reason.file, "%s", finding->file);

@@ -519,6 +519,9 @@ struct simt_observer; /* simt_observer.h, for observers of your own */
  * every 16 characters), malloc and free (32), and each repetition of a finding (1).  A grid is refused if starting
  * its blocks (16 instructions each, and 1 for every 256 bytes of shared memory) exceeds the limit. */
 #define SIMT_INSTRUCTION_LIMIT 4194304
+/* From this limit on, launches are examined for endless loops before they reach it.  Warps then take other turns: of threads
+ * that wait for others, some instructions more or less are executed than under a lower limit. */
+#define SIMT_EXAMINED_LIMIT 1048576
 
 typedef struct simt_launch {
     const simt_module *module;

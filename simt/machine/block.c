@@ -12,9 +12,7 @@
  * nobody is asked. */
 enum { EXAMINED_FIRST = 1 << 12 };
 
-static bool is_examined(const struct launch *launch) {
-    return !launch->request->instruction_limit || launch->limit > SIMT_INSTRUCTION_LIMIT;
-}
+static bool is_examined(const struct launch *launch) { return launch->limit >= SIMT_EXAMINED_LIMIT; }
 
 static size_t round_up(size_t nbytes) { return (nbytes + 63) / 64 * 64; }
 
@@ -346,14 +344,24 @@ static enum recurrence find_recurrence(struct warp *warp, uint32_t steps, const 
     return path ? RECURRENCE_FOREVER_UNASKED : found;
 }
 
+/* What decides comes from registers alone, or from memory that was read before the loop. */
+static void note_repeated(struct warp *warp, const struct path *path, const char *because) {
+    enum { ROUNDS_FEW = 8 };
+    char circle[192];
+    snprintf(circle, sizeof circle, "after %u rounds what decides about its end is what it was before, and so on for ever: none of the "
+             "numbers that are compared in these rounds ends it", (unsigned)warp->circle);
+    note_endless(warp, path, warp->circle > ROUNDS_FEW ? circle : because, 0);
+}
+
 /* Asks now and then whether the warp is in an endless loop: ever more rarely, while it is not. */
 static void examine(struct warp *warp) {
-    enum { STEPS_SHARE = 64, STEPS_MIN = 128, SOON = 97 };
+    enum { STEPS_SHARE = 64, STEPS_MIN = 128, SOON = 97, LONG = 1 << 18 };
     const struct launch *launch = warp->block->launch;
     const uint64_t changes = changes_of(launch);
     const uint32_t share = (uint32_t)(warp->executed / STEPS_SHARE), steps = share > STEPS_MIN ? share : STEPS_MIN;
     const struct path *path = NULL;
     const enum recurrence found = find_recurrence(warp, steps, &path);
+    if (warp->executed >= LONG) simt_executed_begin(&warp->block->executed, launch);
     warp->examine_at = warp->executed + SOON;
     if (found == RECURRENCE_LATER) return;
     warp->repeats_itself = found == RECURRENCE_UNLESS_CHANGED;
@@ -369,11 +377,11 @@ static void examine(struct warp *warp) {
         note_endless(warp, path, "what decides about its end changes by the same step in each round: a step of the wrong sign or "
                     "one that jumps over the end, say, or too much work for the limit (--limit N)", 0);
     else if (found == RECURRENCE_FOREVER)
-        note_endless(warp, path, "what decides about its end is the same in every round: a step of 0, say, or a condition "
-                    "that nothing in the loop changes", 0);
+        note_repeated(warp, path, "what decides about its end is the same in every round: a step of 0, say, or a condition "
+                      "that nothing in the loop changes");
     else if (found == RECURRENCE_FOREVER_AS_READ)
-        note_endless(warp, path, "what decides about its end is the same in every round (a flag that others set must be "
-                    "volatile or atomic, or it is read once)", 0);
+        note_repeated(warp, path, "what decides about its end is the same in every round (a flag that others set must be "
+                      "volatile or atomic, or it is read once)");
 }
 
 /* As far as is known. */

@@ -202,20 +202,52 @@ void simt_deciders_trace(struct deciders *deciders, const struct code *codes) {
     mark_reads(deciders, codes);
 }
 
+/* From memory that may change. */
+static bool reads_memory(const struct instruction *instruction) {
+    enum simt_space space;
+    const bool is_fixed = simt_named_space(instruction, &space) && (space == SIMT_CONSTANT || space == SIMT_PARAMETER);
+    return (simt_is_base(instruction, "ld") || simt_is_base(instruction, "atom")) && !is_fixed;
+}
+
 bool simt_deciders_read_memory(struct deciders *deciders, const struct code *codes) {
     const struct function *function = deciders->function;
-    enum simt_space space;
     bool is_read = false;
     memset(deciders->is_executed, 1, function->end - function->begin);
     simt_deciders_trace(deciders, codes);
-    for (uint32_t pc = function->begin; pc < function->end; pc++) {
-        const struct instruction *instruction = codes[pc].instruction;
-        bool reads = deciders->marks[pc - function->begin] & MARK_DECIDES &&
-                     (simt_is_base(instruction, "ld") || simt_is_base(instruction, "atom"));
-        bool is_fixed = simt_named_space(instruction, &space) && (space == SIMT_CONSTANT || space == SIMT_PARAMETER);
-        is_read |= reads && !is_fixed;
-    }
+    for (uint32_t pc = function->begin; pc < function->end; pc++)
+        is_read |= deciders->marks[pc - function->begin] & MARK_DECIDES && reads_memory(codes[pc].instruction);
     return is_read;
+}
+
+/* Marks what the guard of the loop's exit comes from, among the instructions between its begin and its end. */
+static void trace_exit(struct deciders *deciders, const struct code *codes, const struct loop *loop) {
+    add_guard(deciders, codes[loop->exit].instruction);
+    do {
+        deciders->has_grown = false;
+        for (uint32_t pc = loop->back + 1; pc-- > loop->begin;) {
+            const struct code *code = &codes[pc];
+            const bool is_of_registers = code->is_lane_operation && !simt_is_base(code->instruction, "mov");
+            if (is_of_registers) trace_lanes(deciders, code);
+            else if (code->instruction && !simt_has_no_result(code->instruction)) trace_other(deciders, code->instruction);
+        }
+    } while (deciders->has_grown);
+}
+
+uint32_t simt_loop_reads(const struct launch *launch, const struct loop *loop) {
+    const struct simt_module *module = launch->image->module;
+    const struct code *codes = launch->image->codes;
+    struct deciders deciders;
+    uint32_t f = 0, read = NO_PC;
+    while (f < module->function_count && (loop->begin < module->functions[f]->begin || loop->begin >= module->functions[f]->end)) f++;
+    if (f == module->function_count || loop->exit == NO_PC) return NO_PC;
+    const bool has_memory = simt_deciders_create(&deciders, module->functions[f]);
+    if (has_memory) trace_exit(&deciders, codes, loop);
+    for (uint32_t pc = loop->begin; has_memory && pc <= loop->back && read == NO_PC; pc++) {
+        const struct instruction *instruction = codes[pc].instruction;
+        if (instruction && reads_memory(instruction) && has_decider(&deciders, &instruction->operands[0])) read = pc;
+    }
+    simt_deciders_destroy(&deciders);
+    return read;
 }
 
 bool simt_deciders_create(struct deciders *deciders, const struct function *function) {

@@ -6,16 +6,27 @@
 
 static bool is_wanted(const struct launch *launch) { return launch->executed.count > 0; }
 
-bool simt_executed_create(struct executed *executed, const struct launch *launch) {
-    if (!is_wanted(launch)) return true;
+static bool allocate(struct executed *executed, const struct launch *launch) {
     executed->counts = calloc(launch->view.place_count, sizeof *executed->counts);
     executed->pcs = malloc(launch->view.place_count * sizeof *executed->pcs);
     return executed->counts && executed->pcs;
 }
 
+bool simt_executed_create(struct executed *executed, const struct launch *launch) {
+    return !is_wanted(launch) || allocate(executed, launch);
+}
+
+void simt_executed_begin(struct executed *executed, const struct launch *launch) {
+    if (executed->counts) return;
+    executed->is_late = true;
+    if (!allocate(executed, launch)) simt_executed_destroy(executed);
+}
+
 void simt_executed_destroy(struct executed *executed) {
     free(executed->counts);
     free(executed->pcs);
+    executed->counts = NULL;
+    executed->pcs = NULL;
 }
 
 /* What was counted for the beginning of a run is that of all of it. */

@@ -5,6 +5,8 @@
 #include "machine.h"
 
 bool simt_executed_create(struct executed *executed, const struct launch *launch); /* false: no memory */
+/* Where nobody asks: from here on, for the message of a limit that may be reached. */
+void simt_executed_begin(struct executed *executed, const struct launch *launch);
 void simt_executed_destroy(struct executed *executed);
 
 /* Reports what the block has executed to the first observers, and resets the counts. */

@@ -119,11 +119,7 @@ static bool is_same_thread(const struct place *one, const struct place *other) {
 enum { NAME_NBYTES = 80, THREAD_NBYTES = 80 };
 
 /* Of a function that was inlined the line of its call: there the kernel takes the lock. */
-static uint32_t line_of(const struct launch *launch, uint32_t pc) {
-    const simt_place *place = &launch->view.places[pc];
-    if (place->outer_line) return place->outer_line;
-    return place->file ? place->line : place->ptx_line;
-}
+static uint32_t line_of(const struct launch *launch, uint32_t pc) { return simt_line_of(&launch->view.places[pc]); }
 
 static void name_thread(const struct block *block, uint64_t index, uint32_t thread, char text[THREAD_NBYTES]) {
     const uint32_t *grid = block->launch->view.grid, *size = block->launch->view.block;

@@ -392,6 +392,7 @@ struct warp {
     struct ranges deciding;      /* and what it reads that decides */
     bool undoes_changes;         /* some of it is both: it changes that and changes it back */
     uint64_t rounds;             /* after which its loop ends, longer than the limit allows; 0: it never ends */
+    uint32_t circle;             /* after how many rounds it comes back to the same values */
     uint64_t waits_for;          /* an address in global memory that decides about its loop's end; 0: not known */
     struct awaited *awaited;     /* NULL: none yet */
     struct recording *recording; /* while it is examined */
@@ -435,6 +436,7 @@ struct executed_count {
 struct executed {
     struct executed_count *counts; /* by pc; NULL: nobody asks */
     uint32_t *pcs, pc_count;       /* those that are not 0 */
+    bool is_late;                  /* they do not begin with the block */
 };
 
 struct block {
@@ -656,6 +658,7 @@ uint32_t simt_mbarrier_missing(struct warp *warp, struct path *path); /* arrival
 
 /* plain_name.c: "tile" of "_ZZ3sumPfE4tile" */
 void simt_plain_name(const char *mangled, char *plain, size_t nbytes);
+void simt_plain_kernel(const char *mangled, char *plain, size_t nbytes);
 
 /* access.c: the address operand of every lane, even of those that do not execute */
 void simt_addresses(const struct path *path, const struct address_code *address, uint64_t addresses[SIMT_LANES]);
@@ -702,6 +705,27 @@ enum recurrence {
 bool simt_may_end_by_memory(const struct warp *warp, const struct path *path);
 /* order.c: whether any way leads from where the path is out of its function. */
 bool simt_path_may_end(const struct warp *warp, const struct path *path);
+
+/* A loop of the text: to where its rounds begin a branch leads back, from its last instruction. */
+struct loop {
+    uint32_t begin, back;
+    uint32_t exit; /* the first instruction at which a thread may leave it; NO_PC: there is none */
+};
+
+/* order.c: the innermost around the instruction of at least so many instructions; false: it is in none. */
+bool simt_loop_of(const simt_event *event, uint32_t pc, uint32_t length_least, struct loop *loop);
+
+/* deciders.c: where it reads from memory what decides at the loop's exit; NO_PC: nowhere, as far as is known. */
+uint32_t simt_loop_reads(const struct launch *launch, const struct loop *loop);
+
+/* limit.c: the finding that the launch has reached its limit there; `polls`: the warp waits for memory to change. */
+void simt_limit_say(struct warp *warp, const struct path *path, bool polls);
+
+/* In the user's own file, where it calls what was inlined. */
+static inline uint32_t simt_line_of(const simt_place *place) {
+    if (place->outer_line) return place->outer_line;
+    return place->file ? place->line : place->ptx_line;
+}
 enum recurrence simt_recurrence_find(struct warp *warp, uint32_t steps, const struct path **where);
 
 /* block.c */

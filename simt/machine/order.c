@@ -99,6 +99,41 @@ bool simt_path_may_end(const struct warp *warp, const struct path *path) {
     return may || is_way_out(&codes[path->pc]);
 }
 
+/* ---- the loop around an instruction */
+
+static bool goes_round(const simt_event *event, uint32_t pc, uint32_t begin, uint32_t back) {
+    const bool is_inside = pc == back || leads_to(event, pc, back, NO_BARRIERS);
+    return is_inside && (pc == begin || leads_to(event, begin, pc, NO_BARRIERS));
+}
+
+/* Whether a thread that comes there may not come back to the loop's begin. */
+static bool is_exit(const simt_event *event, uint32_t pc, const struct loop *loop) {
+    const struct launch *launch = event->block->machine;
+    const struct code *code = &launch->image->codes[pc];
+    if (!code->instruction || !code->has_guard) return false;
+    if (!code->is_branch) return simt_is_base(code->instruction, "ret") || simt_is_base(code->instruction, "exit");
+    const uint32_t ways[] = {code->target, pc + 1};
+    bool leaves = false;
+    for (int w = 0; w < 2 && !leaves; w++)
+        leaves = ways[w] != loop->begin && ways[w] != loop->back && !leads_to(event, ways[w], loop->back, NO_BARRIERS);
+    return leaves;
+}
+
+bool simt_loop_of(const simt_event *event, uint32_t pc, uint32_t length_least, struct loop *loop) {
+    const struct launch *launch = event->block->machine;
+    const uint32_t end = launch->view.place_count;
+    *loop = (struct loop){NO_PC, NO_PC, NO_PC};
+    for (uint32_t back = 0; back < end && pc < end; back++) {
+        const struct code *code = &launch->image->codes[back];
+        const uint32_t length = back - code->target + 1;
+        if (!code->is_branch || code->target > back || length < length_least || !goes_round(event, pc, code->target, back)) continue;
+        if (loop->back == NO_PC || length <= loop->back - loop->begin) *loop = (struct loop){code->target, back, NO_PC};
+    }
+    for (uint32_t at = 0; loop->back != NO_PC && at < end && loop->exit == NO_PC; at++)
+        if (goes_round(event, at, loop->begin, loop->back) && is_exit(event, at, loop)) loop->exit = at;
+    return loop->back != NO_PC;
+}
+
 /* ---- loops without a barrier */
 
 static uint32_t first_of_loop(const simt_event *event, uint32_t pc, bool within_warp) {

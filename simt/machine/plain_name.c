@@ -1,6 +1,7 @@
 /* Names of variables as their source has them. */
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "machine.h"
@@ -25,4 +26,20 @@ void simt_plain_name(const char *mangled, char *plain, size_t nbytes) {
     }
     if (!begin) end = length;
     snprintf(plain, nbytes, "%.*s", (int)(end - begin), mangled + begin);
+}
+
+/* "sum" of "_Z3sumIfEvPT_i" and "_ZN2ns3sumEPf"; any other name is as it is. */
+void simt_plain_kernel(const char *mangled, char *plain, size_t nbytes) {
+    const bool is_nested = !strncmp(mangled, "_ZN", 3);
+    const char *at = mangled + (is_nested ? 3 : 2), *name = mangled;
+    size_t length = strlen(mangled);
+    for (bool goes_on = !strncmp(mangled, "_Z", 2); goes_on && isdigit((unsigned char)*at); goes_on = is_nested) {
+        char *begin;
+        const unsigned long own = strtoul(at, &begin, 10);
+        if (own > strlen(begin)) break;
+        name = begin;
+        length = own;
+        at = begin + own;
+    }
+    snprintf(plain, nbytes, "%.*s", (int)length, name);
 }

@@ -24,6 +24,8 @@ struct search {
     uint32_t pc;
     uint32_t registers[DECIDERS_MAX + 1], register_count;
     uint64_t values[DECIDERS_MAX + 1][SIMT_LANES], next_values[DECIDERS_MAX + 1][SIMT_LANES]; /* a round later */
+    uint32_t returns; /* to that instruction, since then */
+    bool is_asked;    /* whether it counts */
     struct round round;
     uint64_t rounds; /* that it goes on for, which is longer than the limit; 0: it repeats itself */
 };
@@ -143,8 +145,8 @@ static void read_values(const struct search *search, const struct path *path, ui
 
 static void remember(struct search *search, const struct path *path) {
     search->pc = path->pc;
-    search->round.count = 0;
-    search->have_split = false;
+    search->round.count = search->returns = 0;
+    search->have_split = search->is_asked = false;
     simt_effects_keep(search->recording);
     read_values(search, path, search->values);
 }
@@ -199,6 +201,31 @@ static bool outlasts_limit(struct search *search, const struct path *path) {
     return false;
 }
 
+/* Whether some register has made the same step in all rounds so far, as a counter does: it does not come back soon. */
+static bool has_counter(const struct search *search, const struct path *path) {
+    bool has = false;
+    for (uint32_t r = 0; r < search->register_count && !has; r++) {
+        bool is_same = true, moves = false;
+        SIMT_FOR_EACH_LANE (lane, search->lanes) {
+            const uint64_t step = search->next_values[r][lane] - search->values[r][lane];
+            const uint64_t way = value_of(search, path, search->registers[r], lane) - search->values[r][lane];
+            is_same &= (uint32_t)(step * search->returns - way) == 0;
+            moves |= (uint32_t)step != 0;
+        }
+        has = is_same && moves;
+    }
+    return has;
+}
+
+/* Whether it is in vain to look further than the rounds of most loops are long: asked once. */
+static bool goes_elsewhere(struct search *search, const struct path *path, bool is_long) {
+    if (path->pc != search->pc || path->mask != search->lanes) return false;
+    search->returns++;
+    const bool is_asked = is_long && !search->is_asked;
+    search->is_asked |= is_asked;
+    return is_asked && has_counter(search, path);
+}
+
 /* Whether a branch was executed: one may lead to itself. */
 static bool step_through_branch(struct warp *warp, struct path *path) {
     const struct launch *launch = warp->block->launch;
@@ -208,14 +235,22 @@ static bool step_through_branch(struct warp *warp, struct path *path) {
     return is_branch && warp->block->tally.instructions != before;
 }
 
+/* How far to look for what has not come back within that many steps: a generator's numbers come back, too (Brent 1980). */
+static uint32_t longest(const struct search *search, uint32_t steps) {
+    enum { LONG = 1 << 18, SHARE = 2 };
+    const uint64_t executed = search->warp->executed, share = executed / SHARE;
+    return executed < LONG || share < steps ? steps : share < UINT32_MAX ? (uint32_t)share : UINT32_MAX;
+}
+
 /* Executes on until the lanes are where they were, and have been elsewhere: a step may be none, by the schedule, or
  * wait.  false: not within that many steps, or they left the loop. */
 static bool comes_again(struct search *search, uint32_t steps, const struct path **where) {
+    const uint32_t most = longest(search, steps);
     struct path *path;
     const uint32_t lanes = search->lanes;
     bool has_begun = false, has_moved = false, is_first = true;
     uint32_t pc = 0;
-    search->steps = steps;
+    search->steps = most;
     while ((path = next_path(search)) && search->lanes == lanes && mark_executed(search, path, false)) {
         *where = path;
         if (has_begun && is_first) add_to_round(search, path, pc);
@@ -226,6 +261,7 @@ static bool comes_again(struct search *search, uint32_t steps, const struct path
             if (outlasts_limit(search, path)) return true;
             is_first = false;
         }
+        if (has_begun && has_moved && goes_elsewhere(search, path, most - search->steps > steps)) return false;
         if (!has_begun && path->mask == lanes) {
             remember(search, path);
             has_begun = true;
@@ -256,6 +292,7 @@ static enum recurrence record_round(struct search *search, uint32_t steps, const
     recording->marks = NULL;
     if (!has_come) return RECURRENCE_NONE;
     search->warp->rounds = search->rounds;
+    search->warp->circle = search->returns;
     if (!deciders->depends_on_memory) return forever(search);
     bool may_free_others = deciders->meets_others || ((deciders->meets_block || deciders->meets_warp) && is_apart);
     search->warp->meets_block |= deciders->meets_block;

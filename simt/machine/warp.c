@@ -52,19 +52,7 @@ static __attribute__((noinline)) bool ask_for_more(struct warp *warp, const stru
     if (block->allowed > block->tally.instructions) return true;
     block->is_starved = true;
     if (!launch->is_alone) return false;
-    static const char reading[] = "an endless loop here or in another block (a flag that another thread sets must be "
-                                  "volatile or atomic), or too much work for the limit (--limit N)";
-    static const char counting[] = "an endless loop here or in another block (a step of 0, say, or a condition that nothing "
-                                   "in the loop changes), or too much work for the limit (--limit N)";
-    static const char polling[] =
-        "its threads read memory in a loop until others change it, and these wait for them, say at a "
-        "barrier, have ended, or begin later; or the limit is too low (--limit N)";
-    const char *endless = simt_may_end_by_memory(warp, path) ? reading : counting;
-    simt_event event = simt_event_of(warp, path, path->mask);
-    simt_record_finding_of_lanes(&event, SIMT_FINDING_RUNAWAY, path->mask, 0,
-                                 "the launch has used up its limit of %llu warp instructions without ending: %s",
-                                 (unsigned long long)launch->limit, spins(warp) ? polling : endless);
-    simt_stop(&event);
+    simt_limit_say(warp, path, spins(warp));
     return false;
 }
 

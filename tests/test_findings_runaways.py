@@ -1,0 +1,168 @@
+"""What is told of a launch that has reached its limit, and which loops are told before that."""
+
+import re
+
+import pytest
+
+from cli_helpers import run
+from finding_helpers import line_of, nvrtc  # noqa: F401
+from inspect_helpers import inspected
+from judge_helpers import verdict
+from kernel_helpers import has_nvcc
+
+# A generator of period 2^32, a counter of which only the others tell when it has come far enough: both end some day.
+GENERATOR = """__global__ void draw(float *out, int n) {
+    unsigned x = threadIdx.x;
+    do { // begins
+#pragma unroll 1
+        for (int k = 0; k < 3; k++) x += 2;
+        x = x * 5 + 1;
+    } while (x != 77); // leaves
+    out[0] = x;
+}
+"""
+COUNTER = """__device__ unsigned count;
+__global__ void fetch(float *out, int n) {
+    unsigned at = 0;
+    while (at < 2000000000u) { // leaves
+        at = atomicAdd(&count, 1u); // reads
+        at ^= 5;
+    }
+    out[0] = at;
+}
+"""
+
+
+def without_commas(message):
+    return re.sub(r"(?<=\d),(?=\d{3})", "", message)
+
+
+@pytest.mark.parametrize("limit", [100_000, 2_000_000])
+def test_the_limit_names_kernel_loop_rounds_exit_and_option(limit, write):
+    source = COUNTER
+    report = inspected(write("fetch.cu", source), "--limit", limit, "--threads", 1, "--block", 1, "--arg", "f32[1]=zeros", "--arg", "i32:1",
+                       status=3)
+    message = without_commas(report["findings"][-1]["message"])
+    told = re.match(rf"the launch of `fetch` has used up its limit of {limit} warp instructions without ending, in the loop of line "
+                    r"(\d+), which the warps of this block have gone round (\d+) times; it is left at line (\d+), by what line (\d+) "
+                    r"reads from memory: .*\(--limit N\)$", message)
+    leaves, reads = line_of(source, "leaves"), line_of(source, "reads")
+    assert told, message
+    assert [int(told[n]) for n in (1, 3, 4)] == [leaves, leaves, reads]
+    atomics = report["atomics"]
+    assert int(told[2]) in (atomics - 1, atomics)
+
+
+def test_the_limit_tells_of_an_exit_that_no_memory_decides(write):
+    leaves = line_of(GENERATOR, "leaves")
+    report = inspected(write("draw.cu", GENERATOR), "--limit", 300_000, "--block", 32, "--arg", "f32[1]=zeros", "--arg", "i32:1", status=3)
+    assert re.search(rf"in the loop of line {leaves}, which .* gone round \d+ times; it is left at line {leaves}, by what the threads compute: ",
+                     without_commas(report["findings"][-1]["message"]))
+
+
+def test_the_judge_tells_of_its_limit_where_and_without_an_option(write):
+    source = GENERATOR.replace("draw", "sum").replace("float *out", "const float *in, float *out")
+    reason, = verdict(write("sum.cu", source), "--task", "sum", status=3)["reasons"]
+    assert reason["kind"] == "runaway" and "--limit" not in reason["message"]
+    assert re.match(r"the launch of `sum` has used up its limit of \d+ warp instructions without ending, in the loop of line \d, which "
+                    r"the warps of this block have gone round at least \d{4,} times; it is left at line \d, by what", without_commas(reason["message"]))
+
+
+@pytest.mark.skipif(not has_nvcc(), reason="no nvcc")
+def test_run_tells_of_its_limit_where(write):
+    source = COUNTER + """int main() {
+    float *out;
+    cudaMalloc(&out, 4);
+    fetch<<<1, 32>>>(out, 1);
+    cudaDeviceSynchronize();
+    cudaFree(out);
+}
+"""
+    done = run("run", "--limit", 5_000_000, "--quiet", write("fetch.cu", source))
+    assert done.returncode == 3 and re.search(r"the launch of `fetch` has used up its limit of 5000000 warp instructions without ending, in "
+                                              r"the loop of line 4, which the warps of this block have gone round \d+ times; ", without_commas(done.stderr))
+
+
+# Loops of students, whose end the judge waited for until its limit, and what they are told now.
+ENDLESS = {
+    "a step that is missing": ("for (int i = 0; i < n;) total += in[i];", "nothing in it can end it"),
+    "a step of 0": ("for (int k = n / 4096; k < 4096; k *= 2) total += k;", "what decides about its end is the same in every round"),
+    "a wrong sign": ("for (int i = 5; i != n - 100000; i++) { total += i; asm volatile(\"\"); }", "changes by the same step in each round"),
+    "a flag that nobody sets": ("while (*(volatile float *)out == 0) { }", "no thread is left to change it: all others have ended or wait in "
+                                "such loops, too; one must write first and wait then; it reads global memory at "),
+    "a lock that is kept": ("while (atomicCAS(&lock, 0, 1) != 0) { }", "it waits for the lock `lock`, which thread (0,0,0) of block (0,0,0) took at line 4"),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_the_judge_tells_what_an_endless_loop_waits_for(name, write):
+    loop, said = ENDLESS[name]
+    source = "__device__ int lock;\n__global__ void sum(const float *in, float *out, int n) {\n    float total = 0;\n    %s\n    *out = total;\n}\n" % loop
+    reasons = verdict(write("sum.cu", source), "--task", "sum", status=3)["reasons"]
+    reason, = [reason for reason in reasons if reason["kind"] == "runaway"]
+    assert said in reason["message"] and "used up its limit" not in reason["message"] and "--limit" not in reason["message"], reason
+    assert reason["line"] == 4
+
+
+def xorshift(x, draws):
+    """Marsaglia 2003: of a period of 2^32 - 1."""
+    for _ in range(draws):
+        x = (x ^ x << 13) & 0xffffffff
+        x ^= x >> 17
+        x = (x ^ x << 5) & 0xffffffff
+    return x
+
+
+# Generators whose numbers come back, without the one that would end the loop.
+CIRCLES = {
+    "a xorshift of 16 bits": "unsigned short x = threadIdx.x + 1;\n    do { x ^= x << 7; x ^= x >> 9; x ^= x << 8; } while (x != 0);",
+    "a linear one": "unsigned x = threadIdx.x;\n    do x = (x * 75 + n) & 0xffff; while (x != 77777 + n);",
+}
+
+
+@pytest.mark.parametrize("name", CIRCLES)
+def test_numbers_that_come_back_never_end_a_loop(name, write):
+    source = "__global__ void f(float *out, int n) {\n    %s\n    out[threadIdx.x] = x;\n}\n" % CIRCLES[name]
+    report = inspected(write("circle.cu", source), "--block", 32, "--arg", "f32[32]", "--arg", "i32:74", status=3)
+    finding, = report["findings"]
+    rounds = int(re.search(r"in a loop that never ends: after (\d+) rounds what decides about its end is what it was before",
+                           without_commas(finding["message"]))[1])
+    assert 1000 < rounds <= 65536 and finding["line"] == 3 and report["instructions"] < 2_000_000
+
+
+# Loops without a counter that decides, whose end comes late.
+LONG = {
+    "a generator": ("""__global__ void f(unsigned *out, unsigned *words) {
+    unsigned x = 1, hits = 0;
+    do {
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+        hits += x >> 31;
+    } while (x != %du);
+    out[threadIdx.x] = x + 0 * hits;
+}
+""" % xorshift(1, 1_000_000), xorshift(1, 1_000_000)),
+    "a pointer chase": ("""__global__ void f(unsigned *out, unsigned *words) {
+    unsigned at = 0, rounds = 0;
+    for (unsigned k = threadIdx.x; k < 65536; k += blockDim.x) words[k] = (k * 1021 + 7) % 65536;
+    __syncthreads();
+    do rounds++;
+    while ((at = words[at]) != 0);
+    out[threadIdx.x] = rounds;
+}
+""", 65536),
+    "a queue of work": ("""__global__ void f(unsigned *out, unsigned *words) {
+    while (atomicAdd(&words[0], 1) < 4000000) { }
+    out[threadIdx.x] = 7;
+}
+""", 7),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_loop_whose_end_comes_late_is_not_accused(name, write):
+    source, expected = LONG[name]
+    report = inspected(write("long.cu", source), "--block", 32, "--quiet", "--limit", 10**9, "--arg", "u32[32]",
+                       "--arg", "u32[65536]=zeros", "--expect", "0=" + ",".join([str(expected)] * 32))
+    assert report["findings"] == [] and report["instructions"] > 2**18
