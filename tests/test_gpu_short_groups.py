@@ -188,6 +188,37 @@ def test_tall_columns(pair, type_name):
     check_columns(pair, type_name, tall_shapes(type_name, pair.gpu.is_real), lambda nbytes: b"tall columns in registers")
 
 
+TALL_EXTREMES = ("i8", "u8", "i16", "u32", "i64", "f32", "f64")  # integers of each width, of either sign
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", TALL_EXTREMES)
+def test_tall_extremes(pair, type_name):
+    """Extrema of few columns that all warps share, by keys that are ordered as elements are; NaNs of either sign are beyond all."""
+    rng = random.Random(f"gpu tall extremes {type_name}")
+    is_float = type_name in FLOATS
+    few = (16_500, 3) if type_name in ("i8", "u8") else (4_203, 12)  # as many as some warps share
+    for shape in tall_shapes(type_name, True) if pair.gpu.is_real else (few,):
+        for kind in ("wild", "special") if is_float else ("wild",):
+            array = repeated(Laid(type_name, (1, 1999), rng, kind, plain=True), shape)
+            for op, nan in itertools.product(("min", "max"), NAN_POLICIES if kind == "special" else NAN_POLICIES[:1]):
+                pair.check(op, library.wf_groups_axes(1), [array], shape, 1, kind, nan=nan)
+                assert library.wf_handle_plan(pair.device.pointer).startswith(b"tall columns in registers"), (op, shape)
+
+
+def test_tall_extremes_of_zeros_and_nans(pair):
+    """Columns of -0 and 0, of NaNs alone, and of one NaN of either sign among infinities; the last rows are too few to be one."""
+    patterns = ((0, 1 << 31), (0x7fc00000, 0xffc00001), (0x7f800000, 0xff800000, 0xffc00001), (0x7f800000, 0xff800000), (1, 0x80000001))
+    shape = 8_295, len(patterns)
+    array = Laid("f32", (1, 8), random.Random("gpu tall zeros"), "plain", plain=True)
+    words = (pattern[row % len(pattern)] for row in range(shape[0]) for pattern in patterns)
+    array = repeated(array, shape)
+    array.data = struct.pack(f"={math.prod(shape)}I", *words)
+    for op, nan in itertools.product(("min", "max"), NAN_POLICIES):
+        pair.check(op, library.wf_groups_axes(1), [array], shape, 1, nan=nan)
+        assert library.wf_handle_plan(pair.device.pointer).startswith(b"tall columns in registers")
+
+
 @pytest.mark.parametrize("type_name, op", (("f16", "min"), ("f16", "max"), ("bf16", "min"), ("bf16", "max")))
 def test_extremes_of_halves(pair, type_name, op):
     """Two are compared at once; of NaNs and zeros of either sign, too."""

@@ -148,6 +148,7 @@ static bool share_tall_columns(struct wf_cuda_group_plan *plan, const struct wf_
     if (tall.shares < SHARES_MIN) return false;
     tall.share = (rows + tall.shares - 1) / tall.shares;
     tall.shares = (rows + tall.share - 1) / tall.share;
+    tall.adds_again = wf_cuda_group_adds_tall_again(task);
     plan->tall = tall;
     plan->held = WF_SHORT_TALL;
     return true;

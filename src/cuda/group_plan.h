@@ -64,6 +64,7 @@ struct wf_cuda_tall_plan {
     int64_t tiles;       /* warps that have such a row */
     int64_t share;       /* rows of a warp ... */
     int64_t shares;      /* ... and how many warps share all rows */
+    bool adds_again;     /* columns that are open then, scaled */
 };
 
 struct wf_cuda_group_plan {

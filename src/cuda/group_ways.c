@@ -111,7 +111,7 @@ static bool is_contiguous(const struct wf_cuda_group_plan *plan, const struct wf
 }
 
 /* Whether teams of lanes try it in registers first: kernels/group_row_sums.cuh, group_row_pairs.cuh,
- * group_row_again.cuh; extrema of 16 bits: group_row_extremes.cuh. */
+ * group_row_again.cuh; extrema of 16-bit floats: group_row_extremes.cuh. */
 static bool is_tried_by_teams(const struct wf_cuda_group_task *task) {
     enum { ELEMENTS_MAX = 1 << 29 /* which lanes count by 32 bits */ };
     const wf_op op = task->empty->op;
@@ -135,10 +135,21 @@ bool wf_cuda_group_has_columns(const struct wf_cuda_group_task *task) {
     return is_tried_by_teams(task) && task->is_aligned && task->are_words_of_neighbours && task->elements >= least[nbytes_of(task)];
 }
 
+/* By keys: kernels/group_tall_extremes.cuh.  Bytes of bools may be any, and are loaded one by one. */
+static bool is_tall_extreme(const struct wf_cuda_group_task *task) {
+    const wf_op op = task->empty->op;
+    return (op == WF_MIN || op == WF_MAX) && task->result_type == task->empty->type && task->empty->type != WF_BOOL;
+}
+
+bool wf_cuda_group_adds_tall_again(const struct wf_cuda_group_task *task) {
+    return task->empty->type == WF_F64 && has_sums(task);
+}
+
 /* n*n is an f64 for so many elements, by which sums of squares are divided. */
 bool wf_cuda_group_has_tall_columns(const struct wf_cuda_group_task *task) {
     enum { ELEMENTS_MAX = 1 << 26 };
-    return is_tried_by_teams(task) && task->is_aligned && task->are_rows_adjacent && task->elements <= ELEMENTS_MAX;
+    if (!is_tried_by_teams(task) && !is_tall_extreme(task)) return false;
+    return task->is_aligned && task->are_rows_adjacent && task->elements <= ELEMENTS_MAX;
 }
 
 /* ---- the kernel ---- */

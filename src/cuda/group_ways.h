@@ -17,6 +17,8 @@ bool wf_cuda_group_has_columns(const struct wf_cuda_group_task *task);
 
 /* Whether warps that share columns try them in registers. */
 bool wf_cuda_group_has_tall_columns(const struct wf_cuda_group_task *task);
+/* Whether those that are open then are added up once more, scaled. */
+bool wf_cuda_group_adds_tall_again(const struct wf_cuda_group_task *task);
 
 /* What is held in registers other than these. */
 enum wf_cuda_group_short wf_cuda_group_find_held(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task);

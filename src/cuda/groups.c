@@ -419,7 +419,7 @@ static wf_error launch_tall(wf_handle *handle, struct job *job) {
     wf_error error = launch_columns(handle, job);
     r->condition = r->open;
     r->is_second = true;
-    if (!error && job->grouped->empty->type == WF_F64) error = launch_columns(handle, job);
+    if (!error && job->plan.tall.adds_again) error = launch_columns(handle, job);
     if (!error) error = launch(handle, job, WF_GROUPS_REDUCE, job->plan.grid);
     if (!error) error = launch(handle, job, WF_GROUPS_FINISH, blocks_for(job, job->slots));
     return error || !r->status ? error : launch(handle, job, WF_GROUPS_STATUS, 1);

@@ -7,6 +7,7 @@
 #include "kernels/group_row_again.cuh"
 #include "kernels/group_row_extremes.cuh"
 #include "kernels/group_row_sums.cuh"
+#include "kernels/group_tall_extremes.cuh"
 #include "kernels/group_walk.cuh"
 
 #if ARE_COLUMNS_OF_LANES || ARE_TALL_COLUMNS

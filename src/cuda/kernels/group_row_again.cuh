@@ -9,7 +9,7 @@
 #include "kernels/group_scale.cuh"
 #include "kernels/group_walk.cuh"
 
-#if ARE_SHARED_BY_TEAMS && WIDTH == 64
+#if ARE_SUMS_OF_TEAMS && WIDTH == 64
 
 #define LOOK_ELEMENTS 16 // that a lane has on their way
 

@@ -10,7 +10,7 @@
 #include "kernels/magnitude.cuh"
 #include "kernels/team.cuh"
 
-#if ARE_SHARED_BY_TEAMS && WIDTH == 64
+#if ARE_SUMS_OF_TEAMS && WIDTH == 64
 
 typedef struct {
     sums_of_squares of;  // of sums, the values are all there is

@@ -10,7 +10,7 @@
 #include "kernels/magnitude.cuh"
 #include "kernels/team.cuh"
 
-#if ARE_SHARED_BY_TEAMS && WIDTH < 64 && !ARE_EXTREMES_OF_TEAMS
+#if ARE_SUMS_OF_TEAMS && WIDTH < 64
 
 // Of tall columns, which are so long that the roundings of plain sums of f32 would leave some open; all others' sums may be half-way
 // between two results then.

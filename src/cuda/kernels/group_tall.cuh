@@ -17,6 +17,7 @@ static_assert(sizeof(row_sums) <= WF_GROUP_COLUMN_NBYTES, "there is memory for i
 #define COLUMN_KNOWN 0 // the column's result
 #define COLUMN_OPEN 1  // it is a longer group's; other states: the power of two times which it is added up again
 #define WARP_COLUMNS (32 * COLUMNS)
+#define ARE_ADDED_AGAIN (ARE_SUMS_OF_TEAMS && WIDTH == 64)
 #define COLUMN_SCALE (IS_SHORT_SPREAD ? 700 : 1000) // which brings all f64 whose sums are too large, or too small, into range
 
 static __device__ __forceinline__ int *column_state(const struct wf_group_arguments *r, i64 column)
@@ -78,7 +79,7 @@ static __device__ __forceinline__ void add_share(const struct wf_group_arguments
     leave_columns(into, sums);
 }
 
-#if WIDTH == 64
+#if ARE_ADDED_AGAIN
 
 static __device__ __forceinline__ void add_share_again(const struct wf_group_arguments *r, i64 virtual_column, u64 address, i64 apart,
                                                        int rows, row_sums *into)
@@ -102,7 +103,7 @@ static __device__ __forceinline__ void add_tall_columns(const struct wf_group_ar
         u64 address = r->x + (u64)(share * r->share * apart) + (u64)column * sizeof(unit);
         row_sums *into = sums_of_shares(r) + share * columns + column;
         int count = (int)min(r->share, rows - share * r->share);
-#if WIDTH == 64
+#if ARE_ADDED_AGAIN
         if (r->is_second) {
             add_share_again(r, column, address, apart, count, into);
             continue;
@@ -176,7 +177,7 @@ static __device__ __forceinline__ row_sums sums_of_tall(const struct wf_group_ar
     return sums;
 }
 
-#if WIDTH == 64
+#if ARE_ADDED_AGAIN
 
 // A NaN if there is one; infinite, or too large, or small, to be decided by, where numbers have to be scaled.
 static __device__ __forceinline__ double size_of_sums(const row_sums *sums)
@@ -239,7 +240,7 @@ static __device__ __forceinline__ bool settle_column(const struct wf_group_argum
     u64 bits = 0;
     int before = r->is_second ? *column_state(r, column) : COLUMN_OPEN, state = before;
     if (!r->is_second) state = settle_first(r, column, &bits);
-#if WIDTH == 64
+#if ARE_ADDED_AGAIN
     else if (before != COLUMN_KNOWN && before != COLUMN_OPEN) state = settle_again(r, column, before, &bits);
 #endif
     if (before == COLUMN_KNOWN) return true;
