@@ -22,7 +22,7 @@
 // Tree: sequential
 // Barriers: first and each step above one warp
 // Explain: -n 256
-// Textbook: sdata[tid] += sdata[tid + s];
+// Textbook: sdata[tid] += sdata[tid + s]; __syncwarp();
 // Misprint: Parallel patterns, step 5: threads 32-63 do no work in the last warp, since `tid < 32`
 //           excludes them; at a block of 32 it reads out of bounds; and the lanes of a warp are not
 //           "automatically synchronised": since sm_70 the missing barriers are a race.

@@ -395,8 +395,10 @@ def test_a_rung_has_a_picture_and_a_line_as_a_textbook_has_it(rung):
 
 
 def test_a_textbooks_lines_are_what_a_rung_teaches():
-    """Not those of the rung before it, with which it is compared."""
-    lines = [re.search(r"^// Textbook: (.+)$", path.read_text(), re.MULTILINE)[1] for path in sorted((ROOT / "ladder").glob("[0-9]*.cu"))]
+    """Not those of the rung before it, with which it is compared; and with the warp's barrier, where the tree has one."""
+    sources = [path.read_text() for path in sorted((ROOT / "ladder").glob("[0-9]*.cu"))]
+    lines = [re.search(r"^// Textbook: (.+)$", source, re.MULTILINE)[1] for source in sources]
+    assert ["__syncwarp();" in line for line in lines] == ["__syncwarp();" in source[source.index("\n#include"):] for source in sources]
     assert len(lines) == 18 and all(line != before for line, before in zip(lines[1:], lines))
 
 

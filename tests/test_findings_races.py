@@ -369,7 +369,7 @@ __global__ void f(const float *in, float *out, int rounds) {
     out[threadIdx.x] = data;
 }
 """
-ROUNDS = "; nor one between line {two} and the next round's line {one}$"
+ROUNDS = "; nor one between line {two} of one round and line {one} of the next$"
 
 
 @pytest.mark.parametrize("source, grid, said", [

@@ -67,7 +67,7 @@ def test_a_puzzle_is_refused_and_its_solution_accepted(name, write):
 
 # Natural answers that are wrong, and what the first reason must say.
 WRONG = {
-    "01_missing_barrier": ("tid + s];\n", "tid + s];\n        __syncwarp();\n", "race", "; nor one between line 17 and the next round's line 17"),
+    "01_missing_barrier": ("tid + s];\n", "tid + s];\n        __syncwarp();\n", "race", "; nor one between line 17 of one round and line 17 of the next"),
     "05_lost_updates": ("bins[in[i]]++;", "((volatile int *)bins)[in[i]]++;", "race", "no atomic operation such as atomicAdd()"),
     "10_one_word": ("    if (i < n)\n        atomicAdd(out, in[i]);", """    __shared__ int sum;
     if (threadIdx.x == 0)

@@ -478,7 +478,7 @@ static void end_message(struct found *found, bool is_of_few) {
                  "; line %u must also have waited for the copy of line %u where it reads what was copied", finding->other_line, finding->line);
     else if (found->races_again || may_be_of_next_round(found))
         snprintf(finding->message + length, sizeof finding->message - length,
-                 "; nor one between line %u and the next round's line %u", second_line(found), first_line(found));
+                 "; nor one between line %u of one round and line %u of the next", second_line(found), first_line(found));
     length = strlen(finding->message);
     if (may_be_of_block(found, is_of_few))
         snprintf(finding->message + length, sizeof finding->message - length,
