@@ -203,6 +203,42 @@ def test_segments_that_share_a_window(handle, type_name):
         assert returned(handle, op, groups, [array]) == as_returned(expected, op, type_name)
 
 
+def column_with_specials(type_name, c, rows, rng):
+    """Numbers, of which one is special, or a few, every other or all; beside them numbers, or zeros of either sign alone."""
+    values = [nearest(type_name, rng.choice([1, -1]) * Fraction(1 + rng.random())) for _ in range(rows)]
+    zeros, special = [nearest(type_name, 0), specials(type_name)[1]], specials(type_name)
+    if c % 4 == 3:
+        values = [rng.choice(zeros[c % 8 // 4:]) for _ in range(rows)]
+    if c % 7 == 1:
+        values[c * 5 % rows] = special[c % len(special)]
+    elif c % 7 in (2, 3):
+        for _ in range(1 + rows // 50):
+            values[rng.randrange(rows)] = rng.choice(special)
+    elif c % 7 == 4:
+        values[::2] = [special[-1 - c % 2]] * len(values[::2])
+    elif c % 7 == 5:
+        values = [special[-1 - c % 2]] * rows
+    return pack(type_name, values)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("rows,columns", [(300, 65), (70, 131), (1100, 9)])
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_sums_of_columns_with_specials(handle, type_name, rows, columns):
+    """Infinities and NaNs, in any row and any lane, are taken out of columns and added to nobody else's."""
+    rng, nbytes = random.Random(f"specials {type_name} {rows}"), struct.calcsize(TYPECODES[type_name])
+    x, y = ([column_with_specials(type_name, c * step, rows, rng) for c in range(columns)] for step in (1, 3))
+    arrays = [wf.strided(bytes(before) + transposed(b"".join(data), columns, rows, nbytes), type_name, (rows, columns),
+                         (columns * nbytes, nbytes), before) for data, before in ((x, nbytes), (y, 1))]
+    for op, nan in itertools.product(("sum", "mean", "var", "norm1", "norm2", "dot"), ("omit", "propagate", "error")):
+        if op == "dot":
+            alone = [PairOracle(type_name, a, b).reduce(op, nan=nan) for a, b in zip(x, y)]
+        else:
+            alone = [Oracle(type_name, a).reduce(op, nan=nan) for a in x]
+        given = arrays if op == "dot" else arrays[:1]
+        assert returned(handle, op, library.wf_groups_axes(1), given, nan=nan) == as_returned(alone, op, type_name), (op, nan)
+
+
 @pytest.mark.parametrize("type_name", ["f32", "f64"])
 def test_pairs_of_rows(handle, type_name):
     """Two elements are one addition: every special one with every other, numbers that cancel, more than a thread's share."""

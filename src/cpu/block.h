@@ -78,6 +78,11 @@ struct wf_tile {
  * some element or part needs more, nothing was added, and add_block must be called for each of the columns. */
 typedef bool wf_columns_function(struct wf_open_partial *into, const struct wf_tile *tile);
 
+/* Of columns that are only added up: notes what is infinite or NaN in into[column], and puts zeros in its place that add
+ * nothing; returns whether there was any.  x and y: where the tile's elements lie. */
+typedef bool wf_clean_columns_function(struct wf_open_partial *into, const struct wf_tile *tile, unsigned char *x,
+                                       unsigned char *y);
+
 /* Fills a tile with segments of a vector, whose elements lie side by side: from offset[c] to offset[c + 1] for column c <
  * count.  Shorter ones are filled up with the bits, or, if these are NULL, with their first element; empty ones, and the
  * columns after them, are all 0.  Up to 7 rows more are written. */

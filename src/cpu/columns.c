@@ -211,9 +211,17 @@ static const unsigned char *copy_column(struct wf_columns *columns, const struct
     return columns->copy[o];
 }
 
+/* Adds all columns at once, without what is infinite or NaN if they cannot be added with it. */
+static bool try_tile(struct wf_columns *columns, const struct wf_tier *tier, const struct wf_tile *tile, wf_type type) {
+    if (tier->add_columns[type](columns->open, tile)) return true;
+    unsigned char *y = tile->y ? columns->tile[1] : NULL;
+    return tier->clean_columns[type] && tier->clean_columns[type](columns->open, tile, columns->tile[0], y) &&
+           tier->add_columns[type](columns->open, tile);
+}
+
 static void add_tile(struct wf_columns *columns, const struct wf_tier *tier, const struct wf_tile *tile, wf_type type) {
     size_t nbytes = wf_type_nbytes(type);
-    if (tier->add_columns[type](columns->open, tile)) return;
+    if (try_tile(columns, tier, tile, type)) return;
     for (size_t c = 0; c < tile->columns; c++) {
         const unsigned char *x = copy_column(columns, tile, 0, c, nbytes), *y = NULL;
         if (tile->y) y = copy_column(columns, tile, 1, c, nbytes);

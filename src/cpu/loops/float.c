@@ -1,4 +1,5 @@
 /* Adds blocks of a float type to an accumulator: compiled for each tier and type, see vector_types.h. */
+#include "cpu/loops/column_specials.h"
 #include "cpu/loops/column_sums.h"
 #include "cpu/loops/few_rows.h"
 #include "cpu/loops/float_slots.h"
@@ -348,6 +349,13 @@ bool WF_LOOPS_NAME(add_columns, TYPE, TIER)(struct wf_open_partial *into, const 
     if (into->parts & SUMS && !add_column_sums(into, tile, magnitudes)) return false;
     add_column_extremes_and_counts(into, tile);
     return true;
+}
+
+wf_clean_columns_function WF_LOOPS_NAME(clean_columns, TYPE, TIER);
+
+bool WF_LOOPS_NAME(clean_columns, TYPE, TIER)(struct wf_open_partial *into, const struct wf_tile *tile, unsigned char *x,
+                                              unsigned char *y) {
+    return into->parts & SUMS && !(into->parts & ~(unsigned)SUMS) && clean_tile(into, tile, x, y);
 }
 
 wf_results_function WF_LOOPS_NAME(find_results, TYPE, TIER);

@@ -167,15 +167,19 @@ INLINE struct specials clean_all(unsigned char *to_x, unsigned char *to_y, const
     return seen;
 }
 
+INLINE void note_infinities(struct wf_open_partial *into, bool positive, bool negative, bool invalid) {
+    if (positive) into->partial->special_seen |= WF_SPECIAL_POSITIVE_INFINITY;
+    if (negative) into->partial->special_seen |= WF_SPECIAL_NEGATIVE_INFINITY;
+    if (invalid) into->partial->special_seen |= WF_SPECIAL_INVALID;
+}
+
 /* Notes what was found in x and y, which still hold it; returns whether it is anything. */
 INLINE bool note_found(struct wf_open_partial *into, const struct specials *seen, const unsigned char *x,
                        const unsigned char *y, size_t count, int64_t index) {
     int64_t nans = count_of(&seen->nans);
     bool positive = any_lane(seen->positive < 0), negative = any_lane(seen->negative < 0);
     bool invalid = any_lane(seen->invalid);
-    if (positive) into->partial->special_seen |= WF_SPECIAL_POSITIVE_INFINITY;
-    if (negative) into->partial->special_seen |= WF_SPECIAL_NEGATIVE_INFINITY;
-    if (invalid) into->partial->special_seen |= WF_SPECIAL_INVALID;
+    note_infinities(into, positive, negative, invalid);
     note_nans(into, nans, x, y, count, index);
     return nans || positive || negative || invalid;
 }
