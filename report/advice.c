@@ -17,6 +17,7 @@ struct line_costs {
     const simt_line_rows *rows;
     uint64_t spare_barriers;
     const simt_line_repeated *repeated;
+    uint64_t guesses;
 };
 
 /* Whether the count is so much more than the least, in percent and in all. */
@@ -232,6 +233,17 @@ static bool advise_repeated(const struct advice_subject *subject, const struct l
     return true;
 }
 
+static bool advise_first_read(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
+    (void)subject;
+    if (!costs->guesses) return false;
+    *advice = (struct advice){.unit = "accesses", .count = costs->guesses};
+    snprintf(advice->message, ADVICE_TEXT,
+             "this plain load races with atomics of other threads, %" PRIu64 " time%s; its value is only compared and replaced by "
+             "atomicCAS(), which verifies it", costs->guesses, costs->guesses == 1 ? "" : "s");
+    snprintf(advice->cure, ADVICE_TEXT, "begin with an atomic, too, such as `atomicCAS(p, 0, 0)` for `*p`; then 0");
+    return true;
+}
+
 enum { WARPS_MAX = 64, BLOCKS_MAX = 32, THREADS_MAX = 2048, WARP = 32 }; /* of a multiprocessor */
 
 /* A multiprocessor holds too few threads in its 32 blocks: more of them in each, which take as much shared memory. */
@@ -296,6 +308,7 @@ typedef bool advise_function(const struct advice_subject *subject, const struct 
     X("divergence", advise_divergence)                                                                             \
     X("redundant-barrier", advise_barriers)                                                                        \
     X("repeated-work", advise_repeated)                                                                            \
+    X("plain-first-read", advise_first_read)                                                                       \
     X("low-occupancy", advise_occupancy)
 
 #define NAME(name, function) name,
@@ -328,7 +341,8 @@ size_t advice_list(const struct advice_subject *subject, struct advice advice[AD
                                              simt_report_line_cures(subject->report, i),
                                              simt_report_line_rows(subject->report, i),
                                              simt_report_line_spare_barriers(subject->report, i),
-                                             simt_report_line_repeated(subject->report, i)};
+                                             simt_report_line_repeated(subject->report, i),
+                                             simt_report_line_guesses(subject->report, i)};
             struct advice one;
             if (!functions[k](subject, &costs, &one)) continue;
             one.kind = advice_kinds[k];

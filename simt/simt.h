@@ -426,6 +426,8 @@ const simt_line_rows *simt_report_line_rows(const simt_report *report, size_t in
 const simt_line_repeated *simt_report_line_repeated(const simt_report *report, size_t index);
 /* With simt_observe_barriers: the line's barriers, if all of them could be left out. */
 uint64_t simt_report_line_spare_barriers(const simt_report *report, size_t index);
+/* Accesses that raced with the line's plain loads where these only begin an update by atomicCAS(), which verifies their values. */
+uint64_t simt_report_line_guesses(const simt_report *report, size_t index);
 size_t simt_report_instruction_count(const simt_report *report);
 const simt_line *simt_report_instruction(const simt_report *report, size_t index);
 

@@ -223,6 +223,8 @@ void simt_report_add_cures(simt_report *report, const simt_line *instruction, co
                            const simt_line_rows *rows);
 /* To be called in launch_end: bytes that the store there has stored in global memory as another block had before. */
 void simt_report_add_repeated(simt_report *report, const simt_place *place, uint64_t nbytes);
+/* Likewise: accesses that raced with a load there, which is a guess (simt_is_guess). */
+void simt_report_add_guesses(simt_report *report, const simt_place *place, uint64_t count);
 /* Records that the barriers of that line of the report, `count` of them, could be left out. */
 void simt_report_add_spare_barriers(simt_report *report, size_t index, uint64_t count);
 void simt_line_add(simt_line *sum, const simt_line *line); /* adds every count */
@@ -262,6 +264,10 @@ void simt_report_withdraw(simt_report *report, enum simt_finding_kind kind, uint
 /* Whether the instruction at `to` can be reached from that at `from` without a barrier of the block or, if
  * within_warp is set, of the warp. */
 bool simt_may_follow(const simt_event *event, uint32_t from, uint32_t to, bool within_warp);
+
+/* Whether what the plain load at that pc reads is a guess, which an atomicCAS() of the same element by the same thread verifies,
+ * and is used for nothing but what that would store.  It takes a while. */
+bool simt_is_guess(const simt_event *event, uint32_t load);
 
 /* Whether no thread executes both instructions, as with the sides of a branch.  false: also where one is in a function
  * that the kernel calls. */

@@ -23,6 +23,9 @@ struct deciders {
 /* Whether its first operand is read, as are all others. */
 bool simt_has_no_result(const struct instruction *instruction);
 
+/* Whether it reads registers and writes others, and does nothing else. */
+bool simt_is_arithmetic(const struct code *code);
+
 /* Begins with no instruction; false: out of memory, and what was created must be destroyed all the same. */
 bool simt_deciders_create(struct deciders *deciders, const struct function *function);
 void simt_deciders_destroy(struct deciders *deciders);

@@ -17,6 +17,7 @@ struct costs {
     simt_line_rows rows;
     uint64_t spare_barriers;
     simt_line_repeated repeated;
+    uint64_t guesses;
 };
 
 struct line_list {
@@ -285,16 +286,34 @@ const simt_line_repeated *simt_report_line_repeated(const simt_report *report, s
     return index < report->lines.count ? &report->lines.items[index].repeated : NULL;
 }
 
-void simt_report_add_repeated(simt_report *report, const simt_place *place, uint64_t nbytes) {
+/* The instruction of the report at that place, and the index of its line; NULL: there is none. */
+static const simt_line *instruction_at(const simt_report *report, const simt_place *place, size_t *line) {
     const simt_line there = {.file = place->file, .line = place->file ? place->line : place->ptx_line};
     for (size_t i = 0; i < report->instructions.count; i++) {
         const simt_line *instruction = &report->instructions.items[i].line;
         if (instruction->ptx_line != place->ptx_line || compare_lines(instruction, &there)) continue;
-        const size_t index = search(&report->lines, instruction);
-        if (index >= report->lines.count || compare_lines(&report->lines.items[index].line, instruction)) return;
-        report->lines.items[index].repeated.stored += instruction->global_bytes;
-        report->lines.items[index].repeated.repeated += nbytes;
+        *line = search(&report->lines, instruction);
+        const bool is_found = *line < report->lines.count && !compare_lines(&report->lines.items[*line].line, instruction);
+        return is_found ? instruction : NULL;
     }
+    return NULL;
+}
+
+void simt_report_add_repeated(simt_report *report, const simt_place *place, uint64_t nbytes) {
+    size_t line;
+    const simt_line *instruction = instruction_at(report, place, &line);
+    if (!instruction) return;
+    report->lines.items[line].repeated.stored += instruction->global_bytes;
+    report->lines.items[line].repeated.repeated += nbytes;
+}
+
+void simt_report_add_guesses(simt_report *report, const simt_place *place, uint64_t count) {
+    size_t line;
+    if (instruction_at(report, place, &line)) report->lines.items[line].guesses += count;
+}
+
+uint64_t simt_report_line_guesses(const simt_report *report, size_t index) {
+    return index < report->lines.count ? report->lines.items[index].guesses : 0;
 }
 
 uint64_t simt_report_line_spare_barriers(const simt_report *report, size_t index) {

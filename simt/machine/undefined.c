@@ -168,8 +168,7 @@ static void use(const struct warp *warp, const struct path *path, const struct u
     }
 }
 
-/* What reads registers and writes others, and does nothing else. */
-static bool is_arithmetic(const struct code *code) {
+bool simt_is_arithmetic(const struct code *code) {
     static const char *const names[] = {"mov", "cvta", NULL};
     return code->is_lane_operation || simt_is_one_of(code->instruction->base, names);
 }
@@ -202,7 +201,7 @@ void simt_undefined_follow(struct warp *warp, const struct path *path, const str
                            uint32_t mask) {
     struct undefined_mark guard = {0};
     if (code->has_guard) add(&guard, path->mask, mark_at(path->frame, code->guard));
-    if (is_arithmetic(code))
+    if (simt_is_arithmetic(code))
         follow_arithmetic(path, code, mask, &guard);
     else
         follow_other(warp, path, code, mask, &guard);

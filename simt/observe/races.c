@@ -151,6 +151,27 @@ static void note_repeated(const struct visit *visit, uint64_t other, uint64_t st
         atomic_fetch_add_explicit(&races->repeated[visit->event->pc], UINT64_C(1) << visit->page->cell_bits, memory_order_relaxed);
 }
 
+/* It is looked for once, as that takes a while. */
+static bool is_guess(const struct visit *visit, uint32_t load) {
+    enum { UNKNOWN, IS_GUESS, IS_NONE };
+    _Atomic unsigned char *known = &visit->block->races->is_guess[load];
+    unsigned char is = atomic_load_explicit(known, memory_order_relaxed);
+    if (is == UNKNOWN) is = simt_is_guess(visit->event, load) ? IS_GUESS : IS_NONE;
+    atomic_store_explicit(known, is, memory_order_relaxed);
+    return is == IS_GUESS;
+}
+
+/* Whether one of the two is atomic and the other a plain load whose value an atomicCAS() verifies: this is advice. */
+static bool is_verified(const struct visit *visit, uint64_t other, enum history rival) {
+    const struct races *races = visit->block->races;
+    const bool is_read = visit->history == PLAIN_READS && rival == ATOMIC_WRITES;
+    if (!is_read && !(visit->history == ATOMIC_WRITES && rival == PLAIN_READS)) return false;
+    const uint32_t load = is_read ? visit->event->pc : (uint32_t)stamp_field(other, 0, races->thread_shift);
+    if (!is_guess(visit, load)) return false;
+    atomic_fetch_add_explicit(&races->guesses[load], 1, memory_order_relaxed);
+    return true;
+}
+
 static void visit_cell(struct visit *visit, uint32_t lane, uint32_t cell, uint64_t stamp, uint64_t value) {
     const struct races_block *block = visit->block;
     uint32_t thread = visit->event->warp * block->races->view->warp_size + lane;
@@ -163,6 +184,7 @@ static void visit_cell(struct visit *visit, uint32_t lane, uint32_t cell, uint64
                              visit->page->values[cell] == value && !(value & VALUE_MIXED);
         if (is_same_value && visit->rivals[i] == visit->page->stamps[PLAIN_WRITES][0]) note_repeated(visit, other, stamp);
         if (is_same_value && !block->races->has_equal_stores) continue;
+        if (is_verified(visit, other, visit->rival_histories[i])) continue;
         uint64_t address = visit->page->number << PAGE_BITS | (uint64_t)cell << visit->page->cell_bits;
         const struct encounter encounter = {.event = visit->event,
                                             .lane = lane,
@@ -455,7 +477,9 @@ static bool begin_launch(void *launch, const simt_launch_view *view) {
     if (pthread_mutex_init(&races->lock, NULL)) return false;
     lay_out(races);
     races->repeated = calloc(view->place_count + 1u, sizeof *races->repeated);
-    return races->repeated && list_scopes(races);
+    races->is_guess = calloc(view->place_count + 1u, sizeof *races->is_guess);
+    races->guesses = calloc(view->place_count + 1u, sizeof *races->guesses);
+    return races->repeated && races->is_guess && races->guesses && list_scopes(races);
 }
 
 static bool begin_launch_of_all(void *launch, const simt_launch_view *view) {
@@ -478,10 +502,18 @@ static void report_repeated(const struct races *races, simt_report *report) {
     }
 }
 
+static void report_guesses(const struct races *races, simt_report *report) {
+    for (uint32_t pc = 0; pc < races->view->place_count; pc++) {
+        const uint64_t count = atomic_load_explicit(&races->guesses[pc], memory_order_relaxed);
+        if (count) simt_report_add_guesses(report, &races->view->places[pc], count);
+    }
+}
+
 static void end_launch(void *launch, simt_report *report) {
     struct races *races = launch;
     drop_clusters(races);
     report_repeated(races, report);
+    report_guesses(races, report);
     simt_report_add(report, "races", (double)races->pair_count);
     simt_report_add(report, "racing_accesses", (double)races->racing_accesses);
     if (races->is_over) simt_report_add(report, "races_incomplete", 1);
@@ -494,6 +526,8 @@ static void end_launch(void *launch, simt_report *report) {
     free(races->pairs);
     free(races->is_of_block);
     free((void *)races->repeated);
+    free((void *)races->is_guess);
+    free((void *)races->guesses);
 }
 
 #define OBSERVER(begin)                                                                                            \

@@ -105,6 +105,9 @@ struct races {
     bool has_engines; /* the module has asynchronous copies */
     unsigned char *is_of_block; /* by pc: an atomic access of block scope (.cta); NULL: there is none */
     _Atomic uint64_t *repeated; /* by pc: bytes of global memory that a block stored as another had, with the same values */
+    /* By pc: of a load, whether it is a guess (races.c), and accesses that raced with it then. */
+    _Atomic unsigned char *is_guess;
+    _Atomic uint64_t *guesses;
     uint64_t blocks;
     uint32_t levels;      /* of clocks */
     uint32_t thread_bits; /* of a thread's number in its block */

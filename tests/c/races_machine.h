@@ -75,11 +75,23 @@ void simt_report_withdraw(simt_report *report, enum simt_finding_kind kind, uint
     seen.withdrawn++;
 }
 
+void simt_report_add_guesses(simt_report *report, const simt_place *place, uint64_t count) {
+    (void)report;
+    (void)place;
+    (void)count;
+}
+
 void simt_report_add_repeated(simt_report *report, const simt_place *place, uint64_t nbytes) {
     (void)report, (void)place, (void)nbytes;
 }
 
 /* The programs here are straight. */
+bool simt_is_guess(const simt_event *event, uint32_t load) {
+    (void)event;
+    (void)load;
+    return false;
+}
+
 bool simt_may_follow(const simt_event *event, uint32_t from, uint32_t to, bool within_warp) {
     (void)event, (void)within_warp;
     return from < to;
