@@ -159,7 +159,7 @@ static void step(struct following *following, uint32_t node) {
     if (!ends_here || code->has_guard) go_on(following, pc + 1, phase);
 }
 
-static bool has_room(struct following *following) {
+static bool allocate(struct following *following) {
     const size_t nodes = PHASES * (size_t)(following->function->end - following->function->begin),
                  registers = following->function->register_count;
     if (nodes * registers > STATES_NBYTES_MAX) return false;
@@ -189,7 +189,7 @@ bool simt_is_guess(const simt_event *event, uint32_t load) {
     struct following following = {.codes = codes, .function = function_at(launch->image->module, load), .load = load};
     if (!following.function || !is_whole(&codes[load])) return false;
     following.address = &codes[load].instruction->operands[1];
-    bool is_known = has_room(&following);
+    bool is_known = allocate(&following);
     if (is_known) {
         for (uint32_t r = 0; r < following.function->register_count; r++) following.now[r] = OTHER | NOT_ADDRESS;
         go_on(&following, following.address->has_base_register ? load : following.function->begin, LOADED);

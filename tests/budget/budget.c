@@ -203,10 +203,6 @@ static void measure_nans(double *reals, float *singles) {
                             .groups = wf_groups_axes(1 << 0)};
     products.reduction.nan = WF_NAN_OMIT;
     measure(&products);
-    struct work sums = products;
-    sums.name = "sum f32 of columns, NaNs left out";
-    sums.reduction.op = WF_SUM;
-    measure(&sums);
 }
 
 static void measure_by_groups(void) {

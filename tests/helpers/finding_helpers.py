@@ -122,7 +122,7 @@ __global__ void f(int *out) {
     *out = 1;
 }
 """, ["--arg", "i32[1]=zeros", "--arg", "i32[1]", "--limit", 200000], "runaway",
-             "limit of 200,000 warp instructions without ending: its threads read memory in a loop until others"),
+             "limit of 200,000 warp instructions without ending, in the loop of line {here}, which the warps"),
 }
 TRANSPOSE = """__global__ void transpose(const float *in, float *out, int n) {
     __shared__ float tile[32][32];
