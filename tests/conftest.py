@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import each_value
+from each_value import pytest_runtest_makereport, pytest_runtest_setup  # noqa: F401: pytest calls them
 from kernel_helpers import NVRTC_CACHE, cuda_folders, has_nvrtc, real_nvrtc_library
 
 
@@ -137,18 +138,6 @@ def pytest_collection_modifyitems(items):
         cases.sort(key=lambda item: (item.get_closest_marker("slow") is not None, zlib.crc32(item.nodeid.encode())))
         for item in cases[(len(cases) + 7) // 8:]:
             item.add_marker(pytest.mark.slow)
-
-
-def pytest_runtest_setup(item):
-    if each_value.CHOSEN:
-        each_value.skip_what_others_show(item)
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item):
-    made = yield
-    if each_value.CHOSEN:
-        each_value.note(item, made.get_result())
 
 
 def pytest_collection_finish():

@@ -40,26 +40,13 @@ def folder(tmp_path):
     (tmp_path / "helpers" / "each_value.py").write_text((ROOT / "tests/helpers/each_value.py").read_text())
     (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = helpers\n")
     (tmp_path / "conftest.py").write_text("""
-import pytest
-
 import each_value
+from each_value import pytest_runtest_makereport, pytest_runtest_setup
 
 
 def pytest_collection_modifyitems(items):
     if each_value.CHOSEN:
         each_value.mix(items)
-
-
-def pytest_runtest_setup(item):
-    if each_value.CHOSEN:
-        each_value.skip_what_others_show(item)
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item):
-    made = yield
-    if each_value.CHOSEN:
-        each_value.note(item, made.get_result())
 """)
     (tmp_path / "test_it.py").write_text(TEST)
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)

@@ -56,12 +56,14 @@ def is_its_turn(item):
     return share and (zlib.crc32(item.nodeid.encode()) + commits()) % share == 0
 
 
-def skip_what_others_show(item):
+def pytest_runtest_setup(item):
     values = values_of(item)
-    if values and values <= shown.get(test_of(item), set()) and not is_its_turn(item):
+    if CHOSEN and values and values <= shown.get(test_of(item), set()) and not is_its_turn(item):
         pytest.skip("other cases show each of its values: TESTS_CASES=every takes every combination")
 
 
-def note(item, report):
-    if report.when == "call" and not report.skipped:
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    report = (yield).get_result()
+    if CHOSEN and report.when == "call" and not report.skipped:
         shown.setdefault(test_of(item), set()).update(values_of(item))
