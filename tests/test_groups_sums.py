@@ -222,7 +222,7 @@ def column_with_specials(type_name, c, rows, rng):
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("rows,columns", [(300, 65), (70, 131), (1100, 9)])
+@pytest.mark.parametrize("rows,columns", [(300, 65), (70, 131), (1100, 9), (3, 200), (20, 67)])
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_sums_of_columns_with_specials(handle, type_name, rows, columns):
     """Infinities and NaNs, in any row and any lane, are taken out of columns and added to nobody else's."""

@@ -83,6 +83,10 @@ typedef bool wf_columns_function(struct wf_open_partial *into, const struct wf_t
 typedef bool wf_clean_columns_function(struct wf_open_partial *into, const struct wf_tile *tile, unsigned char *x,
                                        unsigned char *y);
 
+/* Puts those bits in place of NaNs where a tile's elements lie, at x; returns whether there were any.  nans: how many, for each
+ * column. */
+typedef bool wf_leave_out_nans_function(const struct wf_tile *tile, unsigned char *x, uint64_t instead, int64_t *nans);
+
 /* Fills a tile with segments of a vector, whose elements lie side by side: from offset[c] to offset[c + 1] for column c <
  * count.  Shorter ones are filled up with the bits, or, if these are NULL, with their first element; empty ones, and the
  * columns after them, are all 0.  Up to 7 rows more are written. */

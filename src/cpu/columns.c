@@ -389,6 +389,19 @@ bool wf_columns_take_nans(struct wf_columns *columns, wf_type type, unsigned par
     return true;
 }
 
+bool wf_columns_leave_out_nans(struct wf_columns *columns, const struct wf_tier *tier, wf_type type, unsigned parts,
+                               int64_t nans[WF_COLUMNS_MAX]) {
+    const uint64_t instead = filling(type, parts, 0);
+    const bool any = tier->leave_out_nans[type](&columns->whole, columns->tile[0], instead, nans);
+    columns->has_lost_nans |= any;
+    return any;
+}
+
+void wf_columns_clear(struct wf_columns *columns, size_t column, size_t nbytes) {
+    const struct wf_tile *tile = &columns->whole;
+    for (size_t r = 0; r < tile->rows; r++) memset(columns->tile[0] + (r * tile->pitch + column) * nbytes, 0, nbytes);
+}
+
 bool wf_columns_are_whole(const struct wf_columns *columns) {
     return !columns->has_lost_nans;
 }

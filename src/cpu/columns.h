@@ -51,6 +51,14 @@ bool wf_columns_find_few(const struct wf_columns *columns, const struct wf_tier 
  * nothing done, if there is none at all. */
 bool wf_columns_take_nans(struct wf_columns *columns, wf_type type, unsigned parts, int64_t first[WF_COLUMNS_MAX]);
 
+/* Puts zeros that add nothing in place of the NaNs of floats that are added up, so that the tile no longer shows its groups.
+ * nans: of each column how many there were.  False, and nothing done, if there is none at all. */
+bool wf_columns_leave_out_nans(struct wf_columns *columns, const struct wf_tier *tier, wf_type type, unsigned parts,
+                               int64_t nans[WF_COLUMNS_MAX]);
+
+/* Makes all elements of a column 0, as where there are none. */
+void wf_columns_clear(struct wf_columns *columns, size_t column, size_t nbytes);
+
 /* Whether the tile shows its groups: it has been filled, and no NaNs have been taken since. */
 bool wf_columns_are_whole(const struct wf_columns *columns);
 

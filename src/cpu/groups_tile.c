@@ -128,16 +128,21 @@ static void bound_rows(struct job *job, struct worker *worker, struct place plac
 }
 
 /* The same of columns that have been copied to a tile, or are now, if there are more than windows of products have room for;
- * false if there is no bound for what is asked for, or no tile. */
+ * false if there is no bound for what is asked for, as where NaNs are left out, or no tile. */
 static bool try_bounds(struct job *job, struct worker *worker, const struct place *place, int64_t results,
                        int64_t count) {
     const size_t nbytes = job->view.nbytes;
-    if (!job->bounded.parts || !count || !wf_columns_fit(count, results, nbytes, WF_PART_SUM)) return false;
-    if (!wf_columns_fit(count, results, nbytes, job->bounded.parts) || !wf_columns_are_whole(worker->columns)) {
-        int64_t first;
+    const unsigned parts = job->bounded.parts;
+    const wf_type type = job->grouped->empty->type;
+    int64_t first, nans[WF_COLUMNS_MAX];
+    if (!parts || !count || !wf_columns_fit(count, results, nbytes, WF_PART_SUM)) return false;
+    const bool omits_nan = job->grouped->empty->nan == WF_NAN_OMIT, is_filled = wf_columns_fit(count, results, nbytes, parts);
+    if (omits_nan && is_filled && !wf_columns_are_whole(worker->columns)) return false;
+    if (!is_filled || !wf_columns_are_whole(worker->columns)) {
         const struct wf_view view = wf_place_view_tile(job, place, &first);
         const int64_t *stride_bytes = job->dimension[job->ndim - 1].stride_bytes;
         if (!wf_columns_fill(worker->columns, &view, stride_bytes, (size_t)results, first, WF_PART_SUM)) return false;
+        if (omits_nan && wf_columns_leave_out_nans(worker->columns, job->cpu->tier, type, parts, nans)) return false;
     }
     const struct wf_rows rows = wf_columns_turn(worker->columns, (size_t)results, nbytes);
     const struct few few = {.groups = rows.rows, .count = rows.count, .result = place->result, .rows = &rows,

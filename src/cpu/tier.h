@@ -14,7 +14,9 @@ struct wf_tier {
     wf_block_function *add_block[WF_TYPE_COUNT];
     wf_run_function *add_run[WF_TYPE_COUNT]; /* NULL: the type has none */
     wf_columns_function *add_columns[WF_TYPE_COUNT];
-    wf_clean_columns_function *clean_columns[WF_TYPE_COUNT]; /* NULL: the type has none */
+    /* NULL: the type has none */
+    wf_clean_columns_function *clean_columns[WF_TYPE_COUNT];
+    wf_leave_out_nans_function *leave_out_nans[WF_TYPE_COUNT];
     wf_fill_segments_function *fill_segments[WF_TYPE_COUNT];
     wf_results_function *find_results[WF_TYPE_COUNT];
     wf_totals_function *find_totals[WF_TYPE_COUNT];

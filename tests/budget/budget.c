@@ -179,7 +179,8 @@ static void measure_short_groups(const double *reals, const float *singles, cons
 
 /* One element in a hundred is NaN. */
 static void measure_nans(double *reals, float *singles) {
-    static const int64_t rows_of_16[2] = {COUNT / 16, 16}, columns_of_4[2] = {4, COUNT / 4};
+    static const int64_t rows_of_16[2] = {COUNT / 16, 16}, columns_of_4[2] = {4, COUNT / 4},
+                         columns_of_256[2] = {256, COUNT / 256};
     fill(singles, WF_F32, false);
     for (int i = 0; i < COUNT; i += 97) reals[i] = singles[i] = NAN;
     wf_array rows = {.data = reals, .type = WF_F64, .ndim = 2, .shape = rows_of_16};
@@ -203,6 +204,11 @@ static void measure_nans(double *reals, float *singles) {
                             .groups = wf_groups_axes(1 << 0)};
     products.reduction.nan = WF_NAN_OMIT;
     measure(&products);
+    struct work sums = products;
+    sums.name = "sum f32 of columns of 256, NaNs left out";
+    sums.reduction.op = WF_SUM;
+    sums.arrays[0].shape = columns_of_256;
+    measure(&sums);
 }
 
 static void measure_by_groups(void) {
