@@ -351,24 +351,31 @@ static bool write_with_nans(const struct worker *worker, const struct job *job, 
     return true;
 }
 
-/* Writes results of a tile in which there are NaNs that are left out: as of segments that have only the others. */
-static bool write_without_nans(const struct worker *worker, const struct job *job, const struct few *few) {
+/* Whether NaNs that the worker's tile may have are left out of sums. */
+static bool may_leave_out_nans(const struct job *job, const struct few *few, unsigned parts) {
     const struct wf_accumulator *empty = job->grouped->empty;
+    if (few->rows || few->panel || !wf_type_is_float(empty->type) || empty->nan != WF_NAN_OMIT) return false;
+    return parts && !(parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES));
+}
+
+/* Writes results of a tile in which there are NaNs that are left out: as of segments that have only the others. */
+static bool write_without_nans(const struct worker *worker, const struct job *job, const struct few *few, unsigned parts) {
+    const wf_type type = job->grouped->empty->type;
     int64_t nans[WF_COLUMNS_MAX], offset[WF_COLUMNS_MAX + 1] = {0};
     struct few others = *few;
-    bool of_index;
-    enum wf_part part;
-    const unsigned parts = wf_job_short_parts(job, &part, &of_index), sums = WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES;
-    if (few->rows || few->panel || !wf_type_is_float(empty->type) || empty->nan != WF_NAN_OMIT || parts & ~sums) return false;
-    if (!parts || !wf_columns_leave_out_nans(worker->columns, job->cpu->tier, empty->type, parts, nans)) return false;
+    if (!wf_columns_leave_out_nans(worker->columns, job->cpu->tier, type, parts, nans)) return false;
     for (size_t c = 0; c < few->groups; c++) {
         offset[c + 1] = offset[c] + count_in(few, c) - nans[c];
-        if (offset[c + 1] == offset[c]) wf_columns_clear(worker->columns, c, wf_type_nbytes(empty->type));
+        if (offset[c + 1] == offset[c]) wf_columns_clear(worker->columns, c, wf_type_nbytes(type));
     }
     others.offset = offset;
     return write_few(worker, job, &others);
 }
 
 bool wf_few_write(const struct worker *worker, const struct job *job, const struct few *few) {
-    return write_few(worker, job, few) || write_with_nans(worker, job, few) || write_without_nans(worker, job, few);
+    if (write_few(worker, job, few) || write_with_nans(worker, job, few)) return true;
+    bool of_index;
+    enum wf_part part;
+    const unsigned parts = wf_job_short_parts(job, &part, &of_index);
+    return may_leave_out_nans(job, few, parts) && write_without_nans(worker, job, few, parts);
 }
