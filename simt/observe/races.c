@@ -469,6 +469,24 @@ static bool list_scopes(struct races *races) {
     return true;
 }
 
+static void free_lists(struct races *races) {
+    free(races->is_of_block);
+    free((void *)races->repeated);
+    free((void *)races->is_guess);
+    free((void *)races->guesses);
+}
+
+/* What is known of each instruction; nothing, and false: out of memory. */
+static bool make_lists(struct races *races) {
+    const size_t count = races->view->place_count + 1u;
+    races->repeated = calloc(count, sizeof *races->repeated);
+    races->is_guess = calloc(count, sizeof *races->is_guess);
+    races->guesses = calloc(count, sizeof *races->guesses);
+    if (races->repeated && races->is_guess && races->guesses && list_scopes(races)) return true;
+    free_lists(races);
+    return false;
+}
+
 static bool begin_launch(void *launch, const simt_launch_view *view) {
     struct races *races = launch;
     races->view = view;
@@ -476,10 +494,7 @@ static bool begin_launch(void *launch, const simt_launch_view *view) {
         if (pthread_mutex_init(&races->shards[i].lock, NULL)) return false;
     if (pthread_mutex_init(&races->lock, NULL)) return false;
     lay_out(races);
-    races->repeated = calloc(view->place_count + 1u, sizeof *races->repeated);
-    races->is_guess = calloc(view->place_count + 1u, sizeof *races->is_guess);
-    races->guesses = calloc(view->place_count + 1u, sizeof *races->guesses);
-    return races->repeated && races->is_guess && races->guesses && list_scopes(races);
+    return make_lists(races);
 }
 
 static bool begin_launch_of_all(void *launch, const simt_launch_view *view) {
@@ -524,10 +539,7 @@ static void end_launch(void *launch, simt_report *report) {
     }
     pthread_mutex_destroy(&races->lock);
     free(races->pairs);
-    free(races->is_of_block);
-    free((void *)races->repeated);
-    free((void *)races->is_guess);
-    free((void *)races->guesses);
+    free_lists(races);
 }
 
 #define OBSERVER(begin)                                                                                            \

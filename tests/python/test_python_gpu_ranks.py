@@ -88,11 +88,15 @@ class Ranks:
 def on_ranks(gpu, cupy):  # noqa: F811
     def run(count, work):
         """What work(ranks) gives on each."""
-        meeting, board = threading.Barrier(count, timeout=60), [None] * count
+        meeting, board = threading.Barrier(count, timeout=600), [None] * count
 
         def enter_and_work(rank):
-            gpu.enter()
-            return work(Ranks(gpu, cupy, rank, count, meeting, board))
+            try:
+                gpu.enter()
+                return work(Ranks(gpu, cupy, rank, count, meeting, board))
+            except BaseException:
+                meeting.abort()  # nobody waits for it
+                raise
 
         with ThreadPoolExecutor(count) as pool:
             return list(pool.map(enter_and_work, range(count)))
