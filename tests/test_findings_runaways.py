@@ -8,7 +8,7 @@ from cli_helpers import run
 from finding_helpers import line_of, nvrtc  # noqa: F401
 from inspect_helpers import inspected
 from judge_helpers import verdict
-from kernel_helpers import has_nvcc
+from program_helpers import compiling, needs_nvcc  # noqa: F401
 
 # A generator of period 2^32, a counter of which only the others tell when it has come far enough: both end some day.
 GENERATOR = """__global__ void draw(float *out, int n) {
@@ -68,8 +68,8 @@ def test_the_judge_tells_of_its_limit_where_and_without_an_option(write):
                     r"the warps of this block have gone round at least \d{4,} times; it is left at line \d, by what", without_commas(reason["message"]))
 
 
-@pytest.mark.skipif(not has_nvcc(), reason="no nvcc")
-def test_run_tells_of_its_limit_where(write):
+@needs_nvcc
+def test_run_tells_of_its_limit_where(write, compiling):
     source = COUNTER + """int main() {
     float *out;
     cudaMalloc(&out, 4);
@@ -78,7 +78,7 @@ def test_run_tells_of_its_limit_where(write):
     cudaFree(out);
 }
 """
-    done = run("run", "--limit", 5_000_000, "--quiet", write("fetch.cu", source))
+    done = run("run", "--limit", 5_000_000, "--quiet", write("fetch.cu", source), env=compiling)
     assert done.returncode == 3 and re.search(r"the launch of `fetch` has used up its limit of 5000000 warp instructions without ending, in "
                                               r"the loop of line 4, which the warps of this block have gone round \d+ times; ", without_commas(done.stderr))
 
