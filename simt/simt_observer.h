@@ -257,6 +257,23 @@ bool simt_record_finding_of_lanes(const simt_event *event, enum simt_finding_kin
  * such a value other than in arithmetic records a finding at the shuffle. */
 void simt_follow_undefined(const simt_event *event, uint32_t lanes, const uint8_t *sources);
 
+enum { SIMT_ELEMENTS = 8 }; /* the maximum of a vector */
+
+/* A load, or another instruction that reads, of elements which nothing has written. */
+typedef struct simt_unwritten {
+    enum simt_space space;
+    bool is_update;                         /* an atomic, which also writes */
+    uint32_t element_nbytes, element_count; /* of each lane's access */
+    uint32_t lanes;                         /* those that read such elements, */
+    uint32_t elements[SIMT_ELEMENTS];       /* of each element, */
+    uint64_t addresses[SIMT_LANES];         /* and of each lane the first one's address */
+    void (*say)(const simt_event *event, const struct simt_unwritten *read, uint32_t lanes); /* records the finding */
+} simt_unwritten;
+
+/* To be called by the hook `access`: calls `say` for the lanes that use such a value other than in arithmetic, once for each
+ * time that a lane has read, as soon as it does.  At once for instructions other than loads to registers. */
+void simt_follow_unwritten(const simt_event *event, const simt_unwritten *read);
+
 /* To be called in launch_end: removes the findings of that kind at the line of that instruction if a race has the
  * same line. */
 void simt_report_withdraw(simt_report *report, enum simt_finding_kind kind, uint32_t pc);

@@ -310,7 +310,7 @@ struct frame {
     unsigned char *registers;
     unsigned char *parameters; /* lane after lane, layout->parameters_nbytes each */
     struct watched_register *watched; /* those that wgmma uses (warpgroup.c); NULL until needed */
-    struct undefined_mark *undefined; /* its registers that shuffles leave undefined (undefined.c); NULL until needed */
+    struct undefined_mark *undefined; /* its registers whose values are undefined (undefined.c); NULL until needed */
 };
 
 enum path_state {
@@ -399,7 +399,7 @@ struct warp {
     bool meets_block;            /* its loop passes a barrier: what it repeats depends on all warps */
     uint64_t wgmma_groups;       /* that it has committed */
     struct warpgroup *warpgroup; /* NULL until needed */
-    struct undefined_origins *undefined; /* shuffles (undefined.c); NULL until needed */
+    struct undefined_origins *undefined; /* where they come from; NULL until needed */
     uint32_t cluster_arrived;  /* lanes that have arrived at the cluster's barrier and not waited yet; */
     uint32_t cluster_released; /* those of them for which it is complete */
 };

@@ -1,25 +1,28 @@
-/* A shuffle may give a lane an undefined value, which harms nothing as long as it is not used: in a tree the
- * upper half of the lanes adds what nobody reads.  So its register is marked, arithmetic hands the mark on,
- * and a finding is recorded where the value is stored, decides about a branch, is an address or leaves the
- * lane in another way.  Only frames in which there was such a shuffle are looked at. */
+/* A shuffle may give a lane an undefined value, or a load what nothing has written, and neither harms as long as it is not
+ * used: in a tree the upper half of the lanes adds what nobody reads, and a merge loads a word behind its keys.  So its
+ * register is marked, arithmetic hands the mark on, and a finding is recorded where the value is stored, decides about a
+ * branch, is an address or leaves the lane in another way.  Only frames in which there was such an instruction are looked
+ * at. */
 #include "undefined.h"
 
 #include <stdlib.h>
 
 #include "deciders.h"
 
-enum { ORIGINS_MAX = 255 };
+enum { ORIGINS_MAX = 255, NO_ORIGIN = ORIGINS_MAX };
 
-/* A shuffle, as it was last executed. */
+/* An instruction that gives lanes undefined values, as it was last executed. */
 struct origin {
     simt_event event;
-    uint32_t strays;       /* lanes that get undefined values */
-    uint32_t lane, source; /* the first of them, and whose value it wants */
+    uint32_t lanes;        /* those that get them */
+    uint32_t lane, source; /* of a shuffle: the first of them, and whose value it wants */
+    simt_unwritten read;   /* of a load */
+    uint32_t unsaid;       /* lanes that have read what nothing has said yet to be used */
 };
 
 struct undefined_origins {
-    struct origin origins[ORIGINS_MAX];
-    uint32_t count, latest;
+    struct origin *origins[ORIGINS_MAX];
+    uint32_t count, latest; /* latest: of the shuffles */
 };
 
 /* A register, by its slot: of each of `lanes` the number of the origin. */
@@ -53,6 +56,7 @@ void simt_undefined_forget(struct frame *frame) {
 
 void simt_undefined_clear(struct warp *warp) {
     for (struct frame *frame = warp->frames; frame; frame = frame->next) simt_undefined_forget(frame);
+    for (uint32_t o = 0; warp->undefined && o < warp->undefined->count; o++) free(warp->undefined->origins[o]);
     free(warp->undefined);
     warp->undefined = NULL;
 }
@@ -144,13 +148,13 @@ static void compute(const struct path *path, const struct code *code, uint32_t m
 
 /* ---- uses */
 
-static void say(const struct warp *warp, const struct path *path, const struct origin *origin) {
+static void say_shuffle(const struct warp *warp, const struct path *path, const struct origin *origin) {
     const simt_place *places = warp->block->launch->view.places;
     const simt_place *shuffle = &places[origin->event.pc], *use = &places[path->pc];
     const struct lane_text here = lane_text(origin->event.mask);
     char where[48] = "";
     if (use->line != shuffle->line) snprintf(where, sizeof where, " at line %u", use->line);
-    simt_record_finding_of_lanes(&origin->event, SIMT_FINDING_SHUFFLE, origin->strays, 0,
+    simt_record_finding_of_lanes(&origin->event, SIMT_FINDING_SHUFFLE, origin->lanes, 0,
                                  "lane %u shuffles in the value of lane %u, which does not take part: the "
                                  "value is undefined, and used%s; of the warp "
                                  "only %s %s here: let all come to the shuffle, those without a value with a "
@@ -159,12 +163,23 @@ static void say(const struct warp *warp, const struct path *path, const struct o
                                  origin->lane, origin->source, where, here.text, here.be);
 }
 
+/* Each lane's read once.  Lanes that use what others have read got it by shuffles: whose it was is not known. */
+static void say_read(struct origin *origin, uint32_t users) {
+    const uint32_t readers = users & origin->lanes ? users & origin->unsaid : origin->unsaid;
+    origin->unsaid &= ~readers;
+    if (readers) origin->read.say(&origin->event, &origin->read, readers);
+}
+
 static void use(const struct warp *warp, const struct path *path, const struct undefined_mark *mark) {
-    bool is_said[ORIGINS_MAX] = {false};
+    uint32_t users[ORIGINS_MAX] = {0};
+    SIMT_FOR_EACH_LANE(lane, mark->lanes) users[mark->origins[lane]] |= UINT32_C(1) << lane;
     SIMT_FOR_EACH_LANE(lane, mark->lanes) {
-        bool *is_first = &is_said[mark->origins[lane]];
-        if (!*is_first) say(warp, path, &warp->undefined->origins[mark->origins[lane]]);
-        *is_first = true;
+        const uint8_t number = mark->origins[lane];
+        struct origin *origin = warp->undefined->origins[number];
+        if (!users[number]) continue;
+        if (origin->read.say) say_read(origin, users[number]);
+        else say_shuffle(warp, path, origin);
+        users[number] = 0;
     }
 }
 
@@ -207,33 +222,50 @@ void simt_undefined_follow(struct warp *warp, const struct path *path, const str
         follow_other(warp, path, code, mask, &guard);
 }
 
-/* ---- shuffles */
+/* ---- where undefined values come from */
 
-static uint32_t origin_number(struct undefined_origins *origins, uint32_t pc) {
-    uint32_t number = 0;
-    while (number < origins->count && origins->origins[number].event.pc != pc) number++;
-    if (number == ORIGINS_MAX) return number - 1;
-    if (number == origins->count) origins->count++;
-    return number;
+static struct warp *warp_of(const simt_event *event) {
+    const struct block *block = (const struct block *)(const void *)event->block;
+    return &block->warps[event->warp];
 }
 
-void simt_follow_undefined(const simt_event *event, uint32_t lanes, const uint8_t *sources) {
-    const struct block *block = (const struct block *)(const void *)event->block;
-    struct warp *warp = &block->warps[event->warp];
+static bool has_origins(struct warp *warp) {
     if (!warp->undefined) warp->undefined = calloc(1, sizeof *warp->undefined);
-    if (!warp->undefined) {
-        simt_launch_no_memory(block->launch);
-        return;
+    if (!warp->undefined) simt_launch_no_memory(warp->block->launch);
+    return warp->undefined != NULL;
+}
+
+/* NO_ORIGIN: there are too many, or memory is out. */
+static uint32_t origin_number(struct warp *warp, uint32_t pc) {
+    if (!has_origins(warp)) return NO_ORIGIN;
+    struct undefined_origins *origins = warp->undefined;
+    uint32_t number = 0;
+    while (number < origins->count && origins->origins[number]->event.pc != pc) number++;
+    if (number < origins->count || number == ORIGINS_MAX) return number;
+    origins->origins[number] = calloc(1, sizeof **origins->origins);
+    if (!origins->origins[number]) {
+        simt_launch_no_memory(warp->block->launch);
+        return NO_ORIGIN;
     }
-    const uint32_t lane = first_lane(lanes), number = origin_number(warp->undefined, event->pc);
-    warp->undefined->origins[number] = (struct origin){*event, lanes, lane, sources[lane]};
-    warp->undefined->latest = number;
+    return origins->count++;
+}
+
+/* ---- shuffles */
+
+void simt_follow_undefined(const simt_event *event, uint32_t lanes, const uint8_t *sources) {
+    struct warp *warp = warp_of(event);
+    const uint32_t lane = first_lane(lanes), number = origin_number(warp, event->pc);
+    if (warp->undefined) warp->undefined->latest = number;
+    if (number != NO_ORIGIN)
+        *warp->undefined->origins[number] =
+            (struct origin){.event = *event, .lanes = lanes, .lane = lane, .source = sources[lane]};
 }
 
 /* The mark of the value that the lane gets. */
 static void take(const struct collective *collective, slot value, uint32_t lane, uint32_t source,
                  struct undefined_mark *result) {
     if (!(collective->lanes >> source & 1)) {
+        if (collective->warp->undefined->latest == NO_ORIGIN) return;
         result->lanes |= UINT32_C(1) << lane;
         result->origins[lane] = (uint8_t)collective->warp->undefined->latest;
         return;
@@ -257,4 +289,51 @@ void simt_undefined_shuffle(const struct collective *collective, slot value,
         if (is_marked ? has_marks(collective->warp, frame) : frame->undefined != NULL)
             set_operand(frame, to, UINT32_C(1) << lane, &result);
     }
+}
+
+/* ---- loads of what nothing has written */
+
+/* The path that executes the instruction: a lane is on one alone. */
+static struct path *path_of(const struct warp *warp, const simt_event *event) {
+    struct path *path = warp->leaves;
+    while (path && (path->pc != event->pc || !(path->mask & event->mask))) path = path->next;
+    return path;
+}
+
+static const struct operand *element_of(const struct operand *operand, uint32_t element) {
+    return operand->kind == OPERAND_VECTOR ? &operand->elements[element] : operand;
+}
+
+static void mark_element(const struct frame *frame, const struct operand *to, uint32_t lanes, uint32_t number) {
+    if (to->kind != OPERAND_REGISTER) return;
+    struct undefined_mark *mark = mark_of(frame, to);
+    mark->lanes |= lanes;
+    SIMT_FOR_EACH_LANE(lane, lanes) mark->origins[lane] = (uint8_t)number;
+}
+
+/* Lanes that have read before, and use it later, keep their addresses. */
+static void keep_read(simt_unwritten *to, const simt_unwritten *read) {
+    simt_unwritten kept = *read;
+    SIMT_FOR_EACH_LANE(lane, ~read->lanes) kept.addresses[lane] = to->addresses[lane];
+    *to = kept;
+}
+
+/* false: what it reads does not go to registers alone. */
+static bool follow_load(struct warp *warp, const simt_event *event, const simt_unwritten *read) {
+    const struct instruction *instruction = warp->block->launch->image->codes[event->pc].instruction;
+    const struct path *path = simt_is_base(instruction, "ld") ? path_of(warp, event) : NULL;
+    const uint32_t number = path && has_marks(warp, path->frame) ? origin_number(warp, event->pc) : NO_ORIGIN;
+    if (number == NO_ORIGIN) return false;
+    struct origin *origin = warp->undefined->origins[number];
+    origin->event = *event;
+    origin->lanes |= read->lanes;
+    origin->unsaid |= read->lanes;
+    keep_read(&origin->read, read);
+    for (uint32_t e = 0; e < read->element_count; e++)
+        mark_element(path->frame, element_of(&instruction->operands[0], e), read->elements[e], number);
+    return true;
+}
+
+void simt_follow_unwritten(const simt_event *event, const simt_unwritten *read) {
+    if (!follow_load(warp_of(event), event, read)) read->say(event, read, read->lanes);
 }

@@ -1,10 +1,11 @@
-/* Which registers hold what a shuffle took from a lane that takes no part: PTX leaves that undefined. */
+/* Which registers hold what a shuffle took from a lane that takes no part, which PTX leaves undefined, or what a load read
+ * where nothing had been written. */
 #ifndef SIMT_UNDEFINED_H
 #define SIMT_UNDEFINED_H
 
 #include "collective.h"
 
-struct undefined_origins; /* of a warp: its shuffles of that kind */
+struct undefined_origins; /* of a warp: its instructions of that kind */
 struct undefined_mark;    /* of a register of a frame */
 
 /* Before the instruction is executed, in a frame that has marks: passes them on with arithmetic, and records a finding

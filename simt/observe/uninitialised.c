@@ -1,4 +1,4 @@
-/* Finds reads of shared and global memory that nothing has written.  An element of which some bytes were
+/* Finds reads of shared and global memory that nothing has written, if what was read is used.  An element of which some bytes were
  * written is a struct with padding, and left alone.
  *
  * The launch continues after such a read.  If all that a line read so was later written by other threads, and a race says
@@ -119,18 +119,18 @@ static uint32_t unwritten_elements(const simt_access *access, uint32_t lane) {
     return unwritten;
 }
 
-static void find(const simt_event *event, const simt_access *access, uint32_t lanes, uint32_t element) {
+static void say(const simt_event *event, const simt_unwritten *read, uint32_t lanes) {
     static const char advice_shared[] = "store it first, or read an element that was stored; shared memory is undefined when a block begins";
     static const char advice_global[] = "initialise the buffer, or store to it before reading";
-    bool is_shared = access->space == SIMT_SHARED;
-    uint64_t address = access->addresses[__builtin_ctz(lanes)] + element * access->element_nbytes;
+    const bool is_shared = read->space == SIMT_SHARED;
+    const uint64_t address = read->addresses[__builtin_ctz(lanes)];
     const uint64_t rank = is_shared ? address >> SIMT_RANK_SHIFT : 0;
     char of_block[48] = "";
     if (rank) snprintf(of_block, sizeof of_block, " of the cluster's block %llu", (unsigned long long)rank - 1);
     simt_record_finding_of_lanes(event, SIMT_FINDING_UNINITIALISED, lanes, address,
                                  is_shared ? "%s %u bytes of %s memory at byte %llu%s, which has not been written: %s"
                                            : "%s %u bytes of %s memory at 0x%llx%s, which has not been written: %s",
-                                 access->kind == SIMT_ATOMIC ? "updates" : "loads", access->element_nbytes,
+                                 read->is_update ? "updates" : "loads", read->element_nbytes,
                                  is_shared ? "shared" : "global",
                                  (unsigned long long)(rank ? address & ((1u << SIMT_RANK_SHIFT) - 1) : address), of_block,
                                  is_shared ? advice_shared : advice_global);
@@ -161,18 +161,27 @@ static void remember_lane(struct reader *reader, bool is_shared, const simt_even
     pthread_mutex_unlock(&reads->lock);
 }
 
+static void add_lane(simt_unwritten *read, const simt_access *access, uint32_t lane, uint32_t unwritten) {
+    read->lanes |= 1u << lane;
+    read->addresses[lane] = access->addresses[lane] + (uint64_t)__builtin_ctz(unwritten) * access->element_nbytes;
+    for (uint32_t e = 0; e < access->elements; e++) read->elements[e] |= (unwritten >> e & 1) << lane;
+}
+
 static void check_reads(struct reader *reader, bool is_shared, const simt_event *event, const simt_access *access) {
-    uint32_t readers = 0, first_element = 0;
+    simt_unwritten read = {.space = access->space,
+                           .is_update = access->kind == SIMT_ATOMIC,
+                           .element_nbytes = access->element_nbytes,
+                           .element_count = access->elements,
+                           .say = say};
     for (uint32_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(lanes);
         uint32_t unwritten = unwritten_elements(access, lane);
         if (!unwritten) continue;
-        if (!readers) first_element = (uint32_t)__builtin_ctz(unwritten);
-        readers |= 1u << lane;
+        add_lane(&read, access, lane, unwritten);
         reader->count += lane_count(unwritten);
         remember_lane(reader, is_shared, event, access, lane, unwritten);
     }
-    if (readers) find(event, access, readers, first_element);
+    if (read.lanes) simt_follow_unwritten(event, &read);
 }
 
 static void check_access(void *block, const simt_event *event, const simt_access *access) {

@@ -154,6 +154,9 @@ void simt_follow_undefined(const simt_event *event, uint32_t lanes, const uint8_
     seen.followed |= lanes;
 }
 
+/* All is used. */
+void simt_follow_unwritten(const simt_event *event, const simt_unwritten *read) { read->say(event, read, read->lanes); }
+
 void simt_stop(const simt_event *event) {
     (void)event;
     seen.stops++;

@@ -1,0 +1,113 @@
+"""Words of memory that nothing has written may be read: it is a finding where such a value is used."""
+
+import pytest
+
+from finding_helpers import line_of, nvrtc  # noqa: F401
+from inspect_helpers import inspected
+
+# Thread 31 loads the word behind the keys, as the last thread of a merge does.
+KEYS = """__global__ void merge(const int *in, int *out, int n) {
+    __shared__ int keys[33];
+    int t = threadIdx.x;
+    keys[t] = in[t];
+    __syncthreads();
+    int next = *(volatile int *)&keys[t + 1]; // reads
+    %s
+}
+"""
+UNUSED = {
+    "it is not chosen": "out[t] = t + 1 < n ? next : keys[t];",
+    "its comparison does not matter": "out[t] = t + 1 < n && next < keys[t];",
+    "its sum is not chosen": "int sum = next * 3 + keys[t]; asm volatile(\"\" :: \"r\"(sum)); out[t] = t < n - 1 ? sum : 7;",
+    "nobody takes it in a shuffle": "int before = __shfl_up_sync(0xffffffff, next, 1); if (t > 0) out[t] = before;",
+    "it is loaded again": "if (t == 31) keys[32] = 5; next = *(volatile int *)&keys[t + 1]; out[t] = next;",
+}
+USED = {
+    "it is stored": "out[t] = next;",
+    "it is stored in shared memory": "__syncwarp(); keys[t] = next + 1; __syncwarp(); out[t] = keys[t ^ 1];",
+    "it decides": "if (next > 3) out[t] = 1;",
+    "it is an index": "out[t] = in[next & 31];",
+    "it comes by a shuffle": "int other = __shfl_xor_sync(0xffffffff, next, 31); if (t == 0) out[t] = other;",
+    "its lane votes": "out[t] = __any_sync(0xffffffff, next < 0);",
+}
+
+
+def findings_of(write, source, *arguments, status):
+    report = inspected(write("merge.cu", source), "--block", 32, "--arg", "i32[32]=iota", "--arg", "i32[32]=none", "--arg", "i32:32",
+                       "--threads", 1, *arguments, status=status)
+    return report["findings"]
+
+
+@pytest.mark.parametrize("schedule", ["lockstep", "split", "random:3"])
+@pytest.mark.parametrize("name", UNUSED)
+def test_a_read_whose_value_is_not_used_is_no_finding(name, schedule, write):
+    assert findings_of(write, KEYS % UNUSED[name], "--schedule", schedule, status=0) == []
+
+
+@pytest.mark.parametrize("schedule", ["lockstep", "split", "random:3"])
+@pytest.mark.parametrize("name", USED)
+def test_a_read_whose_value_is_used_is_a_finding_at_its_line(name, schedule, write):
+    source = KEYS % USED[name]
+    finding, = findings_of(write, source, "--schedule", schedule, status=3)
+    assert (finding["kind"], finding["line"], finding["thread"], finding["count"]) == ("uninitialised", line_of(source, "reads"), [31, 0, 0], 1)
+    assert "loads 4 bytes of shared memory at byte 128, which has not been written" in finding["message"]
+
+
+ROUNDS = """__global__ void merge(const int *in, int *out, int n) {
+    __shared__ int keys[40];
+    int t = threadIdx.x;
+    keys[t] = in[t];
+    __syncthreads();
+    #pragma unroll 1
+    for (int k = 0; k < 8; k++) {
+        int next = *(volatile int *)&keys[t + k]; // reads
+        if (k %s) *(volatile int *)&out[t] = next;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("rounds, count, threads", [("== 0", 0, 0), ("< 3", 2, 2), ("< 8", 7, 7), ("== 7", 1, 7)])
+def test_each_read_that_is_used_counts_once(rounds, count, threads, write):
+    findings = findings_of(write, ROUNDS % rounds, status=3 if count else 0)
+    assert [(finding["line"], finding["count"], finding["threads"]) for finding in findings] == [
+        (line_of(ROUNDS, "reads"), count, threads)] * bool(count)
+
+
+VECTOR = """__global__ void merge(const int *in, int *out, int n) {
+    __shared__ __align__(16) int cells[32][4];
+    int t = threadIdx.x, x, y, z, w;
+    for (int k = 0; k < 3; k++) cells[t][k] = in[t] + k;
+    asm volatile("ld.shared.v4.u32 {%%0, %%1, %%2, %%3}, [%%4];" : "=r"(x), "=r"(y), "=r"(z), "=r"(w)
+                 : "r"((unsigned)__cvta_generic_to_shared(cells[t]))); // reads
+    out[t] = x + y * z%s;
+}
+"""
+
+
+def test_of_a_vector_each_element_is_known(write):
+    assert findings_of(write, VECTOR % "", status=0) == []
+    finding, = findings_of(write, VECTOR % " + w", status=3)
+    assert (finding["kind"], finding["threads"]) == ("uninitialised", 32) and "at byte 12," in finding["message"]
+
+
+GLOBAL = """__global__ void merge(const int *in, int *out, int n) {
+    int read = *(volatile int *)&out[threadIdx.x];
+    if (n < %d) out[threadIdx.x] = read + 1;
+}
+"""
+UPDATE = """__global__ void merge(const int *in, int *out, int n) {
+    __shared__ int total;
+    atomicAdd(&total, in[threadIdx.x]);
+    __syncthreads();
+    if (threadIdx.x == 0) out[0] = 0;
+}
+"""
+
+
+def test_global_memory_is_read_so_too_and_an_atomic_uses_what_it_reads(write):
+    assert findings_of(write, GLOBAL % 32, status=0) == []
+    finding, = findings_of(write, GLOBAL % 33, status=3)
+    assert (finding["kind"], finding["threads"]) == ("uninitialised", 32) and "bytes of global memory" in finding["message"]
+    finding, = findings_of(write, UPDATE, status=3)
+    assert finding["kind"] == "uninitialised" and finding["message"].startswith("updates 4 bytes of shared memory at byte 0")
