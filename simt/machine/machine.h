@@ -125,6 +125,14 @@ struct copy_code {
     slot offsets[3]; /* of pixels, in each dimension of space: 16 bits */
 };
 
+/* tensormap.replace: the field's place in a simt_tensor_map.  The value is in code.call.slots[0]. */
+struct tensor_field_code {
+    struct memory_code memory;
+    uint8_t place, nbytes; /* nbytes 0: it has only one value */
+    uint8_t added;         /* to the value, which counts from 0 */
+    bool is_step;
+};
+
 struct copy_group_code {
     enum simt_engine engine;
     bool is_wait, is_read, commits;
@@ -206,6 +214,7 @@ struct code {
         struct vector_code parts; /* of a move that packs or unpacks */
         struct address_move_code address_move;
         struct negated_code negated;
+        struct tensor_field_code tensor_field;
         struct matrix_code matrix;
         struct wgmma_code wgmma;
         uint32_t pending; /* groups of wgmma that need not be done */
