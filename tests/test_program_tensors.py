@@ -85,6 +85,7 @@ def test_a_kernel_changes_a_map(tensors):
 @needs_nvcc
 @pytest.mark.parametrize("mode, kind, said", [
     ("at_once", "race", "races with the update by thread (0,0,0) of block (0,0,0)"),
+    ("parted", "barrier", "which takes all 32 lanes of a warp"),
     ("steps", "unsupported", "element strides of a tensor map other than 1"),
 ])
 def test_what_is_wrong_with_a_change_of_a_map(tensors, tmp_path, mode, kind, said):
@@ -99,7 +100,7 @@ TENSOR_MAP_MISSING = ["tensormap.replace.tile.fill_mode.global.b1024.b32 [%rd1],
                       "tensormap.replace.tile.box_dim.global.b1024.b32 [%rd1], 5, %r1",
                       "tensormap.replace.tile.global_stride.global.b1024.b64 [%rd1], 4, %rd2",
                       "tensormap.replace.tile.swizzle_atomicity.global.b1024.b32 [%rd1], 1",
-                      "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd1], [%r1], 128",
+                      "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd1], [%r1], 64",
                       "fence.proxy.tensormap::generic.acquire.gpu [%rd1], 64"]
 
 

@@ -1,9 +1,10 @@
-/* tensormap.replace: a field of a tensor map in memory gets another value.  PTX ISA: a weak access to the whole map. */
+/* tensormap.replace: a field of a tensor map in memory gets another value.  PTX ISA: a weak access to the whole map.
+ * tensormap.cp_fenceproxy: all lanes together copy one map from shared to global memory; its fence has no effect here. */
 #include <stddef.h>
 #include <string.h>
 
 #include "access.h"
-#include "decoder.h"
+#include "collective.h"
 #include "element.h"
 #include "tensor_map.h"
 
@@ -16,6 +17,8 @@ struct replacement {
     const struct code *code;
     uint32_t lane;
     uint64_t address;
+    enum simt_space space;
+    bool is_generic;
     unsigned char bytes[SIMT_TENSOR_MAP_NBYTES];
 };
 
@@ -28,13 +31,12 @@ static bool stop(const struct replacement *replacement, enum simt_finding_kind k
 
 /* The 16 bytes that most instructions can access at once.  `values`: of a store; NULL: it is a load. */
 static bool open_piece(const struct replacement *replacement, uint32_t piece, const uint64_t *values, struct request *request) {
-    const struct memory_code *memory = &replacement->code->memory;
     uint64_t *address = &request->addresses[replacement->lane];
     simt_request_begin(request, replacement->code, values ? SIMT_STORE : SIMT_LOAD, UINT32_C(1) << replacement->lane);
     request->values = values;
-    request->space = memory->space;
+    request->space = replacement->space;
     *address = replacement->address + (uint64_t)piece * PIECE_NBYTES;
-    if (memory->is_generic) request->space = simt_space_of(&replacement->warp->block->launch->machine->memory, address);
+    if (replacement->is_generic) request->space = simt_space_of(&replacement->warp->block->launch->machine->memory, address);
     return simt_access_open(replacement->warp, replacement->path, request);
 }
 
@@ -71,7 +73,8 @@ static bool replace(struct replacement *replacement, uint64_t value) {
 }
 
 static enum outcome execute_replace(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
-    struct replacement replacement = {.warp = warp, .path = path, .code = code};
+    struct replacement replacement = {
+        .warp = warp, .path = path, .code = code, .space = code->memory.space, .is_generic = code->memory.is_generic};
     uint64_t addresses[SIMT_LANES];
     simt_addresses(path, &code->memory.address, addresses);
     SIMT_FOR_EACH_LANE (lane, mask) {
@@ -80,6 +83,36 @@ static enum outcome execute_replace(struct warp *warp, struct path *path, const 
         if (!replace(&replacement, lane_get(slot_lanes(path, code->call.slots[0]), code->widths[0], lane))) return OUTCOME_LEFT;
     }
     return OUTCOME_NEXT;
+}
+
+/* ---- copying */
+
+/* The address that all lanes have; they may be in several paths.  false: they have not one. */
+static bool find_address(const struct collective *collective, const struct address_code *code, uint64_t *address) {
+    uint64_t all[SIMT_LANES];
+    for (uint32_t lane = 0; lane < SIMT_LANES; lane++) {
+        if (!lane || !collective->is_together) simt_addresses(simt_path_of(collective, lane), code, all);
+        if (!lane) *address = all[lane];
+        if (all[lane] != *address) return false;
+    }
+    return true;
+}
+
+static void copy_map(struct collective *collective) {
+    const struct code *code = collective->code;
+    uint64_t from = 0, to = 0;
+    if (!simt_all_are_there(collective)) return;
+    const uint32_t lane = (uint32_t)__builtin_ctz(collective->path->mask & collective->lanes);
+    struct replacement copy = {.warp = collective->warp, .path = collective->path, .code = code, .lane = lane, .space = SIMT_SHARED};
+    if (!find_address(collective, &code->tensor_field.source, &from) || !find_address(collective, &code->memory.address, &to)) {
+        stop(&copy, SIMT_FINDING_UNSUPPORTED, "lanes of a warp that copy different tensor maps");
+        return;
+    }
+    copy.address = from;
+    if (!load_map(&copy)) return;
+    copy.address = to;
+    copy.space = SIMT_GLOBAL;
+    store_map(&copy);
 }
 
 /* ---- decoding */
@@ -148,4 +181,23 @@ static bool decode_replace(struct decoder *decoder, struct code *code) {
     return decode_value(decoder, code, field) && simt_address(decoder, &instruction->operands[0], &code->memory.address);
 }
 
-const struct instruction_kind simt_tensor_map_kinds[] = {{"tensormap", decode_replace}, {NULL, NULL}};
+/* tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.SCOPE.sync.aligned [to], [from], 128 */
+static bool decode_copy(struct decoder *decoder, struct code *code) {
+    const struct operand everyone = {.kind = OPERAND_IMMEDIATE, .bits = UINT32_MAX}, *operands = decoder->instruction->operands;
+    code->execute = simt_execute_collective;
+    code->is_synchronising = true;
+    code->collective.function = copy_map;
+    code->collective.may_stop = true;
+    code->memory.vector.element_nbytes = 8;
+    code->memory.vector.count = PIECE_WORDS;
+    return operands[2].bits == SIMT_TENSOR_MAP_NBYTES &&
+           simt_operand(decoder, &everyone, TYPE_B32, &code->call.slots[COLLECTIVE_MEMBERS]) &&
+           simt_address(decoder, &operands[0], &code->memory.address) &&
+           simt_address(decoder, &operands[1], &code->tensor_field.source);
+}
+
+static bool decode_tensor_map(struct decoder *decoder, struct code *code) {
+    return simt_has(decoder->instruction, "replace") ? decode_replace(decoder, code) : decode_copy(decoder, code);
+}
+
+const struct instruction_kind simt_tensor_map_kinds[] = {{"tensormap", decode_tensor_map}, {NULL, NULL}};

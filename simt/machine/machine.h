@@ -125,9 +125,11 @@ struct copy_code {
     slot offsets[3]; /* of pixels, in each dimension of space: 16 bits */
 };
 
-/* tensormap.replace: the field's place in a simt_tensor_map.  The value is in code.call.slots[0]. */
+/* tensormap.replace: the field's place in a simt_tensor_map.  The value is in code.call.slots[0].  tensormap.cp_fenceproxy: the
+ * address that is copied from, in shared memory. */
 struct tensor_field_code {
     struct memory_code memory;
+    struct address_code source;
     uint8_t place, nbytes; /* nbytes 0: it has only one value */
     uint8_t added;         /* to the value, which counts from 0 */
     bool is_step;

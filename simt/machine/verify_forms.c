@@ -67,6 +67,8 @@ static const struct form {
 #undef VECTOR_UPDATE
     {"fence", "mbarrier_init", "mbarrier_init release cluster"},
     {"fence", "proxy async", "proxy async ?global|shared::cta|shared::cluster"},
+    {"tensormap", "cp_fenceproxy",
+     "cp_fenceproxy global shared::cta tensormap::generic release cta|cluster|gpu|sys sync aligned"},
 #define TENSOR_FIELD(name, type) {"tensormap", "replace " name, "replace tile " name " ?global|shared::cta b1024 " type}
     TENSOR_FIELD("global_address", "b64"),
     TENSOR_FIELD("global_stride", "b64"),

@@ -141,6 +141,7 @@ static const struct signature {
                   {"red", "", "[x] t"},
                   {"membar", "", ""},
                   {"fence", "proxy async", ""},
+                  {"tensormap", "cp_fenceproxy", "[g] [s] 0"},
                   {"tensormap", "replace box_dim", "[x] 0 t"},
                   {"tensormap", "replace global_dim", "[x] 0 t"},
                   {"tensormap", "replace global_stride", "[x] 0 t"},

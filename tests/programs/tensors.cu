@@ -108,7 +108,9 @@ __global__ void change(const CUtensorMap *given, CUtensorMap *changed, int where
         else { CHANGE("", "9", "l"(changed)); }
     }
     __syncthreads();
-    if (where == 1 && threadIdx.x < 16) ((unsigned long long *)changed)[threadIdx.x] = ((unsigned long long *)to)[threadIdx.x];
+    if (where == 1)
+        asm volatile("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%0], [%1], 128;"
+                     ::"l"(changed), "r"(address(&in_shared)) : "memory"); // line: copy
     __syncthreads();
     if (threadIdx.x == 0) {
         const int corner[5] = {4 / per, 2};
@@ -120,6 +122,16 @@ __global__ void change(const CUtensorMap *given, CUtensorMap *changed, int where
     __syncthreads();
     await(&m);
     for (unsigned i = threadIdx.x; i < BOX_WIDTH * BOX_HEIGHT; i += blockDim.x) out[i] = box[i];
+}
+
+// The upper half of a warp does not copy.
+__global__ void copy_by_some(CUtensorMap *map) {
+    __shared__ __align__(128) unsigned in_shared[32];
+    in_shared[threadIdx.x] = 0;
+    __syncwarp();
+    if (threadIdx.x < 16)
+        asm volatile("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%0], [%1], 128;"
+                     ::"l"(map), "r"(address(in_shared)) : "memory");
 }
 
 // All threads change one map at once.
@@ -459,6 +471,10 @@ int main(int argc, char **argv) {
     cudaGetDriverEntryPointByVersion("cuTensorMapEncodeIm2col", (void **)&encode_im2col, 12000, cudaEnableDefault, &status);
     if (!strcmp(mode, "no_wait")) return !fetches(shapes[1], 0);
     if (!strcmp(mode, "changed")) return !changes(0, 1) || !changes(1, 1);
+    if (!strcmp(mode, "parted")) {
+        copy_by_some<<<1, 32>>>((CUtensorMap *)copied(std::vector<unsigned char>(128)));
+        return cudaDeviceSynchronize() == cudaSuccess;
+    }
     if (!strcmp(mode, "at_once")) return !changes(2, 1);
     if (!strcmp(mode, "steps")) return !changes(0, 2);
     if (!strcmp(mode, "no_fence")) return !stores(15, 0);
