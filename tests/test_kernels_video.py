@@ -193,7 +193,60 @@ def test_video_instructions_of_parts_of_words_are_as_defined(tmp_path, form):
         assert (text, row) == (text, [value(*lane) for lane in zip(*data)])
 
 
-MISSING = ["vmax2.s32.s32.s32 %r1.h10, %r2.h32, %r3.h10, %r4;", "vadd.u32.u32.u32 %r1.b0, %r2, %r3.b4, %r4;",
+# Of halves and bytes: the letter of a selector, and what is taken for one that is absent.
+SELECTED = {"2": ("h", "10", "10", "32"), "4": ("b", "3210", "3210", "7654")}
+
+
+def of_selected(op, suffix, kinds, more, mask, selectors, a, b, c):
+    """What the ISA says: the parts that `mask` names, of those of a and b that the selectors name, go into c."""
+    count = PARTS[suffix]
+    bits = 32 // count
+    pools = [parts_of(a, count, kind) + parts_of(b, count, kind) for kind in kinds[:2]]
+    sources = [[pool[int(digit)] for digit in reversed(digits)] for pool, digits in zip(pools, selectors, strict=True)]
+    values = [int(op(x, y)) for x, y in zip(*sources, strict=True)]
+    if more == ".sat":
+        values = [clamped(value, kinds[2], bits) for value in values]
+    values = [value if str(number) in mask else None for number, value in enumerate(values)]
+    if more == ".add":
+        return (c + sum(value for value in values if value is not None)) % 2**32
+    merged = [old if new is None else new % (1 << bits) for old, new in zip(parts_of(c, count, "u32"), values, strict=True)]
+    return sum(part << bits * number for number, part in enumerate(merged))
+
+
+def selections(generator, suffix):
+    """(mask and selectors as they are written, and what they mean)"""
+    letter, *default = SELECTED[suffix]
+    count = PARTS[suffix]
+    masks = ["".join(digits) for size in range(1, count + 1) for digits in itertools.combinations(default[0], size)]
+    mask = generator.choice(masks)
+    drawn = [mask] + ["".join(generator.choice("01234567"[:2 * count]) for _ in range(count)) for _ in range(2)]
+    written = [generator.random() < 0.8 for _ in drawn]
+    texts = [f".{letter}{digits}" if is_written else "" for digits, is_written in zip(drawn, written, strict=True)]
+    return texts, [digits if is_written else other for digits, other, is_written in zip(drawn, default, written, strict=True)]
+
+
+def selected_parts(generator, suffix):
+    """(the instruction, what it gives for a, b, c)"""
+    for opcode, op, kinds, more in list(instructions(suffix)) * 2:
+        (d, a, b), (mask, *selectors) = selections(generator, suffix)
+
+        def value(x, y, z, *, op=op, kinds=kinds, more=more, mask=mask, selectors=tuple(selectors)):
+            return of_selected(op, suffix, kinds, more, mask, selectors, x, y, z)
+
+        yield f"{opcode} %r5{d}, %r2{a}, %r3{b}, %r4;", value
+
+
+@pytest.mark.parametrize("suffix", SELECTED)
+def test_video_instructions_of_selected_halves_and_bytes_are_as_defined(tmp_path, suffix):
+    every, data = list(selected_parts(random.Random(1), suffix)), [words(seed) for seed in range(3)]
+    got = results(tmp_path, [text for text, _ in every], data)
+    for (text, value), row in zip(every, got, strict=True):
+        assert (text, row) == (text, [value(*lane) for lane in zip(*data)])
+
+
+MISSING = ["vmax2.s32.s32.s32 %r1.h01, %r2.h32, %r3.h10, %r4;", "vadd4.u32.u32.u32 %r1.b32, %r2.b3218, %r3, %r4;",
+           "vadd2.u32.u32.u32 %r1, %r2.b32, %r3, %r4;", "vset4.u32.u32.lt %r1, %r2.b321, %r3, %r4;",
+           "vsub2.s32.s32.s32 %r1, %r2, %r3, %r4.h10;", "vadd.u32.u32.u32 %r1.b0, %r2, %r3.b4, %r4;",
            "vsub.s32.s32.s32.sat %r1.b1, %r2.b3, %r3.h0, %r4;", "vadd.u32.u32.u32 %r1.h1, %r2, %r3, %r4;",
            "vmin.u32.u32.s32.max %r1, %r2, %r3, %r4;", "vshl.u32.u32.u32.sat.wrap %r1, %r2, %r3;",
            "vmad.s32.s32.s32.sat %r1, %r2, %r3, %r4;", "vmad.s32.s32.s32.shr7 %r1, %r2, %r3, %r4;"]

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from cli_helpers import run
+from inspect_helpers import HEAD, inspected, kernel, parameters
 from program_helpers import SOURCES, compiled, environment, needs_nvcc
 
 SOURCE = SOURCES / "tensors.cu"
@@ -13,7 +14,7 @@ SOURCE = SOURCES / "tensors.cu"
 @pytest.fixture(scope="module")
 def tensors(tmp_path_factory):
     return compiled(tmp_path_factory.mktemp("tensors"), "tensors", SOURCE, "-cudart", "shared", "-lineinfo", "-gencode",
-                    "arch=compute_90,code=compute_90")
+                    "arch=compute_90a,code=compute_90a") # which may change tensor maps
 
 
 def line_of(comment):
@@ -72,3 +73,46 @@ def test_what_nobody_waits_for_or_fences_is_a_race(tensors, tmp_path, mode, plac
     races = [finding for finding in found if finding["kind"] == "race" and finding["line"] == line_of(place)]
     assert races and said in races[0]["message"], found
     assert {finding["kind"] for finding in found} <= {"race", "leak"}
+
+
+@needs_nvcc
+def test_a_kernel_changes_a_map(tensors):
+    """All fields of PTX, in global memory and in shared memory; element types by PTX's own numbers."""
+    done = run("run", tensors, "changed", env=environment())
+    assert done.returncode == 0 and "no findings" in done.stderr, done
+
+
+@needs_nvcc
+@pytest.mark.parametrize("mode, kind, said", [
+    ("at_once", "race", "races with the update by thread (0,0,0) of block (0,0,0)"),
+    ("parted", "barrier", "which takes all 32 lanes of a warp"),
+    ("steps", "unsupported", "element strides of a tensor map other than 1"),
+])
+def test_what_is_wrong_with_a_change_of_a_map(tensors, tmp_path, mode, kind, said):
+    """Threads that change one map (through generic addresses, which comes right) are a race."""
+    found = [finding for finding in findings_of(tensors, mode, tmp_path) if finding["kind"] != "leak"]
+    assert {finding["kind"] for finding in found} == {kind} and said in json.dumps(found), found
+    if mode == "at_once":
+        assert {finding["line"] for finding in found} == {line_of("at once")}
+
+
+TENSOR_MAP_MISSING = ["tensormap.replace.tile.fill_mode.global.b1024.b32 [%rd1], 1", "tensormap.replace.tile.elemtype.b1024.b32 [%rd1], 8",
+                      "tensormap.replace.tile.box_dim.global.b1024.b32 [%rd1], 5, %r1",
+                      "tensormap.replace.tile.global_stride.global.b1024.b64 [%rd1], 4, %rd2",
+                      "tensormap.replace.tile.swizzle_atomicity.global.b1024.b32 [%rd1], 1",
+                      "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd1], [%r1], 64",
+                      "fence.proxy.tensormap::generic.acquire.gpu [%rd1], 64"]
+
+
+@pytest.mark.parametrize("text", TENSOR_MAP_MISSING)
+def test_what_maps_lack_is_missing_by_name(tmp_path, text):
+    (tmp_path / "k.ptx").write_text(HEAD + kernel("k", "", f"mov.u64 %rd1, 0; mov.u64 %rd2, 0; mov.u32 %r1, 0;\n{text};\nret;"))
+    finding, = inspected(tmp_path / "k.ptx", "--block", 32, status=3)["findings"]
+    assert finding["kind"] == "unsupported" and text.split()[0] in finding["message"]
+
+
+def test_what_is_no_map_cannot_be_changed(tmp_path):
+    text = "ld.param.u64 %rd1, [k_param_0]; tensormap.replace.tile.rank.global.b1024.b32 [%rd1], 1; ret;"
+    (tmp_path / "k.ptx").write_text(HEAD + kernel("k", parameters("k", "u64"), text))
+    finding, = inspected(tmp_path / "k.ptx", "--block", 1, "--arg", "u32[32]=zeros", status=3)["findings"]
+    assert finding["kind"] == "bounds" and "there is no tensor map for boxes here" in finding["message"]

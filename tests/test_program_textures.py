@@ -10,6 +10,7 @@ import numpy
 import pytest
 
 from cli_helpers import run
+from inspect_helpers import HEAD, inspected, kernel
 from program_helpers import SOURCES, compiled, environment, needs_nvcc
 
 pytestmark = needs_nvcc
@@ -209,10 +210,64 @@ def test_gradients_and_views(program):
         f"one level {4 % 101 - 40} {36 * 36 % 101 - 40}"]
 
 
+GATHERED = {
+    "f32": lambda i: [bits(value) for value in (Fraction(i, 4), -i, i * i, numpy.float32(1) / numpy.float32(i + 3))],
+    "u8": lambda i: [value & 255 for value in (i, 255 - i, 7 * i, 3 * i + 1)],
+    "normalised": lambda i: [bits(Fraction(value & 255, 255)) for value in (i, 255 - i, 7 * i, 3 * i + 1)],
+}
+
+
+@pytest.fixture(scope="module")
+def gathered(program):
+    done = run("run", program, "gather", env=environment())
+    assert done.returncode == 0 and "no findings" in done.stderr, done
+    lines = [line.rsplit(" ", 16 * len(POINTS)) for line in done.stdout.splitlines()]
+    return {name: [int(word, 16) for word in words] for name, *words in lines}
+
+
+@pytest.mark.parametrize("kind", GATHERED)
+@pytest.mark.parametrize("mode", [WRAP, CLAMP, MIRROR, BORDER])
+@pytest.mark.parametrize("is_normalised", [0, 1])
+@pytest.mark.parametrize("is_linear", [0, 1])
+def test_gathered_texels(gathered, kind, mode, is_normalised, is_linear):
+    """PTX ISA: a channel of the four texels that would be filtered, counter-clockwise from the lower left, in any filter mode."""
+    words = gathered[f"{kind} {mode} {is_linear} {is_normalised}"]
+    told = mode if is_normalised or mode == BORDER else CLAMP  # others need normalised coordinates
+    for i in POINTS:
+        point = [coordinate(i, d, 1) * SIZES[d] if is_normalised else coordinate(i, d, SIZES[d]) for d in range(2)]
+        x, y = (math.floor(at - Fraction(1, 2)) for at in point)
+        around = [(index(x + dx, SIZES[0], told), index(y + dy, SIZES[1], told)) for dx, dy in ((0, 1), (1, 1), (1, 0), (0, 0))]
+        texels = [[0] * 4 if None in at else GATHERED[kind](at[1] * SIZES[0] + at[0]) for at in around]
+        assert words[16 * i:16 * i + 16] == [texel[channel] for channel in range(4) for texel in texels], (i, point)
+
+
+def test_a_channel_that_a_texture_lacks_cannot_be_gathered(program, tmp_path):
+    done = run("run", "--json", "--out", tmp_path / "report", program, "lacking", env=environment())
+    assert done.returncode == 3, done
+    finding, = (f for f in json.loads((tmp_path / "report").read_text())["findings"] if f["kind"] != "leak")
+    assert (finding["kind"], finding["message"]) == ("bounds", "a channel is gathered that the texture does not have")
+
+
+TEXELS_OF = "{%f0, %f1, %f2, %f3}"
+OTHER_FETCHES = [f"{fetch}.2d.v4.f32.f32 {operands}" for fetch in ("tex", "tld4.g") for operands in (
+    f"{TEXELS_OF}, [%rd0, {{%f0, %f1}}], {{%r0, %r1}}", f"{TEXELS_OF}, [%rd0, {{%f0, %f1}}], %f2",
+    f"{TEXELS_OF}|%p0, [%rd0, {{%f0, %f1}}]")] + [f"tld4.r.cube.v4.f32.f32 {TEXELS_OF}, [%rd0, {TEXELS_OF}]"]
+
+
+@pytest.mark.parametrize("text", OTHER_FETCHES)
+def test_other_fetches_are_missing_by_name(tmp_path, text):
+    """Offsets, depths, whether memory is there, and gathering from cubes."""
+    others = "mov.u64 %rd0, 0; mov.b32 %r0, 0; mov.b32 %r1, 0;"
+    floats = " ".join(f"mov.f32 %f{number}, 0f00000000;" for number in range(4))
+    (tmp_path / "k.ptx").write_text(HEAD + kernel("k", "", f"{others}\n{floats}\n{text};\nret;"))
+    finding, = inspected(tmp_path / "k.ptx", "--block", 32, status=3)["findings"]
+    assert finding["kind"] == "unsupported" and text.split()[0] in finding["message"]
+
+
 def test_what_is_absent_is_named(program):
     done = run("run", program, "absent", env=environment())
     assert (done.returncode, done.stdout) == (0, 3 * "cudaErrorNotSupported\n"), done
-    for name in ("a CUDA array for gathering or another flag", "a CUDA array of such channels",
+    for name in ("a CUDA array with such a flag", "a CUDA array of such channels",
                  "cudaCreateTextureObject with colours in sRGB"):
         assert f"{name} is not supported by the simulator" in done.stderr
 
@@ -237,5 +292,5 @@ def test_textures_of_the_driver(tmp_path):
     program = compiled(tmp_path, "driver_textures", SOURCES / "driver_textures.cu", *options)
     done = run("run", program, env=environment())
     assert (done.returncode, done.stdout) == (0, "") and "no findings" in done.stderr, done
-    for name in ("a CUDA array of such channels", "a CUDA array for gathering or another flag"):
+    for name in ("a CUDA array of such channels", "a CUDA array with such a flag"):
         assert f"{name} is not supported by the simulator" in done.stderr

@@ -33,9 +33,10 @@ static bool is_cube(struct cudaExtent extent, unsigned flags) {
 static cudaError_t allocate(struct cudaArray **result, const struct cudaChannelFormatDesc *format,
                             struct cudaExtent extent, unsigned flags) {
     if (!result || !format || !extent.width) return cudaErrorInvalidValue;
-    if (flags & ~(unsigned)(ARRAY_LAYERED | ARRAY_SURFACE | ARRAY_CUBE))
-        return runtime_lacks("a CUDA array for gathering or another flag");
+    if (flags & ~(unsigned)(ARRAY_LAYERED | ARRAY_SURFACE | ARRAY_CUBE | ARRAY_GATHER))
+        return runtime_lacks("a CUDA array with such a flag");
     if (flags & ARRAY_CUBE && !is_cube(extent, flags)) return cudaErrorInvalidValue;
+    if (flags & ARRAY_GATHER && (!extent.height || extent.depth)) return cudaErrorInvalidValue; /* of two dimensions only */
     struct cudaArray array = {.extent = extent, .format = *format, .flags = flags};
     const size_t nbytes = texel_nbytes(&array), rows = at_least_one(extent.height), planes = at_least_one(extent.depth);
     if (!nbytes) return runtime_lacks("a CUDA array of such channels");

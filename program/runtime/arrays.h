@@ -4,7 +4,7 @@
 
 #include "runtime.h"
 
-enum { ARRAY_LAYERED = 1, ARRAY_SURFACE = 2, ARRAY_CUBE = 4 };
+enum { ARRAY_LAYERED = 1, ARRAY_SURFACE = 2, ARRAY_CUBE = 4, ARRAY_GATHER = 8 };
 
 struct cudaArray {
     void *memory;

@@ -27,4 +27,7 @@ static inline const struct path *simt_path_of(const struct collective *collectiv
 /* execute_warp.c: calls code->collective.function once all lanes are there. */
 enum outcome simt_execute_collective(struct warp *warp, struct path *path, const struct code *code, uint32_t mask);
 
+/* execute_matrix.c: whether all 32 lanes take part; if not, a finding is recorded and the launch stopped. */
+bool simt_all_are_there(const struct collective *collective);
+
 #endif

@@ -32,7 +32,7 @@ static bool decode_instruction(struct decoder *decoder, struct code *code) {
                                                     simt_barrier_kinds, simt_move_kinds, simt_mbarrier_kinds,
                                                     simt_copy_kinds, simt_cluster_kinds, simt_matrix_kinds,
                                                     simt_texture_kinds, simt_surface_kinds, simt_wgmma_kinds,
-                                                    simt_stack_kinds};
+                                                    simt_tensor_map_kinds, simt_stack_kinds};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         bool is_known = false;
         bool is_decoded = decode_kind(kinds[k], decoder, code, &is_known);

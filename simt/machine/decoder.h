@@ -21,7 +21,7 @@ struct instruction_kind {
 };
 extern const struct instruction_kind simt_control_kinds[], simt_memory_kinds[], simt_warp_kinds[],
     simt_barrier_kinds[], simt_move_kinds[], simt_mbarrier_kinds[], simt_copy_kinds[], simt_cluster_kinds[],
-    simt_matrix_kinds[], simt_texture_kinds[], simt_surface_kinds[], simt_wgmma_kinds[],
+    simt_matrix_kinds[], simt_texture_kinds[], simt_surface_kinds[], simt_wgmma_kinds[], simt_tensor_map_kinds[],
     simt_stack_kinds[];
 
 /* ---- operand.c: where operands are */

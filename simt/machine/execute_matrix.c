@@ -79,7 +79,7 @@ static void distribute(const struct collective *collective, enum matrix_role rol
 
 /* ---- who takes part */
 
-static bool are_all_there(const struct collective *collective) {
+bool simt_all_are_there(const struct collective *collective) {
     if (collective->lanes == UINT32_MAX) return true;
     const struct lane_text lanes = lane_text(collective->lanes);
     simt_event event = simt_event_of(collective->warp, collective->path, collective->lanes);
@@ -92,7 +92,7 @@ static bool are_all_there(const struct collective *collective) {
 
 static void multiply(struct collective *collective) {
     uint64_t a[FACTOR_ELEMENTS_MAX], b[FACTOR_ELEMENTS_MAX], c[ELEMENTS_MAX], d[ELEMENTS_MAX];
-    if (!are_all_there(collective)) return;
+    if (!simt_all_are_there(collective)) return;
     collect(collective, MATRIX_A, a);
     collect(collective, MATRIX_B, b);
     collect(collective, MATRIX_C, c);
@@ -143,7 +143,7 @@ static void load_rows(struct collective *collective) {
     const struct matrix_shape *shape = &collective->code->matrix.shape;
     struct request request;
     uint16_t rows[ROWS][ROW_NBYTES / 2];
-    if (!are_all_there(collective) || !open_rows(collective, &request, SIMT_LOAD)) return;
+    if (!simt_all_are_there(collective) || !open_rows(collective, &request, SIMT_LOAD)) return;
     for (uint32_t matrix = 0; matrix < shape->fragments[0].registers; matrix++) {
         for (uint32_t row = 0; row < ROWS; row++)
             memcpy(rows[row], simt_request_host(&request, ROWS * matrix + row), ROW_NBYTES);
@@ -170,7 +170,7 @@ static void store_rows(struct collective *collective) {
     uint64_t values[ROW_NBYTES / 8 * SIMT_LANES] = {0};
     uint16_t rows[ROWS * 4][ROW_NBYTES / 2];
     struct request request;
-    if (!are_all_there(collective)) return;
+    if (!simt_all_are_there(collective)) return;
     for (uint32_t matrix = 0; matrix < matrices; matrix++) collect_rows(collective, matrix, rows + ROWS * matrix);
     for (uint32_t row = 0; row < ROWS * matrices; row++)
         for (uint32_t half = 0; half < 2; half++) memcpy(&values[half * SIMT_LANES + row], &rows[row][4 * half], 8);
@@ -185,7 +185,7 @@ static void store_rows(struct collective *collective) {
 
 static void move(struct collective *collective) {
     uint16_t rows[ROWS][ROW_NBYTES / 2];
-    if (!are_all_there(collective)) return;
+    if (!simt_all_are_there(collective)) return;
     for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
         for (uint32_t e = 0; e < 2; e++) {
             const struct matrix_cell at = row_place(lane, e, false);
@@ -246,7 +246,7 @@ static uint32_t distinct_registers(const struct fragment *fragment) {
 
 static void load_matrix(struct collective *collective) {
     struct request request;
-    if (!are_all_there(collective)) return;
+    if (!simt_all_are_there(collective)) return;
     const struct transfer transfer = begin_transfer(collective);
     const uint32_t distinct = distinct_registers(transfer.fragment);
     for (uint32_t index = 0; index < distinct; index++) {
@@ -266,7 +266,7 @@ static void load_matrix(struct collective *collective) {
 static void store_matrix(struct collective *collective) {
     struct request request;
     uint64_t values[SIMT_LANES];
-    if (!are_all_there(collective)) return;
+    if (!simt_all_are_there(collective)) return;
     const struct transfer transfer = begin_transfer(collective);
     const uint64_t mask = UINT64_MAX >> (64 - 8 * transfer.nbytes);
     for (uint32_t index = 0; index < transfer.fragment->registers; index++)

@@ -490,14 +490,21 @@ static enum outcome execute_nothing(struct warp *warp, struct path *path, const 
     return OUTCOME_NEXT;
 }
 
-/* One address has one meaning here, so that fences of aliases have no effect. */
+/* A fence of a tensor map names all of its bytes. */
+static bool is_of_tensor_map(const struct instruction *instruction) {
+    const bool names_bytes = simt_has(instruction, "acquire");
+    return simt_has(instruction, "tensormap::generic") && (!names_bytes || instruction->operands[1].bits == SIMT_TENSOR_MAP_NBYTES);
+}
+
+/* One address has one meaning here, and a tensor map is read where it lies, so that fences of aliases and of maps have no
+ * effect. */
 static bool decode_proxy_fence(const struct instruction *instruction, struct code *code) {
     enum simt_space space;
     bool is_named = simt_named_space(instruction, &space);
     code->execute = simt_has(instruction, "async") ? execute_proxy_fence : execute_nothing;
     code->proxy_fence.of_shared = !is_named || space == SIMT_SHARED;
     code->proxy_fence.of_global = !is_named || space == SIMT_GLOBAL;
-    return simt_has(instruction, "async") || simt_has(instruction, "alias");
+    return simt_has(instruction, "async") || simt_has(instruction, "alias") || is_of_tensor_map(instruction);
 }
 
 static bool decode_fence(struct decoder *decoder, struct code *code) {

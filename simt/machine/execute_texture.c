@@ -1,5 +1,5 @@
-/* tex: texels by their coordinates, the nearest or a weighted mean of the 2, 4 or 8 around.  Each texel is a load of global
- * memory, for races and counts.
+/* tex: texels by their coordinates, the nearest or a weighted mean of the 2, 4 or 8 around; tld4: the 4 around.  Each texel is
+ * a load of global memory, for races and counts.
  *
  * CUDA's guide has the formulas without saying how they are rounded; that is as an H200 does it: docs tell what was compared. */
 #include <math.h>
@@ -46,8 +46,11 @@ static bool stop(const struct fetch *fetch, uint64_t address, const char *what) 
 /* ---- coordinates */
 
 static bool is_filtered(const struct fetch *fetch) {
-    return fetch->texture.is_linear && !fetch->code->texture.is_integer;
+    return fetch->texture.is_linear && !fetch->code->texture.is_integer && !fetch->code->texture.takes_four;
 }
+
+/* A coordinate lies between the centres of two texels. */
+static bool takes_both(const struct fetch *fetch) { return is_filtered(fetch) || fetch->code->texture.takes_four; }
 
 /* How many of the dimensions are interpolated in: layers never are. */
 static uint32_t filtered_dimensions(const struct fetch *fetch) {
@@ -113,7 +116,7 @@ static void place(struct fetch *fetch, uint32_t dimension, uint32_t lane) {
         return;
     }
     double at = simt_texture_position(&fetch->texture, dimension, fraction_of(fetch, dimension, lane));
-    if (is_filtered(fetch)) at -= 0.5;
+    if (takes_both(fetch)) at -= 0.5;
     const double limit = ldexp(1, 40), below = floor(at < -limit ? -limit : at > limit ? limit : at);
     fetch->first[dimension][lane] = (int64_t)below;
     if (is_filtered(fetch) && fabs(at) < limit)
@@ -252,15 +255,15 @@ static float filtered_value(const struct fetch *fetch, uint32_t channel, uint32_
 
 /* ---- results */
 
-/* What a texture's channels lack is 0, and 1 in the last. */
-static uint32_t result_of(const struct fetch *fetch, uint32_t channel, uint32_t lane) {
+/* What a texture's channels lack is 0, and 1 in the last.  Of the tap, where texels are not filtered. */
+static uint32_t result_of(const struct fetch *fetch, uint32_t tap, uint32_t channel, uint32_t lane) {
     const bool is_float = fetch->code->texture.is_float;
     float value = channel == CHANNELS - 1;
     uint32_t bits = channel == CHANNELS - 1;
     if (channel < fetch->texture.channels) {
         if (!is_float || (fetch->texture.kind == SIMT_TEXEL_FLOAT && !is_filtered(fetch)))
             return fetch->bits[channel][lane];
-        value = is_filtered(fetch) ? filtered_value(fetch, channel, lane) : (float)fetch->terms[0][channel][lane];
+        value = is_filtered(fetch) ? filtered_value(fetch, channel, lane) : (float)fetch->terms[tap][channel][lane];
     }
     if (is_float) memcpy(&bits, &value, sizeof bits);
     return bits;
@@ -309,7 +312,30 @@ static bool fetch_level(struct fetch *fetch, uint64_t handle) {
     for (uint32_t tap = 0; tap < 1u << filtered; tap++)
         if (!add_tap(fetch, tap)) return false;
     for (uint32_t c = 0; c < CHANNELS; c++)
-        SIMT_FOR_EACH_LANE (lane, fetch->lanes) fetch->results[c][lane] = result_of(fetch, c, lane);
+        SIMT_FOR_EACH_LANE (lane, fetch->lanes) fetch->results[c][lane] = result_of(fetch, 0, c, lane);
+    return true;
+}
+
+/* ---- gathering */
+
+static bool check_four(const struct fetch *fetch, uint64_t handle) {
+    if (fetch->mipmap.level_count) return stop(fetch, handle, "texels cannot be gathered from a mipmap");
+    if (fetch->code->texture.channel >= fetch->texture.channels)
+        return stop(fetch, handle, "a channel is gathered that the texture does not have");
+    return check_texture(fetch, handle);
+}
+
+/* Counter-clockwise, from the lower left: x grows to the right, y downwards. */
+static bool fetch_four(struct fetch *fetch, uint64_t handle) {
+    static const uint8_t taps[CHANNELS] = {2, 3, 1, 0}; /* bits: the higher x, the higher y */
+    if (!check_four(fetch, handle)) return false;
+    for (uint32_t d = 0; d < fetch->texture.rank; d++)
+        SIMT_FOR_EACH_LANE (lane, fetch->lanes) place(fetch, d, lane);
+    for (uint32_t t = 0; t < CHANNELS; t++) {
+        if (!add_tap(fetch, taps[t])) return false;
+        SIMT_FOR_EACH_LANE (lane, fetch->lanes)
+            fetch->results[t][lane] = result_of(fetch, taps[t], fetch->code->texture.channel, lane);
+    }
     return true;
 }
 
@@ -400,7 +426,10 @@ static bool fetch_levels(struct fetch *fetch, uint64_t handle) {
 }
 
 static bool fetch_all(struct fetch *fetch, uint64_t handle) {
-    if (!(fetch->mipmap.level_count ? fetch_levels : fetch_level)(fetch, handle)) return false;
+    bool (*const function)(struct fetch *, uint64_t) = fetch->code->texture.takes_four ? fetch_four
+                                                       : fetch->mipmap.level_count  ? fetch_levels
+                                                                                    : fetch_level;
+    if (!function(fetch, handle)) return false;
     write_results(fetch);
     return true;
 }
@@ -522,6 +551,23 @@ static bool decode_texture(struct decoder *decoder, struct code *code) {
            (!code->texture.has_gradient || decode_gradients(decoder, code, &instruction->operands[2]));
 }
 
+/* tld4.CHANNEL.GEOMETRY.v4.TYPE.f32 {d, d, d, d}, [handle, {coordinates}]; those of cubes reach across edges. */
+static bool decode_four(struct decoder *decoder, struct code *code) {
+    static const char channels[] = "rgba";
+    const struct instruction *instruction = decoder->instruction;
+    const char *channel = instruction->modifiers[0];
+    const bool is_plane = simt_has(instruction, "2d") || simt_has(instruction, "a2d");
+    if (instruction->modifier_count != 5 || !is_plane || !simt_has(instruction, "v4") || !channel[0] || channel[1] ||
+        !strchr(channels, channel[0]))
+        return false;
+    code->execute = execute_texture;
+    code->texture.takes_four = true;
+    code->texture.channel = (uint8_t)(strchr(channels, channel[0]) - channels);
+    code->texture.is_float = !strcmp(instruction->modifiers[3], "f32");
+    return !strcmp(instruction->modifiers[4], "f32") && decode_results(decoder, code, &instruction->operands[0]) &&
+           simt_decode_texture_address(decoder, code, &instruction->operands[1]);
+}
+
 /* ---- txq and suq: what the object is */
 
 static int64_t size_of(const simt_texture *texture, uint32_t dimension) {
@@ -624,4 +670,4 @@ static bool decode_query(struct decoder *decoder, struct code *code) {
 }
 
 const struct instruction_kind simt_texture_kinds[] = {
-    {"tex", decode_texture}, {"txq", decode_query}, {"suq", decode_query}, {NULL, NULL}};
+    {"tex", decode_texture}, {"tld4", decode_four}, {"txq", decode_query}, {"suq", decode_query}, {NULL, NULL}};

@@ -1,8 +1,8 @@
 /* Video instructions: PTX ISA, "Scalar Video Instructions" and "SIMD Video Instructions".  Those of words take bytes or
  * halves of registers, and may write one of them, or add a third operand; the others do the same to two halves or four
- * bytes, and those of them that select parts are not there.  Nor are those of words where the machine code that ptxas makes
- * for sm_90a gives something else than the PTX ISA says: .min and .max as a second operation, .sat of a part that is
- * written, of vshl and of vmad, the scales of vmad, and the upper half as the part that is written. */
+ * bytes, which each come from either of a and b.  Those of words are missing where the machine code that ptxas makes for
+ * sm_90a gives something else than the PTX ISA says: .min and .max as a second operation, .sat of a part that is written, of
+ * vshl and of vmad, the scales of vmad, and the upper half as the part that is written. */
 #include <string.h>
 
 #include "lanes_loops.h"
@@ -36,13 +36,19 @@ enum video_flags {
 };
 
 /* A part of a register: its first bit, a multiple of 8, and its bytes: 1, 2 or 4. */
-enum { PART_BYTES = 7, PART_AT = 24, WHOLE = 4, UPPER_HALF = 16 | 2, PARTS = 3 };
+enum { PART_BYTES = 7, PART_AT = 24, WHOLE = 4, UPPER_HALF = 16 | 2 };
+
+/* d, a, b and c. */
+enum { SOURCES = 2, C = 3 };
+
+enum { SELECTOR_BITS = 4, SELECTOR = (1 << SELECTOR_BITS) - 1 };
 
 /* As the context of a lane operation, which is a number. */
 struct video {
     uint8_t op, flags;
-    uint8_t bits;         /* of the parts to each of which the same is done */
-    uint8_t parts[PARTS]; /* of d, a and b, where these are words */
+    uint8_t bits;           /* of the parts to each of which the same is done */
+    uint8_t written;        /* of d: a part of the word, or a bit for each of its parts; the others are those of c */
+    uint16_t read[SOURCES]; /* of a and b: a part of the word; or for each part which of a's and then b's: SELECTOR_BITS */
 };
 _Static_assert(sizeof(struct video) <= sizeof(uint64_t), "it is a context");
 
@@ -60,14 +66,19 @@ static struct video video_of(uint64_t context) {
 
 static uint32_t bits_of(uint32_t part) { return 8 * (part & PART_BYTES); }
 
-static int64_t part_of(uint32_t word, uint32_t at, uint32_t bits, bool is_signed) {
-    const uint64_t high = (uint64_t)(word >> at) << (64 - bits);
+static int64_t part_of(uint64_t words, uint32_t at, uint32_t bits, bool is_signed) {
+    const uint64_t high = words >> at << (64 - bits);
     return is_signed ? (int64_t)high >> (64 - bits) : (int64_t)(high >> (64 - bits));
 }
 
-static int64_t operand_of(const struct video *video, uint32_t word, uint32_t operand, bool is_signed) {
-    const uint32_t part = video->parts[operand];
+static int64_t operand_of(const struct video *video, uint32_t word, uint32_t source, bool is_signed) {
+    const uint32_t part = video->read[source];
     return part_of(word, part & PART_AT, bits_of(part), is_signed);
+}
+
+static int64_t selected_of(const struct video *video, uint64_t both, uint32_t number, uint32_t source, bool is_signed) {
+    const uint32_t selector = video->read[source] >> (SELECTOR_BITS * number) & SELECTOR;
+    return part_of(both, selector * video->bits, video->bits, is_signed);
 }
 
 static uint32_t distance(const struct video *video, int64_t b) {
@@ -99,15 +110,18 @@ static int64_t saturate(int64_t value, uint32_t bits, bool is_signed) {
     return value < least ? least : value > most ? most : value;
 }
 
-/* Of halves and bytes. */
+/* Of halves and bytes: c gets those that are written, or their sum. */
 static uint32_t result_of_parts(const struct video *video, uint32_t a, uint32_t b, uint32_t c) {
-    uint32_t sum = c, parts = 0;
-    for (uint32_t at = 0; at < 32; at += video->bits) {
-        int64_t part = combine(video, part_of(a, at, video->bits, video->flags & A_IS_SIGNED),
-                               part_of(b, at, video->bits, video->flags & B_IS_SIGNED));
+    const uint64_t both = (uint64_t)b << 32 | a;
+    uint32_t sum = c, parts = c;
+    for (uint32_t number = 0, at = 0; at < 32; number++, at += video->bits) {
+        if (!(video->written >> number & 1)) continue;
+        int64_t part = combine(video, selected_of(video, both, number, 0, video->flags & A_IS_SIGNED),
+                               selected_of(video, both, number, 1, video->flags & B_IS_SIGNED));
         if (video->flags & SATURATES) part = saturate(part, video->bits, video->flags & D_IS_SIGNED);
+        const uint32_t kept = UINT32_MAX >> (32 - video->bits);
         sum += (uint32_t)part;
-        parts |= ((uint32_t)part & UINT32_MAX >> (32 - video->bits)) << at;
+        parts = (parts & ~(kept << at)) | ((uint32_t)part & kept) << at;
     }
     return video->flags & IS_SUM ? sum : parts;
 }
@@ -119,21 +133,21 @@ static uint32_t merge(uint32_t part, uint32_t value, uint32_t c) {
 }
 
 static uint32_t result_of_word(const struct video *video, uint32_t a, uint32_t b, uint32_t c) {
-    int64_t value = combine(video, operand_of(video, a, 1, video->flags & A_IS_SIGNED),
-                            operand_of(video, b, 2, video->flags & B_IS_SIGNED));
+    int64_t value = combine(video, operand_of(video, a, 0, video->flags & A_IS_SIGNED),
+                            operand_of(video, b, 1, video->flags & B_IS_SIGNED));
     if (video->flags & SATURATES) value = saturate(value, 32, video->flags & D_IS_SIGNED);
     if (video->flags & IS_SUM) return (uint32_t)value + c + !!(video->flags & ADDS_ONE);
-    return merge(video->parts[0], (uint32_t)value, c);
+    return merge(video->written, (uint32_t)value, c);
 }
 
 static bool has_c(const struct video *video) {
-    return video->bits < 32 || video->flags & IS_SUM || video->parts[0] != WHOLE;
+    return video->bits < 32 || video->flags & IS_SUM || video->written != WHOLE;
 }
 
 static void video_lanes(struct lane_operands operands, uint32_t mask) {
     const struct video video = video_of(operands.call->context);
     const uint32_t *a = lanes_of(operands, 1), *b = lanes_of(operands, 2);
-    const uint32_t *c = has_c(&video) ? lanes_of(operands, PARTS) : NULL;
+    const uint32_t *c = has_c(&video) ? lanes_of(operands, C) : NULL;
     uint32_t *result = lanes_of(operands, 0);
     for (; mask; mask &= mask - 1) {
         const uint32_t lane = (uint32_t)__builtin_ctz(mask);
@@ -239,14 +253,50 @@ static uint8_t read_part(const char *text) {
 }
 
 /* The whole of d where c is added, and of c always. */
-static bool read_parts(const struct lane_key *key, struct video *video) {
-    for (uint32_t o = 0; o < LANE_PARTS_MAX; o++) {
-        const uint8_t part = read_part(key->parts[o]);
-        if (!part || (part != WHOLE && (video->bits < 32 || o == PARTS))) return false;
-        if (o < PARTS) video->parts[o] = part;
+static bool read_parts_of_words(const struct lane_key *key, struct video *video) {
+    uint8_t parts[LANE_PARTS_MAX];
+    for (uint32_t o = 0; o < LANE_PARTS_MAX; o++)
+        if (!(parts[o] = read_part(key->parts[o]))) return false;
+    video->written = parts[0];
+    for (uint32_t source = 0; source < SOURCES; source++) video->read[source] = parts[1 + source];
+    if (parts[C] != WHOLE) return false;
+    return parts[0] == WHOLE || (parts[0] != UPPER_HALF && !(video->flags & (IS_SUM | SATURATES)));
+}
+
+/* "b7610": for each of the four parts which of the eight of a and b, the highest first; likewise "h32". */
+static bool read_selectors(const char *text, const struct video *video, uint16_t *selectors) {
+    const uint32_t parts = 32 / video->bits;
+    if (*text++ != (video->bits == 8 ? 'b' : 'h') || strlen(text) != parts) return false;
+    for (*selectors = 0; *text; text++) {
+        if (*text < '0' || *text >= (char)('0' + 2 * parts)) return false;
+        *selectors = (uint16_t)(*selectors << SELECTOR_BITS | (*text - '0'));
     }
-    const uint8_t written = video->parts[0];
-    return written == WHOLE || (written != UPPER_HALF && !(video->flags & (IS_SUM | SATURATES)));
+    return true;
+}
+
+/* "b310": those that are written, from the highest down. */
+static bool read_written(const char *text, struct video *video) {
+    int above = (int)(32 / video->bits);
+    if (*text++ != (video->bits == 8 ? 'b' : 'h') || !*text) return false;
+    for (video->written = 0; *text; text++) {
+        const int number = *text - '0';
+        if (number < 0 || number >= above) return false;
+        video->written |= (uint8_t)(1 << number);
+        above = number;
+    }
+    return true;
+}
+
+static bool read_parts_of_parts(const struct lane_key *key, struct video *video) {
+    static const char *const all[][C] = {{"h10", "h10", "h32"}, {"b3210", "b3210", "b7654"}};
+    const char *texts[C];
+    for (uint32_t o = 0; o < C; o++) texts[o] = key->parts[o] ? key->parts[o] : all[video->bits == 8][o];
+    return !key->parts[C] && read_written(texts[0], video) && read_selectors(texts[1], video, &video->read[0]) &&
+           read_selectors(texts[2], video, &video->read[1]);
+}
+
+static bool read_parts(const struct lane_key *key, struct video *video) {
+    return (video->bits < 32 ? read_parts_of_parts : read_parts_of_words)(key, video);
 }
 
 bool simt_video_find(const struct lane_key *key, struct lane_operation *operation) {

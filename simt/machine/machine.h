@@ -90,6 +90,8 @@ struct texture_code {
     bool has_layer, is_float, is_integer; /* is_float: its results; is_integer: its coordinates */
     bool is_cube, has_cubes; /* three coordinates are a direction; a layer of cubes follows */
     bool has_level, has_gradient; /* a level of detail is given, or what it is found from */
+    bool takes_four;              /* results are a channel of the four texels that would be filtered */
+    uint8_t channel;              /* which */
     enum simt_boundary boundary;          /* of a surface */
     bool is_formatted;                    /* sust.p and sured.p: values and coordinates are those of texels */
     scalar_function *of_signed;           /* sured.p: the operation, for texels that have a sign */
@@ -121,6 +123,16 @@ struct copy_code {
     uint32_t rank;
     bool is_im2col, has_offsets;
     slot offsets[3]; /* of pixels, in each dimension of space: 16 bits */
+};
+
+/* tensormap.replace: the field's place in a simt_tensor_map.  The value is in code.call.slots[0].  tensormap.cp_fenceproxy: the
+ * address that is copied from, in shared memory. */
+struct tensor_field_code {
+    struct memory_code memory;
+    struct address_code source;
+    uint8_t place, nbytes; /* nbytes 0: it has only one value */
+    uint8_t added;         /* to the value, which counts from 0 */
+    bool is_step;
 };
 
 struct copy_group_code {
@@ -204,6 +216,7 @@ struct code {
         struct vector_code parts; /* of a move that packs or unpacks */
         struct address_move_code address_move;
         struct negated_code negated;
+        struct tensor_field_code tensor_field;
         struct matrix_code matrix;
         struct wgmma_code wgmma;
         uint32_t pending; /* groups of wgmma that need not be done */

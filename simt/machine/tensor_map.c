@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "element.h"
+
 enum { STRIDE_ALIGNMENT = 16, BOX_MAX = 256, PIXELS_MAX = 1024, STEP_MAX = 8 };
 #define SIZE_MAX_ELEMENTS (UINT64_C(1) << 32)
 #define STRIDE_LIMIT (UINT64_C(1) << 40)
@@ -117,4 +119,15 @@ bool simt_tensor_map_read(const unsigned char bytes[SIMT_TENSOR_MAP_NBYTES], sim
     memcpy(&stored, bytes, sizeof stored);
     *map = stored.map;
     return stored.tag == TAG && check(map, NULL) == SIMT_OK;
+}
+
+/* A number that the field does not have room for becomes one that no map may have. */
+bool simt_tensor_map_replace(unsigned char bytes[SIMT_TENSOR_MAP_NBYTES], uint32_t place, uint32_t nbytes, uint64_t value) {
+    struct stored stored;
+    memcpy(&stored, bytes, sizeof stored);
+    if (stored.tag != TAG || stored.map.is_im2col) return false;
+    const uint64_t most = nbytes < 8 ? (UINT64_C(1) << 8 * nbytes) - 1 : UINT64_MAX;
+    if (nbytes) element_store((unsigned char *)&stored.map + place, nbytes, value > most ? most : value);
+    memcpy(bytes, &stored, sizeof stored);
+    return true;
 }

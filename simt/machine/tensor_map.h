@@ -7,6 +7,9 @@
 /* false: these bytes are none. */
 bool simt_tensor_map_read(const unsigned char bytes[SIMT_TENSOR_MAP_NBYTES], simt_tensor_map *map);
 
+/* Some bytes of the simt_tensor_map get a value, which need not make a whole map yet.  false: these bytes are none for boxes. */
+bool simt_tensor_map_replace(unsigned char bytes[SIMT_TENSOR_MAP_NBYTES], uint32_t place, uint32_t nbytes, uint64_t value);
+
 enum type simt_tensor_type(const simt_tensor_map *map); /* of an element */
 uint32_t simt_tensor_element_nbytes(const simt_tensor_map *map);
 uint32_t simt_tensor_swizzle_nbytes(const simt_tensor_map *map); /* within which chunks change places; 0: they do not */

@@ -67,6 +67,21 @@ static const struct form {
 #undef VECTOR_UPDATE
     {"fence", "mbarrier_init", "mbarrier_init release cluster"},
     {"fence", "proxy async", "proxy async ?global|shared::cta|shared::cluster"},
+    {"tensormap", "cp_fenceproxy",
+     "cp_fenceproxy global shared::cta tensormap::generic release cta|cluster|gpu|sys sync aligned"},
+#define TENSOR_FIELD(name, type) {"tensormap", "replace " name, "replace tile " name " ?global|shared::cta b1024 " type}
+    TENSOR_FIELD("global_address", "b64"),
+    TENSOR_FIELD("global_stride", "b64"),
+    TENSOR_FIELD("rank", "b32"),
+    TENSOR_FIELD("box_dim", "b32"),
+    TENSOR_FIELD("global_dim", "b32"),
+    TENSOR_FIELD("element_stride", "b32"),
+    TENSOR_FIELD("elemtype", "b32"),
+    TENSOR_FIELD("interleave_layout", "b32"),
+    TENSOR_FIELD("swizzle_mode", "b32"),
+    TENSOR_FIELD("fill_mode", "b32"),
+#undef TENSOR_FIELD
+    {"fence", "proxy tensormap::generic", "proxy tensormap::generic acquire|release cta|cluster|gpu|sys"},
     {"barrier", "cluster arrive", "cluster arrive ?release|relaxed ?aligned"},
     {"barrier", "cluster", "cluster wait ?acquire ?aligned"},
     {"sust", "p", "p 1d|2d|3d|a1d|a2d trap|clamp|zero ?wb|cg|cs|wt ?v2|v4 b32"},

@@ -120,6 +120,7 @@ static const struct signature {
                   {"tex", "v2", NULL},
                   {"tex", "level", "=4 [c] f32"},
                   {"tex", "", "=4 [c]"},
+                  {"tld4", "", "=4 [c]"},
                   {"suld", "p", NULL},
                   {"suld", "", "={} [c]"},
                   {"sust", "", "[c] {}"},
@@ -140,7 +141,18 @@ static const struct signature {
                   {"red", "", "[x] t"},
                   {"membar", "", ""},
                   {"fence", "proxy async", ""},
+                  {"tensormap", "cp_fenceproxy", "[g] [s] 0"},
+                  {"tensormap", "replace box_dim", "[x] 0 t"},
+                  {"tensormap", "replace global_dim", "[x] 0 t"},
+                  {"tensormap", "replace global_stride", "[x] 0 t"},
+                  {"tensormap", "replace element_stride", "[x] 0 t"},
+                  {"tensormap", "replace global_address", "[x] t"},
+                  {"tensormap", "replace rank", "[x] t"},
+                  {"tensormap", "replace swizzle_atomicity", NULL},
+                  {"tensormap", "replace", "[x] 0"},
                   {"fence", "proxy alias", ""},
+                  {"fence", "proxy tensormap::generic acquire", "[] 0"},
+                  {"fence", "proxy tensormap::generic", ""},
                   {"fence", "proxy", NULL},
                   {"fence", "", ""},
                   {"cvta", "to", "=t a"},
@@ -492,10 +504,18 @@ static bool verify_hint(const struct verifier *verifier, uint32_t *count) {
                           "b64");
 }
 
+/* Fetches may have an offset, a depth that they compare with, and a result that tells whether the memory is there: none of
+ * these is known. */
+static bool is_fetch_of_more(const struct instruction *instruction) {
+    if (!simt_is_base(instruction, "tex") && !simt_is_base(instruction, "tld4")) return false;
+    const uint32_t plain = 2u + simt_has(instruction, "level") + 2u * simt_has(instruction, "grad");
+    return instruction->operand_count > plain || instruction->operands[0].kind == OPERAND_PAIR;
+}
+
 static bool verify_by_signature(const struct verifier *verifier, const struct signature *first) {
     const struct signature *const end = signatures + sizeof signatures / sizeof *signatures;
     uint32_t count = verifier->instruction->operand_count;
-    if (!first->operands) return true;
+    if (!first->operands || is_fetch_of_more(verifier->instruction)) return true;
     verifier->instruction->is_known = true;
     if (!verify_hint(verifier, &count)) return false;
     for (const struct signature *row = first; row < end && is_like(row, first); row++)

@@ -10,7 +10,7 @@ static bool begins(const char *text, const char *prefix) { return !strncmp(text,
 static const char *verb_of(const simt_place *place) {
     static const struct {
         const char *opcode, *verb;
-    } verbs[] = {{"ld", "load"},          {"tex", "load"},       {"suld", "load"},    {"sust", "store"}, {"st.async", "asynchronous store"},
+    } verbs[] = {{"ld", "load"},          {"tex", "load"},       {"tld4", "load"},   {"suld", "load"},    {"sust", "store"}, {"st.async", "asynchronous store"},
                  {"red.async", "asynchronous reduction"}, {"st", "store"},         {"wmma.load", "load"},
                  {"wmma.store", "store"}, {"mbarrier.init", "mbarrier.init"},
                  {"mbarrier", "mbarrier operation"}, {"cp.reduce", "bulk reduction"},

@@ -223,7 +223,7 @@ static int mipmaps(CUdeviceptr out) {
 // What is not there, or makes no sense.
 static int refused() {
     const CUDA_ARRAY_DESCRIPTOR planar = {8, 8, CU_AD_FORMAT_NV12, 1}, three = {8, 8, CU_AD_FORMAT_FLOAT, 3};
-    const CUDA_ARRAY3D_DESCRIPTOR gathered = {8, 8, 0, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_TEXTURE_GATHER};
+    const CUDA_ARRAY3D_DESCRIPTOR sparse = {8, 8, 0, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_SPARSE};
     CUDA_RESOURCE_DESC none = {};
     CUtexObject handle;
     CUarray array;
@@ -231,7 +231,7 @@ static int refused() {
     CHECK(DRIVER(cuArrayCreate)(&array, nullptr) == CUDA_ERROR_INVALID_VALUE);
     CHECK(DRIVER(cuArrayCreate)(&array, &planar) == CUDA_ERROR_NOT_SUPPORTED);
     CHECK(DRIVER(cuArrayCreate)(&array, &three) == CUDA_ERROR_NOT_SUPPORTED);
-    CHECK(DRIVER(cuArray3DCreate)(&array, &gathered) == CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(DRIVER(cuArray3DCreate)(&array, &sparse) == CUDA_ERROR_NOT_SUPPORTED);
     CHECK(DRIVER(cuTexObjectCreate)(&handle, &none, &sampler, nullptr) == CUDA_ERROR_INVALID_VALUE);
     CHECK(DRIVER(cuTexObjectCreate)(&handle, nullptr, &sampler, nullptr) == CUDA_ERROR_INVALID_VALUE);
     CHECK(DRIVER(cuArrayDestroy)(nullptr) == CUDA_ERROR_INVALID_HANDLE);

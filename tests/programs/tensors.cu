@@ -76,6 +76,69 @@ __global__ void store(const __grid_constant__ CUtensorMap map, int x, int y, int
     asm volatile("cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
+// A map of three dimensions of bytes becomes one of two of numbers, in global or in shared memory; a box by it comes.
+#define CHANGE(space, element, place)                                                                                        \
+    asm volatile("tensormap.replace.tile.global_address" space ".b1024.b64 [%0], %1;" ::place, "l"(tensor) : "memory");      \
+    asm volatile("tensormap.replace.tile.rank" space ".b1024.b32 [%0], %1;" ::place, "r"(1) : "memory");                     \
+    asm volatile("tensormap.replace.tile.box_dim" space ".b1024.b32 [%0], 0, %1;" ::place, "r"(BOX_WIDTH / per) : "memory"); \
+    asm volatile("tensormap.replace.tile.box_dim" space ".b1024.b32 [%0], 1, %1;" ::place, "r"(BOX_HEIGHT) : "memory");      \
+    asm volatile("tensormap.replace.tile.global_dim" space ".b1024.b32 [%0], 0, %1;" ::place, "r"(width / per) : "memory");  \
+    asm volatile("tensormap.replace.tile.global_dim" space ".b1024.b32 [%0], 1, %1;" ::place, "r"(height) : "memory");       \
+    asm volatile("tensormap.replace.tile.global_stride" space ".b1024.b64 [%0], 0, %1;" ::place, "l"(pitch) : "memory");     \
+    asm volatile("tensormap.replace.tile.element_stride" space ".b1024.b32 [%0], 1, %1;" ::place, "r"(step) : "memory");     \
+    asm volatile("tensormap.replace.tile.elemtype" space ".b1024.b32 [%0], " element ";" ::place : "memory");                \
+    asm volatile("tensormap.replace.tile.interleave_layout" space ".b1024.b32 [%0], 0;" ::place : "memory");                 \
+    asm volatile("tensormap.replace.tile.swizzle_mode" space ".b1024.b32 [%0], 0;" ::place : "memory");                      \
+    asm volatile("tensormap.replace.tile.fill_mode" space ".b1024.b32 [%0], 0;" ::place : "memory")
+
+enum { BOX_WIDTH = 8, BOX_HEIGHT = 4 };
+
+__global__ void change(const CUtensorMap *given, CUtensorMap *changed, int where, const int *tensor, int width, int height,
+                       unsigned long long pitch, int step, int *out) {
+    __shared__ __align__(128) CUtensorMap in_shared;
+    __shared__ __align__(128) int box[BOX_HEIGHT * BOX_WIDTH];
+    __shared__ mbarrier m;
+    CUtensorMap *to = where == 1 ? &in_shared : changed;
+    const int per = where == 2 ? 2 : 1; // numbers in an element: s32, f32 or f64
+    if (threadIdx.x < sizeof *to / 8) ((unsigned long long *)to)[threadIdx.x] = ((const unsigned long long *)given)[threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        if (where == 0) { CHANGE(".global", "3", "l"(changed)); }
+        else if (where == 1) { CHANGE(".shared::cta", "7", "r"(address(&in_shared))); }
+        else { CHANGE("", "9", "l"(changed)); }
+    }
+    __syncthreads();
+    if (where == 1)
+        asm volatile("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%0], [%1], 128;"
+                     ::"l"(changed), "r"(address(&in_shared)) : "memory"); // line: copy
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const int corner[5] = {4 / per, 2};
+        asm volatile("fence.proxy.tensormap::generic.release.gpu;" ::: "memory");
+        asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(changed) : "memory");
+        begin(&m, sizeof box);
+        load(2, box, changed, corner, &m);
+    }
+    __syncthreads();
+    await(&m);
+    for (unsigned i = threadIdx.x; i < BOX_WIDTH * BOX_HEIGHT; i += blockDim.x) out[i] = box[i];
+}
+
+// The upper half of a warp does not copy.
+__global__ void copy_by_some(CUtensorMap *map) {
+    __shared__ __align__(128) unsigned in_shared[32];
+    in_shared[threadIdx.x] = 0;
+    __syncwarp();
+    if (threadIdx.x < 16)
+        asm volatile("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%0], [%1], 128;"
+                     ::"l"(map), "r"(address(in_shared)) : "memory");
+}
+
+// All threads change one map at once.
+__global__ void change_at_once(CUtensorMap *map) {
+    asm volatile("tensormap.replace.tile.global_dim.global.b1024.b32 [%0], 0, %1;" ::"l"(map), "r"(16 + threadIdx.x) : "memory"); // line: at once
+}
+
 // The last block of a cluster asks for a box, which comes to the first and to itself, but not to the second.
 __global__ void __cluster_dims__(3) multicast(const __grid_constant__ CUtensorMap map, int *out) {
     __shared__ __align__(128) int box[8 * 16];
@@ -361,6 +424,29 @@ static bool refuses_columns() {
     return is_right && encode_columns(&map, data, t) == CUDA_ERROR_INVALID_VALUE;
 }
 
+// The box from column 4 of row 2 of numbers that stand for themselves; what lies outside is 0.
+static bool changes(int where, int step) {
+    enum { WIDTH = 10, HEIGHT = 5, PITCH = 12 };
+    std::vector<int> numbers(PITCH * HEIGHT), wanted(BOX_WIDTH * BOX_HEIGHT), got(wanted.size());
+    for (size_t i = 0; i < numbers.size(); i++) numbers[i] = 1000 + (int)i;
+    for (int y = 0; y < BOX_HEIGHT; y++)
+        for (int x = 0; x < BOX_WIDTH; x++)
+            if (y + 2 < HEIGHT && x + 4 < WIDTH) wanted[y * BOX_WIDTH + x] = numbers[(y + 2) * PITCH + x + 4];
+    CUtensorMap map, *maps;
+    int *out;
+    const shape three = shapes[10]; // with a swizzle
+    if (three.rank != 3 || encode_shape(&map, (char *)0x700000000000, three)) return false;
+    cudaMalloc(&maps, 2 * sizeof map), cudaMalloc(&out, wanted.size() * 4);
+    cudaMemcpy(maps, &map, sizeof map, cudaMemcpyDefault);
+    const unsigned char *bytes = (const unsigned char *)numbers.data();
+    void *tensor = copied(std::vector<unsigned char>(bytes, bytes + numbers.size() * 4));
+    change<<<1, 32>>>(maps, maps + 1, where, (int *)tensor, WIDTH, HEIGHT, PITCH * 4, step, out);
+    const bool is_done = cudaMemcpy(got.data(), out, got.size() * 4, cudaMemcpyDefault) == cudaSuccess;
+    if (where == 2 && step == 1) change_at_once<<<1, 2>>>(maps), cudaDeviceSynchronize();
+    cudaFree(maps), cudaFree(out), cudaFree(tensor);
+    return is_done && got == wanted;
+}
+
 // What the driver refuses, by the number of its error.
 static bool refuses() {
     shape s = shapes[1], t;
@@ -384,6 +470,13 @@ int main(int argc, char **argv) {
     bool is_right = true;
     cudaGetDriverEntryPointByVersion("cuTensorMapEncodeIm2col", (void **)&encode_im2col, 12000, cudaEnableDefault, &status);
     if (!strcmp(mode, "no_wait")) return !fetches(shapes[1], 0);
+    if (!strcmp(mode, "changed")) return !changes(0, 1) || !changes(1, 1);
+    if (!strcmp(mode, "parted")) {
+        copy_by_some<<<1, 32>>>((CUtensorMap *)copied(std::vector<unsigned char>(128)));
+        return cudaDeviceSynchronize() == cudaSuccess;
+    }
+    if (!strcmp(mode, "at_once")) return !changes(2, 1);
+    if (!strcmp(mode, "steps")) return !changes(0, 2);
     if (!strcmp(mode, "no_fence")) return !stores(15, 0);
     if (!strcmp(mode, "before")) return stores(-3, 1);
     if (!strcmp(mode, "enlarged")) return columns_come(all_columns[1], true);

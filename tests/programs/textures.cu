@@ -1,5 +1,6 @@
 // Fetches from textures of every kind that the simulator knows, printed as bits; tests/test_program_textures.py computes them.
 #include <cstring>
+#include <type_traits>
 
 #include <cuda_fp16.h>
 
@@ -39,7 +40,7 @@ __global__ void fetch_linear(cudaTextureObject_t texture, int *out) {
 static float texels[DEPTH][HEIGHT][WIDTH];
 
 static void print(const char *name, const void *device, int words) {
-    unsigned host[POINTS * 2];
+    unsigned host[POINTS * 16];
     CHECK(cudaMemcpy(host, device, POINTS * words * 4, cudaMemcpyDeviceToHost));
     printf("%s", name);
     for (int i = 0; i < POINTS * words; i++) printf(" %08x", host[i]);
@@ -435,6 +436,59 @@ static void views() {
     CHECK(cudaFree(out));
 }
 
+/* ---- the four texels around, one channel of each */
+
+template <class Four> __global__ void gather(cudaTextureObject_t texture, float sx, float sy, Four *out) {
+    const float x = coordinate(threadIdx.x, 0, sx), y = coordinate(threadIdx.x, 1, sy);
+    out[4 * threadIdx.x] = tex2Dgather<Four>(texture, x, y, 0);
+    out[4 * threadIdx.x + 1] = tex2Dgather<Four>(texture, x, y, 1);
+    out[4 * threadIdx.x + 2] = tex2Dgather<Four>(texture, x, y, 2);
+    out[4 * threadIdx.x + 3] = tex2Dgather<Four>(texture, x, y, 3);
+}
+
+/* Four words a point for each channel of texels of four. */
+template <class Four, class Fill> static void gathered(const char *kind, bool reads_normalised, Fill fill) {
+    typedef typename std::conditional<std::is_same<Four, float4>::value, float4, uint4>::type Result;
+    static Four host[HEIGHT][WIDTH];
+    cudaArray_t array;
+    const cudaChannelFormatDesc format = cudaCreateChannelDesc<Four>();
+    for (int y = 0; y < HEIGHT; y++)
+        for (int x = 0; x < WIDTH; x++) host[y][x] = fill(y * WIDTH + x);
+    CHECK(cudaMallocArray(&array, &format, WIDTH, HEIGHT, cudaArrayTextureGather));
+    CHECK(cudaMemcpy2DToArray(array, 0, 0, host, sizeof host[0], sizeof host[0], HEIGHT, cudaMemcpyHostToDevice));
+    for (int mode = 0; mode < 4; mode++)
+        for (int sampled = 0; sampled < 4; sampled++) {
+            const bool is_linear = sampled & 1 && (reads_normalised || sizeof(Four) == sizeof(float4)), is_normalised = sampled >> 1;
+            char name[64];
+            snprintf(name, sizeof name, "%s %d %d %d", kind, mode, sampled & 1, is_normalised);
+            with(make(of_array(array), (cudaTextureAddressMode)mode, is_linear, is_normalised, reads_normalised), name, 16,
+                 [&](cudaTextureObject_t texture, void *out) {
+                     const float width = is_normalised ? 1 : WIDTH, height = is_normalised ? 1 : HEIGHT;
+                     if (reads_normalised || std::is_same<Four, float4>::value)
+                         gather<<<1, POINTS>>>(texture, width, height, (float4 *)out);
+                     else gather<<<1, POINTS>>>(texture, width, height, (Result *)out);
+                 });
+        }
+    CHECK(cudaFreeArray(array));
+}
+
+static void gathers() {
+    gathered<float4>("f32", false, [](int i) { return make_float4(i / 4.f, -i, i * i, 1.f / (i + 3)); });
+    gathered<uchar4>("u8", false, [](int i) { return make_uchar4(i, 255 - i, 7 * i, 3 * i + 1); });
+    gathered<uchar4>("normalised", true, [](int i) { return make_uchar4(i, 255 - i, 7 * i, 3 * i + 1); });
+}
+
+/* What a texture lacks: the last of four channels, of one that has one. */
+__global__ void gather_last(cudaTextureObject_t texture, float4 *out) { *out = tex2Dgather<float4>(texture, 1, 1, 3); }
+
+static void gather_what_is_not_there() {
+    with(make(of_array(array_of(HEIGHT, 0, cudaArrayTextureGather)), cudaAddressModeClamp, false), "lacking", 1,
+         [](cudaTextureObject_t texture, void *out) {
+             gather_last<<<1, 1>>>(texture, (float4 *)out);
+             exit(cudaDeviceSynchronize() == cudaErrorIllegalAddress ? 0 : 7);
+         });
+}
+
 /* What is not there fails, by name. */
 static void absent() {
     cudaArray_t array;
@@ -442,7 +496,9 @@ static void absent() {
     cudaChannelFormatDesc format = cudaCreateChannelDesc<float>(), none = {};
     cudaResourceDesc resource = of_array(array_of(0, 0, 0));
     cudaTextureDesc sampler = {};
-    printf("%s\n", cudaGetErrorName(cudaMalloc3DArray(&array, &format, make_cudaExtent(8, 8, 0), cudaArrayTextureGather)));
+    printf("%s\n", cudaGetErrorName(cudaMalloc3DArray(&array, &format, make_cudaExtent(8, 8, 0), cudaArraySparse)));
+    CHECK(cudaMalloc3DArray(&array, &format, make_cudaExtent(8, 8, 8), cudaArrayTextureGather) == cudaErrorInvalidValue
+              ? cudaSuccess : cudaErrorUnknown);
     printf("%s\n", cudaGetErrorName(cudaMallocArray(&array, &none, 8, 8)));
     sampler.sRGB = 1;
     printf("%s\n", cudaGetErrorName(cudaCreateTextureObject(&texture, &resource, &sampler, nullptr)));
@@ -455,6 +511,8 @@ int main(int argc, char **argv) {
     if (argc > 1 && !strcmp(argv[1], "mipmaps")) return mipmaps(), 0;
     for (int i = 0; i < DEPTH * HEIGHT * WIDTH; i++) texels[0][0][i] = (float)(i * i % 101 - 40);
     if (argc > 1 && !strcmp(argv[1], "views")) return views(), 0;
+    if (argc > 1 && !strcmp(argv[1], "gather")) return gathers(), 0;
+    if (argc > 1 && !strcmp(argv[1], "lacking")) return gather_what_is_not_there(), 0;
     for (int mode = 0; mode < 4; mode++)
         for (int kind = 0; kind < 4; kind++) plain_arrays(mode, kind & 1, kind >> 1);
     pitched<uchar4>("u8", false, [](int i) { return make_uchar4(i, i + 1, 2 * i, 255 - i); });
