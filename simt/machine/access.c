@@ -429,12 +429,25 @@ static size_t whole_nbytes(const struct request *request) {
     return request->stride == request->nbytes ? (size_t)lane_count(request->lanes) * request->nbytes : 0;
 }
 
+/* The marks of the next of *lanes, and of those behind it that touch the same bytes or follow one another, as in the rows of a tile. */
+static const unsigned char *next_marks(const struct request *request, uint32_t *lanes, size_t *nbytes) {
+    const unsigned char *const begin = marks_of(request, first_lane(*lanes)), *last = begin;
+    for (*lanes &= *lanes - 1; *lanes && begin; *lanes &= *lanes - 1) {
+        const unsigned char *next = marks_of(request, first_lane(*lanes));
+        if (next != last && next != last + request->nbytes) break;
+        last = next;
+    }
+    *nbytes = (size_t)(last - begin) + request->nbytes;
+    return begin;
+}
+
 static bool all_are_marked(const struct request *request) {
     const size_t whole = whole_nbytes(request);
     if (whole) return are_marked(request->written[0], whole);
-    SIMT_FOR_EACH_LANE (lane, request->lanes) {
-        const unsigned char *written = marks_of(request, lane);
-        if (written && !are_marked(written, request->nbytes)) return false;
+    for (uint32_t lanes = request->lanes; lanes;) {
+        size_t nbytes;
+        const unsigned char *written = next_marks(request, &lanes, &nbytes);
+        if (written && !are_marked(written, nbytes)) return false;
     }
     return true;
 }

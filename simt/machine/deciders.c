@@ -106,6 +106,11 @@ static void trace_other(struct deciders *deciders, const struct instruction *ins
     add_guard(deciders, instruction);
 }
 
+/* Whether it reads registers and writes others, as most do: what these meet is nobody. */
+static bool is_of_registers(const struct code *code) {
+    return code->is_lane_operation && !simt_is_base(code->instruction, "mov");
+}
+
 static void note_meeting(struct deciders *deciders, const struct instruction *instruction) {
     static const char *const of_block[] = {"bar", "barrier", NULL}, *const of_others[] = {"mbarrier", "cp", NULL};
     bool is_barrier = simt_is_one_of(instruction->base, of_block) && !simt_has(instruction, "warp");
@@ -150,9 +155,10 @@ static void trace_call(struct deciders *deciders, const struct code *code, const
  * and its sources, where its result decides. */
 static void trace(struct deciders *deciders, const struct code *code, const struct code *codes) {
     const struct instruction *instruction = code->instruction;
-    const bool is_of_registers = code->is_lane_operation && !simt_is_base(instruction, "mov"); /* as most are: they meet nobody */
-    if (is_of_registers && !deciders->is_unknown) trace_lanes(deciders, code);
-    if (is_of_registers) return;
+    if (is_of_registers(code)) {
+        if (!deciders->is_unknown) trace_lanes(deciders, code);
+        return;
+    }
     bool has_none = simt_has_no_result(instruction);
     enum simt_space space;
     for (uint32_t o = 0; o < instruction->operand_count; o++) {
@@ -163,7 +169,6 @@ static void trace(struct deciders *deciders, const struct code *code, const stru
         }
     }
     if (has_none) add_guard(deciders, instruction);
-    note_meeting(deciders, instruction);
     if (simt_is_base(instruction, "brx")) add_registers(deciders, &instruction->operands[0]);
     if (simt_is_base(instruction, "st") && simt_named_space(instruction, &space) && space == SIMT_PARAMETER)
         trace_stored(deciders, instruction); /* it passes an argument */
@@ -173,28 +178,43 @@ static void trace(struct deciders *deciders, const struct code *code, const stru
     trace_other(deciders, instruction);
 }
 
-static void mark_reads(struct deciders *deciders, const struct code *codes) {
-    const struct function *function = deciders->function;
-    for (uint32_t pc = function->begin; pc < function->end; pc++) {
-        const struct instruction *instruction = codes[pc].instruction;
-        if (!deciders->is_executed[pc - function->begin] || !instruction->operand_count) continue;
-        if (has_decider(deciders, &instruction->operands[0]) && !simt_has_no_result(instruction))
-            deciders->marks[pc - function->begin] |= MARK_DECIDES;
+static size_t length_of(const struct function *function) { return function->end - function->begin; }
+
+/* Takes *at, an instruction of the function, back to the last before it that was executed, mostly one of few of a long function.
+ * NULL: there is none. */
+static const struct code *executed_before(const struct deciders *deciders, const struct code *codes, size_t *at) {
+    const unsigned char *found = memrchr(deciders->is_executed, 1, *at);
+    if (!found) return NULL;
+    *at = (size_t)(found - deciders->is_executed);
+    return &codes[deciders->function->begin + *at];
+}
+
+static void note_meetings(struct deciders *deciders, const struct code *codes) {
+    size_t at = length_of(deciders->function);
+    for (const struct code *code; (code = executed_before(deciders, codes, &at));)
+        if (!is_of_registers(code)) note_meeting(deciders, code->instruction);
+}
+
+/* Once through what was executed; backwards, as what decides comes from what was before. */
+static void trace_executed(struct deciders *deciders, const struct code *codes) {
+    size_t at = length_of(deciders->function);
+    for (const struct code *code; (code = executed_before(deciders, codes, &at));) {
+        trace(deciders, code, codes);
+        if (deciders->marks[at] & MARK_IS_VALUED) trace_stored(deciders, code->instruction);
     }
 }
 
-/* Once through what was executed, mostly little of a long function; backwards, as what decides comes from what was before. */
-static void trace_executed(struct deciders *deciders, const struct code *codes) {
-    const struct function *function = deciders->function;
-    const unsigned char *const first = deciders->is_executed, *at = first + (function->end - function->begin);
-    while ((at = memrchr(first, 1, (size_t)(at - first)))) {
-        const struct code *code = &codes[function->begin + (at - first)];
-        trace(deciders, code, codes);
-        if (deciders->marks[at - first] & MARK_IS_VALUED) trace_stored(deciders, code->instruction);
+static void mark_reads(struct deciders *deciders, const struct code *codes) {
+    size_t at = length_of(deciders->function);
+    for (const struct code *code; (code = executed_before(deciders, codes, &at));) {
+        if (!code->instruction->operand_count) continue;
+        if (has_decider(deciders, &code->instruction->operands[0]) && !simt_has_no_result(code->instruction))
+            deciders->marks[at] |= MARK_DECIDES;
     }
 }
 
 void simt_deciders_trace(struct deciders *deciders, const struct code *codes) {
+    note_meetings(deciders, codes); /* once: they do not depend on what decides */
     do {
         deciders->has_grown = false;
         trace_executed(deciders, codes);
@@ -226,8 +246,7 @@ static void trace_exit(struct deciders *deciders, const struct code *codes, cons
         deciders->has_grown = false;
         for (uint32_t pc = loop->back + 1; pc-- > loop->begin;) {
             const struct code *code = &codes[pc];
-            const bool is_of_registers = code->is_lane_operation && !simt_is_base(code->instruction, "mov");
-            if (is_of_registers) trace_lanes(deciders, code);
+            if (is_of_registers(code)) trace_lanes(deciders, code);
             else if (code->instruction && !simt_has_no_result(code->instruction)) trace_other(deciders, code->instruction);
         }
     } while (deciders->has_grown);

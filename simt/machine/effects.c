@@ -137,20 +137,31 @@ static struct range range_of(const struct request *request, uint32_t lane) {
     return (struct range){begin, begin + request->nbytes};
 }
 
+/* The bytes of one lane after another without a gap, as neighbours mostly have them, are one range.  Takes its lanes from *lanes. */
+static struct range next_range(const struct request *request, uint32_t *lanes) {
+    struct range range = range_of(request, first_lane(*lanes));
+    for (*lanes &= *lanes - 1; *lanes; *lanes &= *lanes - 1) {
+        const struct range next = range_of(request, first_lane(*lanes));
+        if (next.begin != range.end && next.end != range.end) break;
+        range.end = next.end;
+    }
+    return range;
+}
+
 static void add_lanes(struct ranges *ranges, const struct request *request) {
-    SIMT_FOR_EACH_LANE (lane, request->lanes) add(ranges, range_of(request, lane));
+    for (uint32_t lanes = request->lanes; lanes;) add(ranges, next_range(request, &lanes));
 }
 
 static bool contains_lanes(const struct ranges *ranges, const struct request *request) {
     if (!ranges->count) return !request->lanes; /* mostly */
     bool is_contained = true;
-    SIMT_FOR_EACH_LANE (lane, request->lanes) is_contained &= contains(ranges, range_of(request, lane));
+    for (uint32_t lanes = request->lanes; lanes && is_contained;) is_contained = contains(ranges, next_range(request, &lanes));
     return is_contained;
 }
 
 static bool meets_lanes(const struct ranges *ranges, const struct request *request) {
     bool is_met = false;
-    SIMT_FOR_EACH_LANE (lane, request->lanes) is_met |= meets(ranges, range_of(request, lane));
+    for (uint32_t lanes = request->lanes; lanes && !is_met;) is_met = meets(ranges, next_range(request, &lanes));
     return is_met;
 }
 
@@ -221,7 +232,7 @@ static void note_store(struct warp *warp, const struct path *path, const struct 
     struct recording *recording = warp->recording;
     unsigned char *marks = marks_of(recording, path);
     const bool is_own = request->space != SIMT_GLOBAL || warp->block->launch->is_alone; /* no other host thread's, too */
-    const bool is_same = is_plain && changes_nothing(request), is_still = is_same && is_own;
+    const bool is_same = is_plain && (is_own || recording) && changes_nothing(request), is_still = is_same && is_own;
     warp->block->is_still_alone |= recording && is_same && !is_own;
     if (is_still && marks && *marks & MARK_IS_VALUED) return;
     if (is_plain && marks) {

@@ -137,6 +137,12 @@ struct learnt {
     bool is_of_block;
 };
 
+/* A release of the block alone that has all that a thread knew then: by itself, or because that is where it knows it from. */
+struct given {
+    const struct release *release;
+    struct clock seen;
+};
+
 /* The clock of one thread, beyond the clock of its block. */
 struct thread {
     struct clock seen;           /* happens before whatever it does next */
@@ -152,6 +158,9 @@ struct thread {
     bool is_acquire; /* that read is an acquire in itself */
     bool is_reading_block; /* it is of block scope: what other blocks release is not for it */
     struct learnt learnt;  /* from the last one that was looked up */
+    struct given given;    /* the last */
+    bool is_given_acquired; /* `acquired` has all that was given */
+    const struct release *acquired_from; /* where all of `acquired` is from; NULL: from several, or not known */
 };
 
 /* Pages of global memory that the block was at: they stay where they are until the launch ends. */

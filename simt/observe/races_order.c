@@ -42,6 +42,7 @@ static void raise_atomics(struct races_block *block, struct clock *clock, uint32
 static void thread_clear(struct thread *thread) {
     simt_clock_drop(&thread->seen);
     simt_clock_drop(&thread->acquired);
+    simt_clock_drop(&thread->given.seen);
     for (int scope = 0; scope < SCOPES; scope++) {
         simt_clock_drop(&thread->fenced[scope]);
         simt_clock_drop(&thread->acquired_async[scope]);
@@ -113,13 +114,33 @@ bool simt_order_knows(const struct races_block *block, uint32_t thread, uint64_t
 
 /* ---- acquiring */
 
+/* Whether the block has released there alone: then what it has released there is only added to. */
+static bool is_of_block_alone(const struct races_block *block, const struct release *release) {
+    return release->block == block->index && !release->is_of_several;
+}
+
+/* What the block alone has released there, which has all that it released to the grid, and all that was taken from there before. */
+static void learn_of_block(struct races_block *block, struct thread *thread, const struct release *release) {
+    const bool is_only = simt_clock_is_empty(thread->acquired) || thread->acquired_from == release;
+    if (is_only) simt_clock_drop(&thread->acquired);
+    join(block, &thread->acquired, release->clocks[SCOPE_BLOCK]);
+    thread->acquired_from = is_only ? release : NULL;
+    thread->is_given_acquired |= thread->given.release == release;
+}
+
+static void learn_of_several(struct races_block *block, struct thread *thread, const struct release *release) {
+    const bool is_own = release->block == block->index;
+    if (is_own || !thread->is_reading_block) join(block, &thread->acquired, release->clocks[SCOPE_GRID]);
+    if (is_own) join(block, &thread->acquired, release->clocks[SCOPE_BLOCK]);
+    thread->acquired_from = NULL;
+}
+
 /* Takes what has been released there; where the thread has, there is no more to take. */
 static void learn(struct races_block *block, struct thread *thread, const struct release *release) {
     const struct learnt *last = &thread->learnt, now = {release, release->count, thread->is_reading_block};
-    const bool is_own = release->block == block->index;
     if (last->release == now.release && last->count == now.count && last->is_of_block == now.is_of_block) return;
-    if (is_own || !thread->is_reading_block) join(block, &thread->acquired, release->clocks[SCOPE_GRID]);
-    if (is_own) join(block, &thread->acquired, release->clocks[SCOPE_BLOCK]);
+    if (is_of_block_alone(block, release)) learn_of_block(block, thread, release);
+    else learn_of_several(block, thread, release);
     for (int scope = SCOPE_ASYNC_SHARED; scope < SCOPES; scope++)
         join(block, &thread->acquired_async[scope], release->clocks[scope]);
     thread->learnt = now;
@@ -139,11 +160,27 @@ static void look(struct races_block *block, struct thread *thread) {
     races_close(block, thread->is_reading_shared, number);
 }
 
+static void note_given(struct thread *thread, const struct release *release, struct clock seen) {
+    const struct clock given = simt_clock_hold(seen);
+    simt_clock_drop(&thread->given.seen);
+    thread->given = (struct given){release, given};
+    thread->is_given_acquired = false;
+}
+
+/* Who waits where it has arrived itself, or waited before, finds there all that it knows: the two need not be joined. */
+static void see_acquired(struct races_block *block, struct thread *thread) {
+    if (thread->is_given_acquired && simt_clock_is_same(thread->given.seen, thread->seen)) simt_clock_drop(&thread->seen);
+    join(block, &thread->seen, thread->acquired);
+    thread->is_given_acquired = false;
+    if (thread->acquired_from && simt_clock_is_same(thread->seen, thread->acquired))
+        note_given(thread, thread->acquired_from, thread->seen);
+    simt_clock_drop(&thread->acquired);
+}
+
 static void acquire(struct races_block *block, struct thread *thread) {
     look(block, thread);
     if (simt_clock_is_empty(thread->acquired)) return;
-    join(block, &thread->seen, thread->acquired);
-    simt_clock_drop(&thread->acquired);
+    see_acquired(block, thread);
     for (int scope = SCOPE_ASYNC_SHARED; scope < SCOPES; scope++) {
         thread->is_fenced_seen[scope] &= simt_clock_is_empty(thread->acquired_async[scope]);
         join(block, &thread->fenced[scope], thread->acquired_async[scope]);
@@ -295,6 +332,7 @@ static void add_to_release(struct races_block *block, uint32_t thread, enum scop
         const bool is_wanted = scope <= widest || scope >= SCOPE_ASYNC_SHARED;
         if (is_wanted && has_fenced(block, &block->threads[thread], scope)) release_scope(block, thread, scope, release);
     }
+    note_given(&block->threads[thread], release, block->threads[thread].fenced[SCOPE_BLOCK]);
     atomic_store(&block->races->has_releases, true);
 }
 
@@ -501,6 +539,7 @@ void simt_order_meet(struct races_block *block, uint32_t number, const struct kn
     if (is_acquire && thread->seen.node && thread->seen.node == complete->joined.node)
         simt_clock_drop(&thread->seen); /* all of it went into what is joined */
     join(block, is_acquire ? &thread->seen : &thread->acquired, complete->seen);
+    thread->acquired_from = NULL;
     for (int scope = 0; scope < SCOPES; scope++) {
         if (!is_acquire && scope < SCOPE_ASYNC_SHARED) continue;
         thread->is_fenced_seen[scope] &= !is_acquire || simt_clock_is_empty(complete->fenced[scope]);

@@ -206,6 +206,34 @@ static void global_lock_with_block_fences(void) {
     lock_of(SIMT_GLOBAL, true, false);
 }
 
+/* Thread 0 of block 0 learns what thread 32 has stored. */
+static void learn_of_store(void) {
+    access_by(0, 1, 1, GLOBAL(STORE, 0, 0));
+    access_by(0, 1, 1, GLOBAL(STORE, 4200, 0, .order = SIMT_RELEASE));
+    access_by(0, 0, 1, GLOBAL(LOAD, 4200, 0, .order = SIMT_ACQUIRE));
+    fence(0, 0, 1, false);
+}
+
+/* A thread that waits where it has arrived itself keeps what it has learnt elsewhere meanwhile. */
+static void arrives_learns_and_waits(void) {
+    access_by(0, 0, 1, GLOBAL(ATOMIC, 4096, 0, .order = SIMT_ACQUIRE_RELEASE));
+    learn_of_store();
+    access_by(0, 2, 1, GLOBAL(ATOMIC, 4096, 0, .order = SIMT_ACQUIRE_RELEASE));
+    access_by(0, 0, 1, GLOBAL(LOAD, 4096, 0, .order = SIMT_ACQUIRE));
+    access_by(0, 0, 1, GLOBAL(STORE, 0, 0));
+}
+
+/* Likewise what it had learnt before, where another block has released in between. */
+static void learns_arrives_and_waits(void) {
+    learn_of_store();
+    access_by(0, 0, 1, GLOBAL(ATOMIC, 4096, 0, .order = SIMT_RELAXED));
+    access_by(1, 0, 1, GLOBAL(ATOMIC, 4096, 0, .order = SIMT_ACQUIRE_RELEASE));
+    fence(0, 2, 1, false);
+    access_by(0, 2, 1, GLOBAL(ATOMIC, 4096, 0, .order = SIMT_RELAXED));
+    access_by(0, 0, 1, GLOBAL(LOAD, 4096, 0, .order = SIMT_ACQUIRE));
+    access_by(0, 0, 1, GLOBAL(STORE, 0, 0));
+}
+
 /* A warp stores, meets at its barrier, and one lane speaks for it. */
 static void leader_of_a_warp(void) {
     access_by(0, 2, FULL, GLOBAL(STORE, 0, 4));
@@ -251,6 +279,8 @@ static const struct pattern patterns[] = {
     PATTERN(shared_lock_without_fences, true),
     PATTERN(global_lock, false),
     PATTERN(global_lock_with_block_fences, true),
+    PATTERN(arrives_learns_and_waits, false),
+    PATTERN(learns_arrives_and_waits, false),
     PATTERN(leader_of_a_warp, false),
     PATTERN(leader_of_nobody, true),
 };
