@@ -34,6 +34,7 @@ const OF_ADVICE = {
     "divergence": {heat: "divergence", counts: ["divergent_branches", "utilization"]},
     "redundant-barrier": {heat: "waits", counts: ["barriers"]},
     "repeated-work": {heat: "requests", counts: ["global_sectors"]},
+    "plain-first-read": {heat: "waits", counts: ["atomics"]},
 };
 const ofAdvice = advice => OF_ADVICE[advice.kind] || {heat: "instructions", counts: []};
 
