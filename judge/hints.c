@@ -58,7 +58,7 @@ static bool is_one_more(const struct change *c, long double value) { return valu
 static bool is_thread(const struct change *c, long double value) { return value == fmodl(c->exact, c->block); }
 static bool is_value(const struct change *c, long double value) {
     const struct terms terms = terms_of(c->wrong, c->output);
-    return value == truncl(term_at(&terms, terms.begin + (uint64_t)c->exact));
+    return c->count > c->exact && value == truncl(term_at(&terms, terms.begin + (uint64_t)c->exact));
 }
 
 static uint64_t blocks_of(const struct change *c) { return c->grid; }
@@ -145,6 +145,7 @@ static enum hint_says hint_is_opposite(const struct wrong_result *wrong, size_t 
     const long double value = wrong->values[wrong->element];
     if (is_index && !(value >= 0 && value < terms.count)) return HINT_FAILS;
     const long double got = is_index ? term_at(&terms, terms.begin + (uint64_t)value) : value;
+    if (hint_find_element(terms.argument->type, terms.buffer, got) == terms.buffer->count) return HINT_FAILS;
     for (uint64_t i = terms.begin; i < terms.begin + terms.count; i++)
         if (is_largest ? term_at(&terms, i) < got : term_at(&terms, i) > got) return HINT_FAILS;
     return tell(text, is_largest ? "that is the smallest: a comparison, or fminf() for fmaxf(), is the wrong way round"
@@ -199,10 +200,8 @@ static enum hint_says hint_is_whole(const struct wrong_result *wrong, size_t num
     (void)number;
     const wf_type type = wrong->task->arguments[wrong->task->reference.output].type;
     if (!is_float(type) || !wrong->is_finite) return HINT_SILENT;
-    const struct terms terms = terms_of(wrong, 0);
-    uint64_t i = 0, whole = 0;
-    while (i < terms.buffer->count && term_at(&terms, i) == floorl(term_at(&terms, i))) i++;
-    if (i == terms.buffer->count) return wrong->is_whole ? HINT_FAILS : HINT_SILENT; /* of whole numbers it goes wrong, too */
+    if (wrong->has_whole) return wrong->is_whole ? HINT_FAILS : HINT_SILENT; /* of whole numbers it goes wrong, too */
+    uint64_t whole = 0;
     for (uint64_t r = 0; r < wrong->expected->count; r++) {
         if (!wrong->is_wrong[r]) continue;
         if (wrong->values[r] != floorl(wrong->values[r])) return HINT_FAILS;
@@ -300,7 +299,9 @@ static const struct {
     uint64_t launches;
 } kinds[] = {
     {hint_is_altered, ALTERATIONS, HINT_LAUNCHES}, {hint_is_opposite, 1, HINT_LAUNCHES}, {hint_is_of_pitch, PITCHES, HINT_LAUNCHES},
-    {hint_is_of_some, SUBSETS, HINT_LAUNCHES}, {hint_is_tie, 1, HINT_LAUNCHES}, {hint_is_of_nan, 1, HINT_LAUNCHES}, {hint_is_no_element, 1, 1}, {hint_is_no_start, 1, 1}, {hint_is_no_index, 1, 1}, {hint_is_shifted, 1, HINT_LAUNCHES}, {hint_is_other_scan, SCANS, HINT_LAUNCHES},
+    {hint_is_of_some, SUBSETS, HINT_LAUNCHES}, {hint_is_tie, 1, HINT_LAUNCHES}, {hint_is_of_nan, 1, HINT_LAUNCHES},
+    {hint_is_no_element, 1, 1}, {hint_is_no_start, 1, 1}, {hint_is_no_index, 1, 1},
+    {hint_is_shifted, 1, HINT_LAUNCHES}, {hint_is_other_scan, SCANS, HINT_LAUNCHES},
     {hint_is_of_floats, 1, HINT_LAUNCHES}, {hint_is_whole, 1, HINT_LAUNCHES}, {hint_is_overflow, 1, 1}, {hint_is_not_divided, 1, HINT_LAUNCHES},
     {hint_is_moved, MOVES, HINT_LAUNCHES}, {hint_is_at, PLACES, HINT_LAUNCHES}, {hint_is_finite, 1, 1},
 };

@@ -16,8 +16,9 @@ struct wrong_result {
     const long double *values; /* as many as are expected */
     const bool *is_wrong;      /* of each of them */
     uint64_t element;          /* one that is wrong */
-    bool is_whole;             /* whole numbers all of them */
-    bool is_finite;            /* and no infinity or NaN among them */
+    bool has_whole;            /* the inputs' elements are whole numbers, */
+    bool is_whole;             /* and so few and small that no sum of them is rounded */
+    bool is_finite;            /* no infinity or NaN is among them */
 };
 
 /* What a launch says of a hint.  SILENT: its data do not tell. */

@@ -312,6 +312,7 @@ static void ask_hints(struct trial *trial, const struct comparison *c, const cha
                                        .values = trial->values,
                                        .is_wrong = trial->is_wrong,
                                        .element = c->element,
+                                       .has_whole = inputs_are_whole(task, &trial->buffers),
                                        .is_whole = is_exact(trial),
                                        .is_finite = inputs_are_finite(task, &trial->buffers)};
     for (size_t h = 0; h < hint_count(); h++) {
@@ -333,7 +334,8 @@ static void refuse_value(struct trial *trial, const struct comparison *c) {
     char place[160], why[HINT_CAPACITY] = "";
     struct judge_reason reason = {.kind = "result"};
     if (refuse_tiles(trial)) return;
-    const bool is_later = trial->planned->is_interleaved || trial->bench->keeps_variables; /* others were right: their results are not altered alike */
+    /* Others were right: results are not altered alike. */
+    const bool is_later = trial->planned->is_interleaved || trial->bench->keeps_variables;
     if (trial->planned->is_interleaved) snprintf(why, sizeof why, "%s", in_turns);
     if (task->reference.partials)
         snprintf(place, sizeof place, "%s(%s)", wf_op_name(task->reference.partials), output);

@@ -206,6 +206,22 @@ def test_a_guard_or_a_pitch_that_is_wrong_is_one_reason(task, changes, line, sai
     assert (reason["kind"], reason["line"]) == ("bounds", line) and said in reason["message"] and "atomic" not in reason["message"], reason
 
 
+def test_a_wrong_element_of_an_output_that_is_the_first_argument_is_told(write):
+    """An input that the reference names nowhere first has no place among what hints look at."""
+    task = "Title: halves\nSignature: __global__ void halves(float *out, const float *in, int n)\nBlock: 32\nGrid: ceil(n / 32)\n" \
+        "Argument: out output f32[n]\nArgument: in input f32[n] uniform(1, 2)\nArgument: n scalar i32 n\nSizes: 40 100\n" \
+        "Expect: out[i] = 0.5 * in[i]\n"
+    kernel = "__global__ void halves(float *out, const float *in, int n)\n{\n    int i = blockIdx.x * 32 + threadIdx.x;\n" \
+        "    if (i < n) out[i] = (int)(4 * in[i]);\n}\n"
+    (reason,) = verdict(write("kernel.cu", kernel), "--task", write("halves.task", task), status=3)["reasons"]
+    assert reason["kind"] == "result" and "that is a whole number, though the elements are not" in reason["message"]
+
+
+def test_an_infinity_is_not_the_smallest_of_finite_elements(write):
+    (reason,) = verdict(write("kernel.cu", GOOD["max"].replace("*out = s[0]", "*out = -INFINITY")), "--task", "max", status=3)["reasons"]
+    assert "no element of `in` is that, and yet none took its place" in reason["message"]
+
+
 @pytest.mark.parametrize("change", [("k = blockDim.x / 2", "k = blockDim.x / 4"), ("i < n", "i < n - 1"), ("i += blockDim.x", "i += blockDim.x + 1")])
 def test_a_nan_is_no_reason_of_a_fault_that_others_show(change, write):
     assert change[0] in GOOD["max"]
