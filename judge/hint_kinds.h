@@ -2,6 +2,8 @@
 #ifndef JUDGE_HINT_KINDS_H
 #define JUDGE_HINT_KINDS_H
 
+#include <math.h>
+
 #include "hints.h"
 
 /* The elements of the first input that an output's element is of. */
@@ -10,14 +12,21 @@ struct terms {
     const struct buffer *buffer;
     uint64_t begin, count;
 };
-struct terms terms_of(const struct wrong_result *wrong, uint64_t output);
+static inline struct terms terms_of(const struct wrong_result *wrong, uint64_t output) {
+    const struct reference *reference = &wrong->task->reference;
+    const struct buffer *buffer = &wrong->buffers->items[reference->inputs[0]];
+    const uint64_t count = reference->by_row ? (uint64_t)wrong->scope->size->cols : buffer->count;
+    return (struct terms){&wrong->task->arguments[reference->inputs[0]], buffer, reference->by_row ? output * count : 0, count};
+}
 
 static inline bool is_op(const struct wrong_result *wrong, wf_op op) {
     return wrong->task->reference.kind == REFERENCE_OP && wrong->task->reference.op == op;
 }
 
 /* Relative, of results that are rounded. */
-bool is_near(long double value, long double other);
+static inline bool is_near(long double value, long double other) {
+    return value != 0 && isfinite(value) && isfinite(other) && fabsl(value - other) <= 1e-5L * fabsl(other);
+}
 
 /* A reduction's result that is one of some elements alone. */
 enum { SUBSETS = 20 };

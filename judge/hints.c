@@ -15,18 +15,7 @@ uint64_t hint_find_element(wf_type type, const struct buffer *buffer, long doubl
     return i;
 }
 
-struct terms terms_of(const struct wrong_result *wrong, uint64_t output) {
-    const struct reference *reference = &wrong->task->reference;
-    const struct buffer *buffer = &wrong->buffers->items[reference->inputs[0]];
-    const uint64_t count = reference->by_row ? (uint64_t)wrong->scope->size->cols : buffer->count;
-    return (struct terms){&wrong->task->arguments[reference->inputs[0]], buffer, reference->by_row ? output * count : 0, count};
-}
-
 static long double term_at(const struct terms *terms, uint64_t i) { return element_get(terms->argument->type, terms->buffer->bytes, i); }
-
-bool is_near(long double value, long double other) {
-    return value != 0 && isfinite(value) && isfinite(other) && fabsl(value - other) <= 1e-5L * fabsl(other);
-}
 
 static enum hint_says tell(char *text, const char *words) {
     snprintf(text, HINT_CAPACITY, "; %s", words);
