@@ -1,22 +1,40 @@
-/* What a wrong result is instead of the right one, where its number tells. */
+/* What a wrong result is instead of the right one, where its numbers tell. */
 #ifndef JUDGE_HINTS_H
 #define JUDGE_HINTS_H
 
 #include "reference.h"
 
-struct wrong_value {
+/* HINT_LAUNCHES: so many wrong launches, each with data of its own, are no accident. */
+enum { HINT_CAPACITY = 400, HINT_LAUNCHES = 3 };
+
+/* The result of one launch. */
+struct wrong_result {
     const struct judge_task *task;
     const struct scope *scope; /* with the block and the grid of the last launch */
     const struct buffers *buffers;
     const struct expected *expected;
-    const unsigned char *result; /* the output's bytes */
-    uint64_t element;            /* of the output, or 0 of all of them together */
-    long double value, exact;
-    bool is_whole; /* whole numbers all of them */
+    const long double *values; /* as many as are expected */
+    const bool *is_wrong;      /* of each of them */
+    uint64_t element;          /* one that is wrong */
+    bool has_whole;            /* the inputs' elements are whole numbers, */
+    bool is_whole;             /* and so few and small that no sum of them is rounded */
+    bool is_finite;            /* no infinity or NaN is among them */
 };
 
-/* "; that is ...: do this"; unchanged if nothing is sure. */
-void hint_at_cause(const struct wrong_value *wrong, char *text, size_t nbytes);
+/* What a launch says of a hint.  SILENT: its data do not tell. */
+enum hint_says { HINT_SILENT, HINT_HOLDS, HINT_FAILS };
+
+/* How many there are, the first the most telling. */
+size_t hint_count(void);
+
+/* `text`, of HINT_CAPACITY bytes, is "; that is ...: do this" where the hint holds. */
+enum hint_says hint_ask(size_t hint, const struct wrong_result *wrong, char *text);
+
+/* In how many launches a hint must hold before it is told; in none may it fail. */
+uint64_t hint_launches(size_t hint);
+
+/* JUDGE_CAUSE_EXPLAINED, or JUDGE_CAUSE_ELSEWHERE. */
+enum judge_cause hint_cause(size_t hint);
 
 /* The first element of that value, or the first NaN; the buffer's count: there is none. */
 uint64_t hint_find_element(wf_type type, const struct buffer *buffer, long double value);

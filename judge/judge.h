@@ -51,12 +51,13 @@ const char *judge_task_signature(const struct judge_task *task); /* of several k
 /* ---- verdicts */
 
 enum { JUDGE_SIZES_MAX = 96, JUDGE_SIZE_CAPACITY = 24, JUDGE_BLOCKS_MAX = 8, JUDGE_BLOCK_CAPACITY = 64 };
-enum { JUDGE_MESSAGE_CAPACITY = 640, JUDGE_WHERE_CAPACITY = 160, JUDGE_FILE_CAPACITY = 256 };
+enum { JUDGE_MESSAGE_CAPACITY = 768, JUDGE_WHERE_CAPACITY = 160, JUDGE_FILE_CAPACITY = 256 };
 
 /* What a reason is about, where that decides which reasons are one fault. */
 enum judge_cause {
     JUDGE_CAUSE_OTHER,
     JUDGE_CAUSE_EXPLAINED,      /* a result: it says why, or what it is instead */
+    JUDGE_CAUSE_ELSEWHERE,      /* a result: that of other elements */
     JUDGE_CAUSE_UNWRITTEN,      /* a result: elements are as they were */
     JUDGE_CAUSE_TILES_STAY,     /* a result: blocks store their tiles where they loaded them */
     JUDGE_CAUSE_OUTSIDE_INPUT,  /* an access near an argument, but outside of it */
@@ -72,9 +73,10 @@ struct judge_reason {
     uint32_t line, other_line;        /* 0: none */
     uint64_t launches, last_launch;   /* how many gave it, and the last one's number */
     enum judge_cause cause;
-    const char *argument; /* that the access is outside of, as long as the task; or NULL */
+    const char *argument; /* that the access is of, or outside of, as long as the task; or NULL */
     int64_t beyond;       /* elements behind its end; 0: the first one behind it */
     bool leaves_out;      /* the guard that lets it through leaves out others */
+    bool reaches_others;  /* the same store reaches elements that other threads store */
 };
 
 /* A count of the task's gates, at its largest size. */

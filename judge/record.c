@@ -13,6 +13,7 @@ struct record *record_create(void) {
 
 void record_destroy(struct record *record) {
     if (record) free(record->reasons);
+    if (record) free(record->hints);
     free(record);
 }
 
@@ -34,6 +35,22 @@ void record_error(struct record *record, const struct rounding *rounding) {
     if (record->has_error && rounding->error_ulp <= record->worst.error_ulp) return;
     record->has_error = true;
     record->worst = *rounding;
+}
+
+static struct hint_tally *hint_at(struct record *record, size_t hint) {
+    if (!record->hints) record->hints = calloc(hint_count(), sizeof *record->hints);
+    if (!record->hints) record->error = fail_memory(&record->message);
+    return record->hints ? &record->hints[hint] : NULL;
+}
+
+void record_hint(struct record *record, size_t hint, const struct judge_reason *reason) {
+    struct hint_tally *tally = hint_at(record, hint);
+    if (tally) *tally = (struct hint_tally){.launches = 1, .reason = *reason};
+}
+
+void record_refute(struct record *record, size_t hint) {
+    struct hint_tally *tally = hint_at(record, hint);
+    if (tally) tally->is_refuted = true;
 }
 
 /* What cures a race, where that names lines, as of an exchange whose accesses race at several pairs of them; else *length is 0. */
@@ -176,9 +193,41 @@ static void unite_tiles(struct judge_verdict *verdict) {
     }
 }
 
+/* What a store beyond the end brings along at its own line: what nobody loaded is stored there, and behind the end of a row are
+ * the next one's elements, which then are wrong. */
+static bool comes_with(const struct judge_reason *outside, const struct judge_reason *reason) {
+    const bool is_there = reason->line == outside->line && (!reason->other_line || reason->other_line == reason->line) && !strcmp(reason->file, outside->file);
+    const bool is_overwritten = !strcmp(reason->kind, "race") && reason->other_line && reason->argument && !strcmp(reason->argument, outside->argument);
+    return is_there && (is_overwritten || unwritten_array(reason));
+}
+
+static void unite_stores(struct judge_verdict *verdict) {
+    for (size_t i = verdict->reason_count; i-- > 0;) {
+        struct judge_reason *outside = find_reason(verdict, is_outside_output);
+        if (!outside || !comes_with(outside, &verdict->reasons[i])) continue;
+        const bool is_race = !strcmp(verdict->reasons[i].kind, "race");
+        if (is_race && !outside->reaches_others) append(outside, "; it stores to other threads' elements, too: compare each index with the extent that it belongs to, which is "
+                                                                 "also the length of a row");
+        outside->reaches_others |= is_race;
+        remove_reason(verdict, &verdict->reasons[i]);
+    }
+    struct judge_reason *outside = find_reason(verdict, is_outside_output), *result = find_reason(verdict, is_result);
+    if (outside && outside->reaches_others && result && !stays(result)) remove_reason(verdict, result);
+}
+
+/* An index that leads to other elements leads beyond the end, too. */
+static void unite_elsewhere(struct judge_verdict *verdict) {
+    struct judge_reason *outside = find_reason(verdict, is_outside), *result = find_reason(verdict, is_result);
+    if (!outside || !result || result->cause != JUDGE_CAUSE_ELSEWHERE) return;
+    append(outside, "; where it stays inside, results are those of other elements: the index is calculated wrongly, as with the other extent for the "
+                    "length of a row");
+    remove_reason(verdict, result);
+}
+
 /* What is one fault is one reason. */
 static void unite(struct judge_verdict *verdict) {
     unite_tiles(verdict);
+    unite_stores(verdict);
     unite_accesses(verdict);
     unite_guards(verdict);
 }
@@ -216,10 +265,28 @@ static void conclude_error(struct judge_verdict *verdict, const struct rounding 
     verdict->is_counted = worst->is_counted;
 }
 
-void record_conclude(const struct record *record, size_t gate_count, struct judge_verdict *verdict) {
+static void conclude_hints(const struct record *record, struct hint_tally *hints) {
+    for (size_t h = 0; record->hints && h < hint_count(); h++) {
+        const struct hint_tally *said = &record->hints[h];
+        if (said->launches && !hints[h].launches) hints[h].reason = said->reason;
+        hints[h].launches += said->launches;
+        hints[h].is_refuted |= said->is_refuted;
+    }
+}
+
+void hints_conclude(const struct hint_tally *hints, struct judge_verdict *verdict) {
+    struct judge_reason *result = find_reason(verdict, is_result);
+    size_t h = 0;
+    while (h < hint_count() && (hints[h].is_refuted || hints[h].launches < hint_launches(h))) h++;
+    if (result && h < hint_count() && result->cause == JUDGE_CAUSE_OTHER) replace(result, &hints[h].reason);
+    unite_elsewhere(verdict);
+}
+
+void record_conclude(const struct record *record, size_t gate_count, struct judge_verdict *verdict, struct hint_tally *hints) {
     verdict->launches += record->is_launched;
     for (size_t r = 0; r < record->reason_count; r++) conclude_reason(verdict, &record->reasons[r]);
     unite(verdict);
+    conclude_hints(record, hints);
     if (record->has_error) conclude_error(verdict, &record->worst);
     if (!record->has_gates) return;
     verdict->gate_count = gate_count;

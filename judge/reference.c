@@ -284,18 +284,22 @@ void expected_clear(struct expected *expected) {
     *expected = (struct expected){0};
 }
 
-bool inputs_are_whole(const struct judge_task *task, const struct buffers *buffers) {
+static bool are_inputs(const struct judge_task *task, const struct buffers *buffers, bool (*is_so)(long double value)) {
     for (size_t a = 0; a < task->argument_count; a++) {
         const struct argument *argument = &task->arguments[a];
         if (argument->role == ROLE_OUTPUT || argument->role == ROLE_SCRATCH || !is_float(argument->type))
             continue;
-        for (uint64_t i = 0; i < buffers->items[a].count; i++) {
-            long double value = element_get(argument->type, buffers->items[a].bytes, i);
-            if (value != floorl(value)) return false;
-        }
+        for (uint64_t i = 0; i < buffers->items[a].count; i++)
+            if (!is_so(element_get(argument->type, buffers->items[a].bytes, i))) return false;
     }
     return true;
 }
+
+static bool is_whole(long double value) { return value == floorl(value); }
+static bool is_finite(long double value) { return isfinite(value); }
+
+bool inputs_are_whole(const struct judge_task *task, const struct buffers *buffers) { return are_inputs(task, buffers, is_whole); }
+bool inputs_are_finite(const struct judge_task *task, const struct buffers *buffers) { return are_inputs(task, buffers, is_finite); }
 
 simt_error output_value(const struct judge_task *task, const void *bytes, uint64_t count, uint64_t i,
                         long double *value, simt_message *message) {

@@ -23,6 +23,8 @@ void expected_clear(struct expected *expected);
 
 /* Whether every element of the inputs is a whole number. */
 bool inputs_are_whole(const struct judge_task *task, const struct buffers *buffers);
+/* Whether none is an infinity or a NaN. */
+bool inputs_are_finite(const struct judge_task *task, const struct buffers *buffers);
 
 /* The output, of these bytes, reduced by the engine as the task says, or its element i. */
 simt_error output_value(const struct judge_task *task, const void *bytes, uint64_t count, uint64_t i,

@@ -30,6 +30,7 @@ struct team {
     size_t next;      /* the first step that nobody has taken */
     size_t concluded; /* those before it are in the verdict */
     struct judge_verdict *verdict;
+    struct hint_tally *hints; /* of each hint */
     simt_error error;
     simt_message *message;
 };
@@ -76,7 +77,7 @@ static void conclude(struct team *team, size_t number, const struct record *reco
     if (step->is_first_of_block) note_block(verdict, team->judging->task, step->planned.block);
     if (step->is_first_of_size) note_size(verdict, step->planned.size);
     if (step->is_first_of_size) verdict->task_size_count += step->phase == PHASE_TASK;
-    if (record) record_conclude(record, team->judging->task->gate_count, verdict);
+    if (record) record_conclude(record, team->judging->task->gate_count, verdict, team->hints);
     team->error = record ? record->error : fail_memory(team->message);
     if (record && record->error) *team->message = record->message;
     const bool is_over = record && record->is_over;
@@ -215,12 +216,15 @@ simt_error team_try(const struct judging *judging, const struct judge_request *r
                         .lock = PTHREAD_MUTEX_INITIALIZER, .is_added = PTHREAD_COND_INITIALIZER};
     struct chains *chains = judging->counts_chains ? chains_create(judging->candidate.ptx) : NULL;
     if (plan_make(&team.plan, judging)) team.entries = calloc(team.plan.count + MORE_SIZES_MAX, sizeof *team.entries);
-    if (team.entries && (chains || !judging->counts_chains)) try_all(&team, chains);
+    team.hints = calloc(hint_count(), sizeof *team.hints);
+    if (team.entries && team.hints && (chains || !judging->counts_chains)) try_all(&team, chains);
     else team.error = fail_memory(message);
+    if (team.hints) hints_conclude(team.hints, verdict);
     chains_destroy(chains);
     pthread_cond_destroy(&team.is_added);
     pthread_mutex_destroy(&team.lock);
     free(team.entries);
+    free(team.hints);
     plan_clear(&team.plan);
     return team.error;
 }

@@ -36,6 +36,8 @@ struct trial {
     simt_launch launch;
     struct buffers buffers;
     unsigned char *result; /* the output's bytes after the launch */
+    long double *values;   /* what is compared, as many as are expected */
+    bool *is_wrong;        /* of each of them */
     struct expected expected;
     simt_report *reports[STAGES_MAX]; /* NULL: not launched */
 };
@@ -125,11 +127,13 @@ static void name_element(const struct trial *trial, const simt_finding *finding,
     if (!argument) return;
     snprintf(text, sizeof text, " (index %" PRId64 " of `%s`, which has %" PRIu64 " element%s)", index, argument->name, count, count == 1 ? "" : "s");
     append_text(reason, text);
+    reason->argument = argument->name;
     if (finding->kind != SIMT_FINDING_BOUNDS) return;
     reason->cause = argument->role == ROLE_OUTPUT ? JUDGE_CAUSE_OUTSIDE_OUTPUT : JUDGE_CAUSE_OUTSIDE_INPUT;
-    reason->argument = argument->name;
     reason->beyond = index - (int64_t)count;
-    const bool is_shared_result = reason->cause == JUDGE_CAUSE_OUTSIDE_OUTPUT && count == 1 && index > 0;
+    const struct reference *reference = &trial->judging->task->reference;
+    const bool is_one = reference->kind == REFERENCE_OP && !reference->by_row && !reference->partials;
+    const bool is_shared_result = reason->cause == JUDGE_CAUSE_OUTSIDE_OUTPUT && is_one && index > 0;
     append_text(reason, is_shared_result ? "; the result is one element of all blocks: combine theirs by an atomic, such as atomicAdd()"
                                          : "; a guard must leave that out, unless the index is calculated wrongly");
 }
@@ -244,27 +248,6 @@ static bool is_left(const struct trial *trial, uint64_t i) {
     return is_no_result(trial->result + i * nbytes, nbytes);
 }
 
-/* Of an index of the largest or smallest element that is one of several equal ones; false: it is another's. */
-static bool refuse_tie(struct trial *trial, const struct comparison *c, const char *place) {
-    const struct judge_task *task = trial->judging->task;
-    const struct reference *reference = &task->reference;
-    const bool is_largest = reference->op == WF_ARGMAX;
-    if (reference->kind != REFERENCE_OP || reference->partials || !(is_largest || reference->op == WF_ARGMIN)) return false;
-    const struct buffer *input = &trial->buffers.items[reference->inputs[0]];
-    const uint64_t count = reference->by_row ? (uint64_t)trial->scope.size->cols : input->count;
-    if (!(c->value >= 0 && c->value < count && c->exact >= 0 && c->exact < count)) return false;
-    const struct argument *argument = &task->arguments[reference->inputs[0]];
-    const uint64_t first = reference->by_row ? c->element * count : 0;
-    const uint64_t wanted = first + (uint64_t)c->exact, got = first + (uint64_t)c->value;
-    const long double one = element_get(argument->type, input->bytes, wanted), other = element_get(argument->type, input->bytes, got);
-    if (one != other && !(isnan(one) && isnan(other))) return false;
-    refuse_for(trial, "result",
-               "%s is %.0Lf, and must be %.0Lf: %s[%" PRIu64 "] and %s[%" PRIu64 "] are equal, both the %s, %.9Lg, and of equal elements the lowest "
-               "index is wanted: where two are equal, compare their indices",
-               place, c->value, c->exact, argument->name, got, argument->name, wanted, is_largest ? "largest" : "smallest", one);
-    return true;
-}
-
 /* Of elements that nobody wrote: how many there are. */
 static void refuse_unwritten(struct trial *trial, const struct comparison *c, const char *place, int digits) {
     uint64_t count = 0;
@@ -296,57 +279,6 @@ static bool refuse_tiles(struct trial *trial) {
     return true;
 }
 
-/* Of a largest or smallest element that must leave NaN out, and is one, or another element. */
-static void explain_nan(const struct trial *trial, const struct comparison *c, char *text, size_t nbytes) {
-    const struct judge_task *task = trial->judging->task;
-    const struct reference *reference = &task->reference;
-    const bool is_largest = reference->op == WF_MAX;
-    if (reference->kind != REFERENCE_OP || !task->omits_nan || !(is_largest || reference->op == WF_MIN)) return;
-    const struct argument *input = &task->arguments[reference->inputs[0]];
-    const struct buffer *buffer = &trial->buffers.items[reference->inputs[0]];
-    const uint64_t nan = hint_find_element(input->type, buffer, NAN);
-    if (nan == buffer->count || hint_find_element(input->type, buffer, c->value) == buffer->count) return;
-    snprintf(text, nbytes,
-             "; %s[%" PRIu64 "] is a NaN, which must be left out: f%sf(a, b) does that, but a %c b ? a : b is b where either is a NaN, so it "
-             "keeps a NaN that comes second and loses what was %s so far",
-             input->name, nan, is_largest ? "max" : "min", is_largest ? '>' : '<', is_largest ? "largest" : "smallest");
-}
-
-/* The only element of the output that must be so; or UINT64_MAX. */
-static uint64_t place_of(const struct expected *expected, long double value) {
-    uint64_t place = UINT64_MAX, count = 0;
-    for (uint64_t i = 0; i < expected->count; i++) {
-        if (expected->values[i] != value) continue;
-        place = i;
-        count++;
-    }
-    return count == 1 ? place : UINT64_MAX;
-}
-
-/* Of a value that belongs elsewhere, where each element is computed on its own. */
-static void explain_place(const struct trial *trial, const struct comparison *c, char *text, size_t nbytes) {
-    const struct judge_task *task = trial->judging->task;
-    const uint64_t place = task->reference.kind == REFERENCE_ELEMENTS ? place_of(&trial->expected, c->value) : UINT64_MAX;
-    const char *output = task->arguments[task->reference.output].name;
-    if (place == UINT64_MAX || place == c->element) return;
-    snprintf(text, nbytes, "; that belongs in %s[%" PRIu64 "]: an index, of what is loaded or of where it is stored, is another element's, "
-             "say one whose row and column have to change places", output, place);
-}
-
-static void hint_at(const struct trial *trial, const struct comparison *c, char *text, size_t nbytes) {
-    const struct judge_task *task = trial->judging->task;
-    const struct wrong_value wrong = {.task = task,
-                                      .scope = &trial->scope,
-                                      .buffers = &trial->buffers,
-                                      .expected = &trial->expected,
-                                      .result = trial->result,
-                                      .element = c->element,
-                                      .value = c->value,
-                                      .exact = c->exact,
-                                      .is_whole = inputs_are_whole(task, &trial->buffers)};
-    hint_at_cause(&wrong, text, nbytes);
-}
-
 /* What the value is, what it must be, and why it is not. */
 static void name_value(const struct comparison *c, const char *place, int digits, const char *why, char *text, size_t nbytes) {
     if (c->bound > 0 && !isfinite(c->value))
@@ -360,16 +292,51 @@ static void name_value(const struct comparison *c, const char *place, int digits
         snprintf(text, nbytes, "%s is %.*Lg, and must be %.*Lg%s", place, digits, c->value, digits, c->exact, why);
 }
 
+/* Whether every order of a sum of its elements is exact. */
+static bool is_exact(const struct trial *trial) {
+    const struct judge_task *task = trial->judging->task;
+    const wf_type type = task->arguments[task->reference.output].type;
+    const long double most = is_float(type) ? ldexpl(1, digits_of(type)) : INFINITY;
+    for (uint64_t i = 0; i < trial->expected.count; i++)
+        if (trial->expected.scales[i] > most) return false;
+    return inputs_are_whole(task, &trial->buffers);
+}
+
+/* What the launch says of each hint, with the reason that the hint gives where it holds. */
+static void ask_hints(struct trial *trial, const struct comparison *c, const char *place, int digits) {
+    const struct judge_task *task = trial->judging->task;
+    const struct wrong_result wrong = {.task = task,
+                                       .scope = &trial->scope,
+                                       .buffers = &trial->buffers,
+                                       .expected = &trial->expected,
+                                       .values = trial->values,
+                                       .is_wrong = trial->is_wrong,
+                                       .element = c->element,
+                                       .has_whole = inputs_are_whole(task, &trial->buffers),
+                                       .is_whole = is_exact(trial),
+                                       .is_finite = inputs_are_finite(task, &trial->buffers)};
+    for (size_t h = 0; h < hint_count(); h++) {
+        char why[HINT_CAPACITY] = "";
+        struct judge_reason reason = {.kind = "result", .cause = hint_cause(h)};
+        const enum hint_says says = hint_ask(h, &wrong, why);
+        if (says == HINT_FAILS) record_refute(trial->record, h);
+        if (says != HINT_HOLDS) continue;
+        name_value(c, place, digits, why, reason.message, sizeof reason.message);
+        name_launch(trial, reason.where, sizeof reason.where);
+        record_hint(trial->record, h, &reason);
+    }
+}
+
 static void refuse_value(struct trial *trial, const struct comparison *c) {
     const struct judge_task *task = trial->judging->task;
     const int digits = task->arguments[task->reference.output].type == WF_F32 ? 9 : 17; /* tell neighbours apart */
     const char *output = task->arguments[task->reference.output].name;
-    char place[160], why[400] = "";
+    char place[160], why[HINT_CAPACITY] = "";
     struct judge_reason reason = {.kind = "result"};
     if (refuse_tiles(trial)) return;
+    /* Others were right: results are not altered alike. */
+    const bool is_later = trial->planned->is_interleaved || trial->bench->keeps_variables;
     if (trial->planned->is_interleaved) snprintf(why, sizeof why, "%s", in_turns);
-    else explain_place(trial, c, why, sizeof why);
-    if (!*why) explain_nan(trial, c, why, sizeof why);
     if (task->reference.partials)
         snprintf(place, sizeof place, "%s(%s)", wf_op_name(task->reference.partials), output);
     else
@@ -378,49 +345,63 @@ static void refuse_value(struct trial *trial, const struct comparison *c) {
         refuse_unwritten(trial, c, place, digits);
         return;
     }
-    if (!*why && refuse_tie(trial, c, place)) return;
-    if (!*why) hint_at(trial, c, why, sizeof why);
+    if (!is_later) ask_hints(trial, c, place, digits);
     if (*why) reason.cause = JUDGE_CAUSE_EXPLAINED;
     name_value(c, place, digits, why, reason.message, sizeof reason.message);
     refuse(trial, &reason);
 }
 
-static bool is_right(struct trial *trial, uint64_t i, long double value, bool is_whole, struct comparison *comparison) {
+static struct comparison compare(const struct trial *trial, uint64_t i, bool is_whole, bool *is_counted) {
     const struct expected *expected = &trial->expected;
     const wf_type type = trial->judging->task->arguments[trial->judging->task->reference.output].type;
-    struct comparison c = {.element = i, .value = value, .exact = expected->values[i]};
-    bool is_counted;
-    *comparison = c;
-    if (!isfinite(c.exact)) return isnan(c.exact) ? isnan(value) : value == c.exact;
-    c.roundings = roundings_at(trial, i, &is_counted);
-    long double ulp = ulp_at(c.exact != 0 ? c.exact : expected->scales[i], type);
-    c.error = value == c.exact ? 0 : fabsl(value - c.exact) / ulp; /* 0 of equal infinities, too */
+    struct comparison c = {.element = i, .value = trial->values[i], .exact = expected->values[i]};
+    *is_counted = false;
+    if (!isfinite(c.exact)) return c;
+    c.roundings = roundings_at(trial, i, is_counted);
+    const long double ulp = ulp_at(c.exact != 0 ? c.exact : expected->scales[i], type);
+    c.error = c.value == c.exact ? 0 : fabsl(c.value - c.exact) / ulp; /* 0 of equal infinities, too */
     c.bound = bound_at(trial, i, c.roundings, is_whole, type) / ulp;
-    *comparison = c;
-    if (!(c.error <= c.bound)) return false;
-    if (is_float(type))
-        record_error(trial->record, &(struct rounding){(double)c.error, (double)c.bound, c.roundings, is_counted});
-    return true;
+    return c;
 }
 
-static simt_error check_output(struct trial *trial) {
+static bool is_right(const struct comparison *c) {
+    if (isfinite(c->exact)) return c->error <= c->bound;
+    return isnan(c->exact) ? isnan(c->value) : c->value == c->exact;
+}
+
+static simt_error read_output(struct trial *trial) {
     const struct judge_task *task = trial->judging->task;
     const struct buffer *output = &trial->buffers.items[task->reference.output];
-    const bool is_whole = inputs_are_whole(task, &trial->buffers);
-    unsigned char *bytes = trial->result = malloc(output->nbytes + 1);
-    simt_error error = bytes ? SIMT_OK : fail_memory(&trial->record->message);
-    if (!error) error = simt_machine_read(trial->bench->machine, output->address, bytes, output->nbytes);
-    struct comparison told = {0}, next;
-    bool is_wrong = false, is_over = false; /* a wrong value says more than an element that nobody wrote */
-    for (uint64_t i = 0; i < trial->expected.count && !error && !is_over; i++) {
-        long double value;
-        error = output_value(task, bytes, output->count, i, &value, &trial->record->message);
-        if (error || is_right(trial, i, value, is_whole, &next)) continue;
-        is_over = !is_left(trial, i);
-        if (!is_wrong || is_over) told = next;
-        is_wrong = true;
+    const uint64_t count = trial->expected.count;
+    trial->result = malloc(output->nbytes + 1);
+    trial->values = calloc(count + 1, sizeof *trial->values);
+    trial->is_wrong = calloc(count + 1, sizeof *trial->is_wrong);
+    simt_error error = trial->result && trial->values && trial->is_wrong ? SIMT_OK : fail_memory(&trial->record->message);
+    if (!error) error = simt_machine_read(trial->bench->machine, output->address, trial->result, output->nbytes);
+    for (uint64_t i = 0; i < count && !error; i++)
+        error = output_value(task, trial->result, output->count, i, &trial->values[i], &trial->record->message);
+    return error;
+}
+
+/* The first wrong value, which says more than an element that nobody wrote, is told. */
+static simt_error check_output(struct trial *trial) {
+    const struct judge_task *task = trial->judging->task;
+    const bool is_whole = inputs_are_whole(task, &trial->buffers), has_errors = is_float(task->arguments[task->reference.output].type);
+    const simt_error error = read_output(trial);
+    struct comparison told = {0};
+    bool has_wrong = false, has_value = false;
+    for (uint64_t i = 0; i < trial->expected.count && !error; i++) {
+        bool is_counted;
+        const struct comparison c = compare(trial, i, is_whole, &is_counted);
+        trial->is_wrong[i] = !is_right(&c);
+        if (!trial->is_wrong[i] && has_errors && isfinite(c.exact) && !has_value)
+            record_error(trial->record, &(struct rounding){(double)c.error, (double)c.bound, c.roundings, is_counted});
+        if (!trial->is_wrong[i] || has_value) continue;
+        has_value = !is_left(trial, i);
+        if (!has_wrong || has_value) told = c;
+        has_wrong = true;
     }
-    if (!error && is_wrong) refuse_value(trial, &told);
+    if (has_wrong) refuse_value(trial, &told);
     return error;
 }
 
@@ -623,6 +604,8 @@ static void trial_clear(struct trial *trial) {
     if (trial->bench->keeps_variables) free_buffers(trial);
     else bench_reset(trial->bench);
     free(trial->result);
+    free(trial->values);
+    free(trial->is_wrong);
     expected_clear(&trial->expected);
     buffers_clear(&trial->buffers);
 }

@@ -136,11 +136,14 @@ def test_progress_is_wiped_before_an_error():
 
 
 def test_no_progress_when_it_is_quick_or_unwanted():
+    """On a busy machine nothing is quick: what is shown may be, but not before a second has passed."""
     for options in ([], ["--quiet"]):
+        begin = time.monotonic()
         terminal = Terminal("sum", *options, stdin=subprocess.PIPE)
         feed_slowly(terminal.process.stdin, b"1\n" * 2**21, 12 if options else 1)
         status, _, shown = terminal.finish()
-        assert (status, shown) == (0, "")
+        is_quick = time.monotonic() - begin < 1
+        assert status == 0 and (shown == "" or not (is_quick or options)), shown
 
 
 def test_no_progress_without_a_terminal():

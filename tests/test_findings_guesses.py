@@ -36,7 +36,7 @@ def report_of(write, kind, place, changes=(), status=0):
                      "--arg", f"{kind}[128]=iota", "--arg", f"{kind}[2]=ones", "--arg", f"{other}[128]=zeros", status=status)
 
 
-@pytest.mark.parametrize("place", ["s", "out", "(s + threadIdx.x % 2)", "(out + threadIdx.x % 2)"])
+@pytest.mark.parametrize("place", ["s", "out", "&s[1]", "&out[1]", "(s + threadIdx.x % 2)", "(out + threadIdx.x % 2)"])
 @pytest.mark.parametrize("kind", WORDS)
 def test_a_guess_that_the_atomic_verifies_is_advice(kind, place, write):
     report = report_of(write, kind, place)
@@ -44,6 +44,34 @@ def test_a_guess_that_the_atomic_verifies_is_advice(kind, place, write):
     advice, = [advice for advice in report["advice"] if advice["kind"] == "plain-first-read"]
     assert (advice["line"], advice["least"]) == (8, 0) and advice["count"] > 0
     assert "atomicCAS(p, 0, 0)" in advice["cure"]
+
+
+@pytest.mark.parametrize("change", [("atomicCAS(p,", "atomicCAS(p - 1,"), ("WORD old = *p", "WORD old = p[-1]")])
+@pytest.mark.parametrize("place", ["&s[1]", "&out[1]"])
+def test_a_guess_of_another_element_is_verified_by_nothing(place, change, write):
+    for kind in WORDS:
+        report = report_of(write, kind, place, [change], status=0)
+        assert "plain-first-read" not in {advice["kind"] for advice in report["advice"]}
+
+
+LARGEST = """__global__ void largest(const float *in, float *out)
+{
+    int *bits = (int *)out;
+    float v = in[blockIdx.x * blockDim.x + threadIdx.x];
+    %s
+}
+"""
+
+
+@pytest.mark.parametrize("update, read, exchanged", [
+    ("while (*out < v)\n        atomicCAS(bits, __float_as_int(*out), __float_as_int(v));", 5, 6),
+    ("int old = *bits;\n    while (__int_as_float(old) < v) {\n        int seen = atomicCAS(bits, old, __float_as_int(v));\n        if (seen == old) break;\n"
+     "        old = seen;\n    }", 5, 7)])
+def test_a_largest_by_exchanges_that_reads_plainly_is_told_that_and_of_no_lock(update, read, exchanged, write):
+    report = inspected(write("f.cu", LARGEST % update), "--grid", 2, "--block", 64, "--arg", "f32[128]=iota", "--arg", "f32[1]=zeros", status=3)
+    messages = [finding["message"] for finding in report["findings"]]
+    assert any(f"line {read} reads by a plain load what others change by the atomicCAS() of line {exchanged}" in message for message in messages), messages
+    assert not any("the lock" in message or "__threadfence()" in message for message in messages)
 
 
 USES = {

@@ -275,8 +275,14 @@ def test_an_element_where_nothing_is_has_the_name_of_the_argument(write):
 
 
 def test_blocks_that_store_the_same_elements_in_an_unrolled_loop_are_told_that(write):
-    messages = reasons_of_changed("transpose", "if (x < rows && y + j < cols)", "if (x < cols && y + j < rows)", "race", write)
+    messages = reasons_of_changed("transpose", SWAP, "    x = blockIdx.y * 32 + threadIdx.x;\n", "race", write)
     assert len(messages) == 1 and "blocks overwrite each other's result: an element for each block" in messages[0]
+
+
+def test_a_guard_that_lets_blocks_store_the_same_elements_and_beyond_the_end_is_one_reason(write):
+    was, now = "if (x < rows && y + j < cols)", "if (x < cols && y + j < rows)"
+    (message,) = reasons_of_changed("transpose", was, now, "bounds", write)
+    assert "it stores to other threads' elements, too" in message and not reasons_of_changed("transpose", was, now, "race", write)
 
 
 def test_gates_say_what_a_kernel_costs_and_what_to_do(write):

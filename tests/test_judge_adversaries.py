@@ -131,6 +131,32 @@ INSTEAD = {
     "the square": ("norm", "sqrt(s[0])", "s[0]", "that is its square: take the root"),
     "one less": ("row_variances", "/ cols;\n}", "/ (cols - 1);\n}", "divided by one less than the 31 elements"),
     "a float": ("norm", "sqrt(s[0])", "sqrtf(s[0])", "that is as far off as floats are"),
+    "each thread of a block": ("sum", "    if (t == 0)\n", "", "that is 256 times as much, and a block has 256 threads: each adds the block's result"),
+    "ones for nothing": ("dot", ": 0.0f", ": 1.0f", "that is 1 too much for each thread that has no element"),
+    "half a block": ("max", "k = blockDim.x / 2", "k = blockDim.x / 4", "that is the largest of 128 of 256 elements, those of the first half of each block"),
+    "no last step": ("sum", "k > 0", "k > 1", "that is the sum of 16 of 31 elements, those of every second thread"),
+    "no last block": ("sum", "if (t == 0)", "if (t == 0 && blockIdx.x < gridDim.x - 1)", "768 of 1000 elements, all but the last block's"),
+    "no last element": ("sum", "i < n ?", "i < n - 1 ?", "30 of 31 elements, all but the last one"),
+    "the first block's": ("sum", "blockIdx.x * blockDim.x + t", "t", "256 of 1000 elements, the first block's, once for each block"),
+    "bins of one loop": ("histogram", "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)",
+                         "if (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n)", "that is the histogram of the first 1024 of 2500 elements, one for each"),
+    "the other extent": ("matvec", "c < cols", "c < rows", "3 of 31 elements, as many as there are rows: compare the index with the other extent"),
+    "the other pitch": ("row_sums", "in[blockIdx.x * cols + c]", "in[blockIdx.x * rows + c]", "each row is taken to begin `rows` elements behind"),
+    "a mean": ("row_sums", "= s[0];", "= s[0] / cols;", "that is the mean: do not divide by the number of the 31 elements"),
+    "truncated": ("sum", "? in[i] :", "? (int)in[i] :", "that is a whole number, though the elements are not"),
+    "the smallest": ("max", "fmaxf", "fminf", "that is the smallest: a comparison"),
+    "a thread": ("argmax", "*out = best[0]", "*out = best[0] % blockDim.x", "that is the number of the thread which found it"),
+    "from one": ("argmax", "*out = best[0]", "*out = best[0] + 1", "that is one more than the index"),
+    "a root": ("row_variances", "= squares / cols", "= sqrtf(squares / cols)", "that is its root, the standard deviation"),
+    "a warp's scan": ("scan", "d < blockDim.x", "d < 32", "each is the sum of the last 32 elements alone"),
+    "backwards": ("scan", "if (t >= d)\n            mine += s[t - d];", "if (t + d < blockDim.x)\n            mine += s[t + d];",
+                  "each is the sum from its own element to the last"),
+    "no maximum": ("softmax", "row[c] - highest", "row[c]", "subtract the row's largest element first"),
+    "no quotient": ("softmax", " / sum;", ";", "divide by the sum of the row's exponentials"),
+    "an end": ("stencil", "in[max(i - 1, 0)]", "(i ? in[i - 1] : 0)", "only the first element or the last is wrong"),
+    "borders": ("stencil", "in[max(i - 1, 0)]", "in[i]", "only elements of each block's first thread are wrong"),
+    "no total for the last": ("scan_blocks", "i < n && blockIdx.x)", "i < n && blockIdx.x && blockIdx.x < gridDim.x - 1)",
+                              "only elements of the last block are wrong"),
     "an infinity": ("sum", "? in[i] :", "? fmaxf(fminf(in[i], 1e38f), -1e38f) :", r"; in\[\d+\] is (inf|nan)"),
 }
 
@@ -142,6 +168,65 @@ def test_a_result_is_told_by_what_it_is_instead(name, write):
     assert was in GOOD[task]
     told = verdict(write("kernel.cu", GOOD[task].replace(was, now)), "--task", task, status=3)
     assert any(reason["kind"] == "result" and re.search(said, reason["message"]) for reason in told["reasons"]), told["reasons"]
+
+
+MIX = """__device__ unsigned mix(unsigned x) { x ^= x >> 16; x *= 0x7feb352du; x ^= x >> 15; x *= 0x846ca68bu; return x ^ x >> 16; }
+"""
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("task, store, value, bits", [
+    ("sum", "out, s[0]", "s[0]", "__float_as_int(s[0])"), ("max", "*out = s[0]", "s[0]", "__float_as_int(s[0])"),
+    ("row_sums", "] = s[0]", "s[0]", "__float_as_int(s[0])"), ("histogram", "own[threadIdx.x])", "own[threadIdx.x]", "own[threadIdx.x] * 64 + threadIdx.x"),
+    ("scan", "= mine;\n}", "mine", "__float_as_int(mine) + t"), ("argmax", "*out = best[0]", "best[0]", "best[0] + n")])
+@pytest.mark.parametrize("noise", ["{0} + (int)({1} % 9) - 4", "{0} + ({1} % 8 == 0) * 3", "(int)({1} % 17) - 8"])
+def test_of_a_result_that_is_wrong_at_random_nothing_is_told(task, store, value, bits, noise, write):
+    """But what is true of any such: that no element is that, or no index."""
+    wrong = store.replace(value, noise.format(value, f"mix({bits})"))
+    assert GOOD[task].count(store) == 1 and wrong != store
+    reasons = verdict(write("kernel.cu", MIX + GOOD[task].replace(store, wrong)), "--task", task, status=3)["reasons"]
+    (message,) = [reason["message"] for reason in reasons if reason["kind"] == "result"]
+    assert re.fullmatch(r"[^;]*(; no element of `in` is that.*|; that is no index of an element: the first is 0, the last \d+)?", message), message
+
+
+@pytest.mark.parametrize("task, changes, line, said", [
+    ("transpose", [("if (x < rows && y + j < cols)\n", "")], 12, "a guard must leave that out"),
+    ("transpose", [("if (x < rows && y + j < cols)", "if (x < rows)")], 13, "a guard must leave that out"),
+    ("transpose", [("if (x < rows && y + j < cols)", "if (y + j < cols)")], 13, "it stores to other threads' elements, too"),
+    ("transpose", [("out[(y + j) * rows + x]", "out[(y + j) * cols + x]")], 13, "it stores to other threads' elements, too"),
+    ("transpose", [("in[(y + j) * cols + x]", "in[(y + j) * rows + x]")], 8, "results are those of other elements: the index is calculated wrongly"),
+    ("row_sums", [("in[blockIdx.x * cols + c]", "in[c * cols + blockIdx.x]")], 8, "results are those of other elements: the index is calculated wrongly"),
+])
+def test_a_guard_or_a_pitch_that_is_wrong_is_one_reason(task, changes, line, said, write):
+    source = GOOD[task]
+    for was, now in changes:
+        assert was in source
+        source = source.replace(was, now)
+    (reason,) = verdict(write("kernel.cu", source), "--task", task, status=3)["reasons"]
+    assert (reason["kind"], reason["line"]) == ("bounds", line) and said in reason["message"] and "atomic" not in reason["message"], reason
+
+
+def test_a_wrong_element_of_an_output_that_is_the_first_argument_is_told(write):
+    """An input that the reference names nowhere first has no place among what hints look at."""
+    task = "Title: halves\nSignature: __global__ void halves(float *out, const float *in, int n)\nBlock: 32\nGrid: ceil(n / 32)\n" \
+        "Argument: out output f32[n]\nArgument: in input f32[n] uniform(1, 2)\nArgument: n scalar i32 n\nSizes: 40 100\n" \
+        "Expect: out[i] = 0.5 * in[i]\n"
+    kernel = "__global__ void halves(float *out, const float *in, int n)\n{\n    int i = blockIdx.x * 32 + threadIdx.x;\n" \
+        "    if (i < n) out[i] = (int)(4 * in[i]);\n}\n"
+    (reason,) = verdict(write("kernel.cu", kernel), "--task", write("halves.task", task), status=3)["reasons"]
+    assert reason["kind"] == "result" and "that is a whole number, though the elements are not" in reason["message"]
+
+
+def test_an_infinity_is_not_the_smallest_of_finite_elements(write):
+    (reason,) = verdict(write("kernel.cu", GOOD["max"].replace("*out = s[0]", "*out = -INFINITY")), "--task", "max", status=3)["reasons"]
+    assert "no element of `in` is that, and yet none took its place" in reason["message"]
+
+
+@pytest.mark.parametrize("change", [("k = blockDim.x / 2", "k = blockDim.x / 4"), ("i < n", "i < n - 1"), ("i += blockDim.x", "i += blockDim.x + 1")])
+def test_a_nan_is_no_reason_of_a_fault_that_others_show(change, write):
+    assert change[0] in GOOD["max"]
+    for reason in verdict(write("kernel.cu", GOOD["max"].replace(*change)), "--task", "max", status=3)["reasons"]:
+        assert "is a NaN, which must be left out" not in reason["message"]
 
 
 @pytest.mark.parametrize("place", ["s", "out"])

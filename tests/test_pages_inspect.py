@@ -330,6 +330,17 @@ def test_page_opens_at_the_costliest_line(show, tmp_path):
     assert page.locator(".listing tr.chosen").get_attribute("data-line") == str(first)
 
 
+def test_page_of_a_wrong_result_without_a_finding_opens_where_it_is_stored(show, tmp_path):
+    """Not at the loop, which costs more, nor at the store to shared memory behind it."""
+    ptx, html = tmp_path / "loop.ptx", tmp_path / "loop.html"
+    ptx.write_text(HEAD + kernel("loop", parameters("loop", "u64"), ".shared .u32 s;\nld.param.u64 %rd1, [loop_param_0];\nmov.u32 %r1, 0;\nAGAIN:\nadd.u32 %r1, %r1, 1;\n"
+                                 "setp.lt.u32 %p1, %r1, 9;\n@%p1 bra AGAIN;\nst.global.u32 [%rd1], %r1;\nst.shared.u32 [s], %r1;\nret;"))
+    assert run("inspect", ptx, "--arg", "u32[1]", "--expect", "0=10", "--html", html).returncode == 3
+    page = show(html)
+    stored = next(place["ptx_line"] for place in page_data(page)["instruction_list"] if place["opcode"].startswith("st.global"))
+    assert page.locator(".listing tr.chosen").get_attribute("data-line") == str(stored)
+
+
 # ---- little room ---------------------------------------------------------------------------------------
 
 POLLS = """__global__ void f(volatile int *flag, int *polls) {

@@ -34,6 +34,7 @@ const OF_ADVICE = {
     "divergence": {heat: "divergence", counts: ["divergent_branches", "utilization"]},
     "redundant-barrier": {heat: "waits", counts: ["barriers"]},
     "repeated-work": {heat: "requests", counts: ["global_sectors"]},
+    "plain-first-read": {heat: "waits", counts: ["atomics"]},
 };
 const ofAdvice = advice => OF_ADVICE[advice.kind] || {heat: "instructions", counts: []};
 
@@ -296,6 +297,13 @@ function hottestLine(text) {
     return [...text.counts.keys()].find(line => text.counts.get(line).instructions === most) || 0;
 }
 
+// Where a wrong result is stored: the last line executed that writes to global memory; 0: none does.
+function storingLine(data, text) {
+    const stores = data.instruction_list.filter(entry => entry.instructions && text.lineOf(entry) &&
+        /^(st|red|atom)\b(?!.*\.(shared|local|param))/.test(entry.opcode));
+    return stores.length ? text.lineOf(stores[stores.length - 1]) : 0;
+}
+
 function showPage(data, main) {
     const texts = listTexts(data), places = listPlaces(data);
     const findings = data.findings.map((finding, index) =>
@@ -338,7 +346,9 @@ function showPage(data, main) {
     main.append(beside(wrong, makeProblems(data, buttons, showAdvice)), ...(hasLine ? [source, summary] : [summary, source]),
         makeTermsPanel(PAGE_TERMS));
     if (findings.length && data.advice.length) listing.heatBy(ofAdvice(data.advice[0]).heat);
+    const stored = wrong ? storingLine(data, listing.shown) : 0;
     if (findings.length) showFinding(findings[0]);
+    else if (stored) showLine(listing.shown, stored);
     else if (data.advice.length) showAdvice(data.advice[0]);
     else showLine(listing.shown, hottestLine(listing.shown));
 }

@@ -13,7 +13,9 @@ enum holds {
     COPY = 2,          /* the value, as it was loaded, */
     DERIVED = 4,       /* or computed from it */
     RESULT = 8,        /* of the atomic that verifies */
-    NOT_ADDRESS = 16,  /* another address than the load's */
+    NOT_ADDRESS = 16,  /* another address than the load's register, or variable, has, */
+    NOT_PLACE = 32,    /* or than the place itself, which lies behind that by a constant */
+    NOWHERE = NOT_ADDRESS | NOT_PLACE,
     GUESSED = COPY | DERIVED
 };
 
@@ -53,7 +55,7 @@ static void go_on(struct following *following, uint32_t pc, enum phase phase) {
 
 static unsigned holds(const struct following *following, const struct operand *operand) {
     const bool has_register = operand->kind == OPERAND_REGISTER || (operand->kind == OPERAND_ADDRESS && operand->has_base_register);
-    unsigned bits = has_register ? following->now[operand->index] : OTHER | NOT_ADDRESS;
+    unsigned bits = has_register ? following->now[operand->index] : OTHER | NOWHERE;
     for (uint32_t e = 0; e < operand->element_count; e++) bits |= holds(following, &operand->elements[e]);
     return bits;
 }
@@ -70,8 +72,8 @@ static bool is_same_address(const struct following *following, const struct inst
     const struct instruction *load = following->codes[following->load].instruction;
     enum simt_space spaces[2] = {SIMT_GLOBAL, SIMT_GLOBAL};
     const bool is_same_space = simt_named_space(load, &spaces[0]) == simt_named_space(instruction, &spaces[1]) && spaces[0] == spaces[1];
-    const uint64_t offset = one->has_base_register ? one->bits : 0; /* of a variable the register has it */
-    const bool is_there = two->has_base_register ? !(following->now[two->index] & NOT_ADDRESS) && two->bits == offset
+    const unsigned held = two->has_base_register ? following->now[two->index] : NOWHERE;
+    const bool is_there = two->has_base_register ? (!(held & NOT_ADDRESS) && two->bits == one->bits) || (!(held & NOT_PLACE) && two->bits == 0)
                                                  : !one->has_base_register && two->variable == one->variable && two->bits == one->bits;
     return is_same_space && two->kind == OPERAND_ADDRESS && is_there &&
            simt_type_nbytes(simt_last_type(load)) == simt_type_nbytes(simt_last_type(instruction));
@@ -91,9 +93,18 @@ static bool tells_of_success(const struct following *following, const struct ins
         !(simt_has(instruction, "ne") || simt_has(instruction, "eq")))
         return false;
     unsigned one = holds(following, &instruction->operands[1]), two = holds(following, &instruction->operands[2]);
-    one &= ~(unsigned)NOT_ADDRESS;
-    two &= ~(unsigned)NOT_ADDRESS;
+    one &= ~(unsigned)NOWHERE;
+    two &= ~(unsigned)NOWHERE;
     return (one == COPY && two == RESULT) || (one == RESULT && two == COPY);
+}
+
+/* add r, address, offset: the place of the load. */
+static bool adds_offset(const struct following *following, const struct instruction *instruction) {
+    const struct operand *address = following->address;
+    if (!simt_is_base(instruction, "add") || instruction->operand_count != 3) return false;
+    const struct operand *base = &instruction->operands[1], *offset = &instruction->operands[2];
+    return base->kind == OPERAND_REGISTER && !(following->now[base->index] & NOT_ADDRESS) && offset->kind == OPERAND_IMMEDIATE &&
+           offset->bits == address->bits;
 }
 
 static void compute(struct following *following, const struct code *code, unsigned read) {
@@ -104,8 +115,10 @@ static void compute(struct following *following, const struct code *code, unsign
     following->is_used |= is_guess && (code->reads_carry || code->writes_carry);
     const struct operand *source = &instruction->operands[1], *address = following->address;
     const bool is_address = is_move && source->kind == OPERAND_ADDRESS && address->variable && source->variable == address->variable &&
-                            !source->has_base_register && source->bits == address->bits;
-    const unsigned bits = is_address ? OTHER : is_move ? holds(following, source) : (is_guess ? DERIVED : OTHER) | NOT_ADDRESS;
+                            !source->has_base_register;
+    const unsigned of_variable = OTHER | (source->bits ? NOT_ADDRESS : 0) | (source->bits == address->bits ? 0 : NOT_PLACE);
+    const unsigned computed = (is_guess ? DERIVED : OTHER) | (adds_offset(following, instruction) ? NOT_ADDRESS : NOWHERE);
+    const unsigned bits = is_address ? of_variable : is_move ? holds(following, source) : computed;
     put(following, &instruction->operands[0], bits, code->has_guard);
 }
 
@@ -122,7 +135,7 @@ static enum phase execute(struct following *following, const struct code *code, 
     }
     const bool is_verifying = phase == LOADED && read & GUESSED && verifies(following, code);
     following->is_used |= read & GUESSED && !is_verifying;
-    if (has_result) put(following, &instruction->operands[0], (is_verifying ? RESULT : OTHER) | NOT_ADDRESS, code->has_guard);
+    if (has_result) put(following, &instruction->operands[0], (is_verifying ? RESULT : OTHER) | NOWHERE, code->has_guard);
     if (is_verifying) return VERIFIED;
     return phase == VERIFIED && simt_is_base(instruction, "atom") ? ROUND_LATER : phase;
 }
@@ -132,11 +145,10 @@ static void begin(struct following *following) {
     const struct instruction *load = following->codes[following->load].instruction;
     for (uint32_t r = 0; r < following->function->register_count; r++) {
         const unsigned old = following->now[r] & GUESSED ? DERIVED : OTHER;
-        const bool may_be_another = following->address->has_base_register || following->now[r] & NOT_ADDRESS;
-        following->now[r] = (unsigned char)(old | (may_be_another ? NOT_ADDRESS : 0));
+        following->now[r] = (unsigned char)(old | (following->address->has_base_register ? NOWHERE : following->now[r] & NOWHERE));
     }
-    if (following->address->has_base_register) following->now[following->address->index] = OTHER;
-    put(following, &load->operands[0], COPY | NOT_ADDRESS, false);
+    if (following->address->has_base_register) following->now[following->address->index] = OTHER | (following->address->bits ? NOT_PLACE : 0);
+    put(following, &load->operands[0], COPY | NOWHERE, false);
 }
 
 static void step(struct following *following, uint32_t node) {
@@ -191,7 +203,7 @@ bool simt_is_guess(const simt_event *event, uint32_t load) {
     following.address = &codes[load].instruction->operands[1];
     bool is_known = allocate(&following);
     if (is_known) {
-        for (uint32_t r = 0; r < following.function->register_count; r++) following.now[r] = OTHER | NOT_ADDRESS;
+        for (uint32_t r = 0; r < following.function->register_count; r++) following.now[r] = OTHER | NOWHERE;
         go_on(&following, following.address->has_base_register ? load : following.function->begin, LOADED);
     }
     for (uint32_t steps = 0; is_known && following.count && !following.is_used; steps++) {

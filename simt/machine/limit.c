@@ -36,10 +36,10 @@ static void say_rounds(const struct warp *warp, const struct loop *loop, char te
 static void say_exit(const struct launch *launch, const struct loop *loop, char text[LOOP_NBYTES]) {
     const uint32_t read = simt_loop_reads(launch, loop);
     if (loop->exit == NO_PC) return;
-    const unsigned exit = simt_line_of(&launch->view.places[loop->exit]);
+    const unsigned exit = simt_line_at(launch, loop->exit);
     if (read == NO_PC) snprintf(text, LOOP_NBYTES, "; it is left at line %u, by what the threads compute", exit);
     else snprintf(text, LOOP_NBYTES, "; it is left at line %u, by what line %u reads from memory", exit,
-                  (unsigned)simt_line_of(&launch->view.places[read]));
+                  (unsigned)simt_line_at(launch, read));
 }
 
 static void say_loop(const struct warp *warp, const struct path *path, char text[LOOP_NBYTES]) {
@@ -50,7 +50,7 @@ static void say_loop(const struct warp *warp, const struct path *path, char text
     if (!loop_around(warp, path, &loop)) return;
     say_rounds(warp, &loop, rounds);
     say_exit(launch, &loop, exit);
-    snprintf(text, LOOP_NBYTES, ", in the loop of line %u%.100s%.120s", (unsigned)simt_line_of(&launch->view.places[loop.back]), rounds, exit);
+    snprintf(text, LOOP_NBYTES, ", in the loop of line %u%.100s%.120s", (unsigned)simt_line_at(launch, loop.back), rounds, exit);
 }
 
 static const char *cause_of(const struct warp *warp, const struct path *path, bool polls) {

@@ -118,9 +118,6 @@ static bool is_same_thread(const struct place *one, const struct place *other) {
 
 enum { NAME_NBYTES = 80, THREAD_NBYTES = 80 };
 
-/* Of a function that was inlined the line of its call: there the kernel takes the lock. */
-static uint32_t line_of(const struct launch *launch, uint32_t pc) { return simt_line_of(&launch->view.places[pc]); }
-
 static void name_thread(const struct block *block, uint64_t index, uint32_t thread, char text[THREAD_NBYTES]) {
     const uint32_t *grid = block->launch->view.grid, *size = block->launch->view.block;
     snprintf(text, THREAD_NBYTES, "thread (%u,%u,%u) of block (%u,%u,%u)", thread % size[0], thread / size[0] % size[1],
@@ -162,7 +159,7 @@ static void name_awaited(const struct place *place, const struct lock *lock, cha
 }
 
 static uint32_t awaiting_line(const struct place *place) {
-    return line_of(place->block->launch, place->warp->awaited->pcs[place->lane]);
+    return simt_line_at(place->block->launch, place->warp->awaited->pcs[place->lane]);
 }
 
 static void say_holder(const struct place *place, const struct lock *lock, const struct place *holder, char *text, size_t nbytes) {
@@ -170,7 +167,7 @@ static void say_holder(const struct place *place, const struct lock *lock, const
     char name[NAME_NBYTES], thread[THREAD_NBYTES];
     name_awaited(place, lock, name);
     name_thread(place->block, lock->block, lock->thread, thread);
-    const uint32_t taken = line_of(launch, lock->pc);
+    const uint32_t taken = simt_line_at(launch, lock->pc);
     if (holder->block && is_same_thread(place, holder))
         snprintf(text, nbytes, "at line %u it waits for the lock %s, which it has taken itself at line %u: free a lock before it "
                  "is taken again", awaiting_line(place), name, taken);
@@ -179,7 +176,7 @@ static void say_holder(const struct place *place, const struct lock *lock, const
                  "on every way to the end, as with atomicExch(lock, 0)", name, thread, taken);
     else if (holder->path)
         snprintf(text, nbytes, "it waits for the lock %s, which %s took at line %u and holds while it waits at line %u: free it "
-                 "before that", name, thread, taken, line_of(launch, holder->path->pc));
+                 "before that", name, thread, taken, simt_line_at(launch, holder->path->pc));
     else
         snprintf(text, nbytes, "it waits for the lock %s, which %s took at line %u and holds while it waits for these: free it "
                  "before that", name, thread, taken);
@@ -200,7 +197,7 @@ static void say_circle(const struct place *place, const struct lock *lock, const
     if (count > 2) snprintf(circle, sizeof circle, ", and so on in a circle of %u threads", count);
     snprintf(text, nbytes, "%s waits at line %u for the lock %s, which %s took at line %u; that one waits at line %u for the lock %s, "
              "which %s took at line %u%s: take locks in one order everywhere, say by their addresses", first, awaiting_line(place),
-             wanted, second, line_of(launch, lock->pc), awaiting_line(holder), held, third, line_of(launch, next->pc), circle);
+             wanted, second, simt_line_at(launch, lock->pc), awaiting_line(holder), held, third, simt_line_at(launch, next->pc), circle);
 }
 
 /* ---- the chain */

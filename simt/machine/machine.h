@@ -739,6 +739,8 @@ static inline uint32_t simt_line_of(const simt_place *place) {
     if (place->outer_line) return place->outer_line;
     return place->file ? place->line : place->ptx_line;
 }
+static inline uint32_t simt_line_at(const struct launch *launch, uint32_t pc) { return simt_line_of(&launch->view.places[pc]); }
+
 enum recurrence simt_recurrence_find(struct warp *warp, uint32_t steps, const struct path **where);
 
 /* block.c */

@@ -33,18 +33,12 @@ void simt_mbarrier_note_begin(struct block *home, uint64_t offset, uint32_t pc, 
     if (note) *note = (struct mbarrier_note){.offset = offset, .begin_pc = pc, .count = count};
 }
 
-/* In the kernel, not in the function of a line that wraps the instruction. */
-static uint32_t line_of(const struct block *block, uint32_t pc) {
-    const simt_place *place = &block->launch->view.places[pc];
-    return place->outer_line ? place->outer_line : place->line;
-}
-
 void simt_mbarrier_note_arrival(struct block *home, uint64_t offset, uint32_t pc, uint32_t count) {
     struct mbarrier_note *note = note_at(home, offset);
     uint32_t i = 0;
     if (!note) return;
     note->arrived += count;
-    while (i < note->pc_count && i < PCS_MAX && line_of(home, note->pcs[i]) != line_of(home, pc)) i++;
+    while (i < note->pc_count && i < PCS_MAX && simt_line_at(home->launch, note->pcs[i]) != simt_line_at(home->launch, pc)) i++;
     if (i < PCS_MAX) note->pcs[i] = pc;
     if (i == note->pc_count) note->pc_count++;
 }
@@ -60,7 +54,7 @@ void simt_mbarrier_note_phase(struct block *home, uint64_t offset) {
 static int put_lines(const struct block *home, const struct mbarrier_note *note, char *text, size_t nbytes) {
     int length = snprintf(text, nbytes, note->pc_count > 1 ? ", at lines" : ", at line");
     for (uint32_t i = 0; i < note->pc_count && i < PCS_MAX; i++)
-        length += snprintf(text + length, nbytes - (size_t)length, "%s %u", i ? "," : "", line_of(home, note->pcs[i]));
+        length += snprintf(text + length, nbytes - (size_t)length, "%s %u", i ? "," : "", simt_line_at(home->launch, note->pcs[i]));
     if (note->pc_count > PCS_MAX) length += snprintf(text + length, nbytes - (size_t)length, ", ...");
     return length;
 }
@@ -69,7 +63,7 @@ void simt_mbarrier_notes_say(const struct block *home, uint64_t offset, char *te
     const struct mbarrier_note *note = note_at(home, offset);
     *text = '\0';
     if (!note) return;
-    int length = snprintf(text, nbytes, " (initialised with %u at line %u; ", note->count, line_of(home, note->begin_pc));
+    int length = snprintf(text, nbytes, " (initialised with %u at line %u; ", note->count, simt_line_at(home->launch, note->begin_pc));
     if (note->arrived) length += snprintf(text + length, nbytes - (size_t)length, "%u came", note->arrived);
     else length += snprintf(text + length, nbytes - (size_t)length, "none came");
     if (note->arrived) length += put_lines(home, note, text + length, nbytes - (size_t)length);

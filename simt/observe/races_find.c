@@ -122,16 +122,19 @@ static const char *advice_on_atomic(const struct races *races, uint32_t load, ui
     return text;
 }
 
-/* Of an update by a loop with atomicCAS() that begins with a plain load: what that read is compared before it is used, but a
- * plain load may be torn, or repeated. */
-static const char *advice_on_first_read(const struct races_block *block, const struct encounter *encounter, const struct stamped *other,
-                                        char *text, size_t nbytes) {
+/* Whether a plain load begins an update by a loop with atomicCAS(), which is no lock, though it may look like one. */
+static bool is_first_read(const struct races_block *block, const struct encounter *encounter, const struct stamped *other) {
     const struct races *races = block->races;
     const uint32_t pc = encounter->event->pc, load = is_load(races, pc) ? pc : other->pc, exchange = load == pc ? other->pc : pc;
     const bool is_pair = is_load(races, load) && strstr(races->view->places[exchange].opcode, ".cas");
     const bool is_update = is_pair && simt_may_follow(encounter->event, load, exchange, false) &&
                            simt_may_follow(encounter->event, exchange, exchange, false);
-    if (!is_update || waiting_branch(block, encounter, other) != UINT32_MAX) return NULL;
+    return is_update && (encounter->is_locked || waiting_branch(block, encounter, other) == UINT32_MAX);
+}
+
+/* What that read is compared before it is used, but a plain load may be torn, or repeated. */
+static const char *advice_on_first_read(const struct races *races, uint32_t pc, uint32_t other_pc, char *text, size_t nbytes) {
+    const uint32_t load = is_load(races, pc) ? pc : other_pc, exchange = load == pc ? other_pc : pc;
     snprintf(text, nbytes, "line %u reads by a plain load what others change by the atomicCAS() of line %u: read it by an atomic, too, "
              "such as `atomicCAS(p, 0, 0)` for `*p`", line_of(races, load), line_of(races, exchange));
     return text;
@@ -421,8 +424,7 @@ static const char *advice(const struct races_block *block, const struct encounte
     if (is_unlock(block, encounter, other)) return advice_on_unlock(block->races, encounter, other, text, nbytes);
     const uint32_t atomic = atomic_behind_load(block, encounter, other), pc = encounter->event->pc;
     if (atomic != UINT32_MAX) return advice_on_atomic(block->races, atomic == pc ? other->pc : pc, atomic, text, nbytes);
-    const char *on_first_read = advice_on_first_read(block, encounter, other, text, nbytes);
-    if (on_first_read) return on_first_read;
+    if (is_first_read(block, encounter, other)) return advice_on_first_read(block->races, pc, other->pc, text, nbytes);
     if (other->block != block->index && is_overwritten_by_blocks(block->races, encounter, other))
         return "blocks overwrite each other's result: an element for each block, or an atomic such as atomicAdd()";
     if (other->block != block->index && is_read_of_updates(block->races, pc, other->pc) &&
@@ -614,7 +616,7 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     const simt_place *place = &view->places[stamped.pc], *own = &view->places[encounter->event->pc];
     char where[64], line[24], missing[96], blocks[384];
     const char *said = advice(block, encounter, &stamped, first, &other.is_of_phase, blocks, sizeof blocks);
-    const bool is_known = encounter->update || encounter->is_locked; /* what is missing, of two blocks as of one */
+    const bool is_known = encounter->update || (encounter->is_locked && !is_first_read(block, encounter, &stamped)); /* what is missing, of two blocks as of one */
     const uint32_t atomic = said ? atomic_behind_load(block, encounter, &stamped) : UINT32_MAX;
     uint32_t second;
     const uint32_t exchange = said ? exchange_of(block, encounter, &stamped, &second) : UINT32_MAX;
