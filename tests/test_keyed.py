@@ -356,3 +356,30 @@ def test_means_of_slots_are_rounded_once(handle, type_name):
             filled = returned(handle, "mean", type_name, split(type_name, data), keys, key_count, fill=fill)
             seven = wanted[0][0], nearest(wanted[0][0], 7)
             assert filled == [seven if g not in keys else value for g, value in enumerate(wanted)]
+
+
+def kinds_of_squares(type_name):
+    """Norms half-way between two f32; deviations that vanish, or are small beside the mean; numbers near the ends of the range."""
+    if type_name not in FLOATS:
+        least, largest = INTEGERS[type_name]
+        return [[1, 2], [least, largest], [largest - 1, largest], [least, 0, 3, 5]]
+    form, fifth = FLOATS[type_name], 2**22 - 1
+    ulp, half_range = Fraction(2)**(1 - form.precision), -(form.lowest + form.precision) // 2
+    return [[3 * fifth, 4 * fifth], [1, 1 + ulp], [1 + ulp], [0, 1], [2**30, 2**30 + 2**8, ulp], [2**20 + 2 * k + 1 for k in range(9)],
+            [Fraction(2)**form.lowest, 0], [Fraction(2)**(half_range + 2), 1], [Fraction(2)**-(half_range + 20), 0]]
+
+
+@pytest.mark.parametrize("type_name", ["f32", "f64", "bf16", "i8", "i16", "i32"])
+def test_squares_of_slots_are_rounded_once(handle, type_name):
+    """2-norms, variances and deviations of groups of no elements, of one, of few and of many, those without a value included."""
+    rng = random.Random(f"squares {type_name}")
+    for kind in kinds_of_squares(type_name):
+        for key_count in (1, 9, 300, 700):
+            numbers = [rng.choice(kind) for _ in range(900)]
+            bits = [nearest(type_name, number) for number in numbers] if type_name in FLOATS else numbers
+            elements = split(type_name, pack(type_name, bits))
+            keys = [min(rng.randrange(key_count), rng.randrange(key_count)) for _ in range(900)]
+            for op, ddof in (("norm2", 0), ("var", 0), ("var", 1), ("std", 0), ("std", 3)):
+                chosen = {"ddof": ddof} if ddof else {}
+                wanted = expected(op, type_name, elements, keys, key_count, **chosen)
+                assert returned(handle, op, type_name, elements, keys, key_count, **chosen) == wanted, (op, ddof, kind, key_count)

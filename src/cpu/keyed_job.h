@@ -70,6 +70,7 @@ struct keyed {
     size_t lost_count;
     bool adder_rounds; /* sums that are small: see round_by_adding */
     bool divides;      /* means, of such sums */
+    bool squares_are_rounded; /* by vectors: variances, their roots and 2-norms */
     unsigned char *marks; /* of each group, enum wf_mark; NULL: no zero has a sign */
     wf_value nothing;     /* the result of a group that has no elements, */
     bool has_nothing;     /* if there is one */

@@ -211,6 +211,16 @@ static void measure_nans(double *reals, float *singles) {
     measure(&sums);
 }
 
+/* By so many keys that finishing their results takes a part of the time. */
+static void measure_many_keys(const double *reals, const float *singles) {
+    enum { KEYS = COUNT / 4 };
+    static int64_t keys[COUNT];
+    for (int64_t i = 0; i < COUNT; i++) keys[i] = i * 40503 % KEYS;
+    wf_array labels = wf_array_vector(keys, WF_I64, COUNT);
+    measure_groups("norm2 f64 by many keys", WF_NORM2, wf_array_vector(reals, WF_F64, COUNT), wf_groups_keys(0, KEYS, &labels));
+    measure_groups("var f32 by many keys", WF_VAR, wf_array_vector(singles, WF_F32, COUNT), wf_groups_keys(0, KEYS, &labels));
+}
+
 static void measure_by_groups(void) {
     static double reals[COUNT];
     static float singles[COUNT];
@@ -233,6 +243,7 @@ static void measure_by_groups(void) {
     measure_groups("dot f64 of columns", WF_DOT, few_rows, wf_groups_axes(1 << 0));
     measure_groups("norm2 f64 of columns", WF_NORM2, few_rows, wf_groups_axes(1 << 0));
     measure_groups("var i32 of columns", WF_VAR, few_integers, wf_groups_axes(1 << 0));
+    measure_many_keys(reals, singles);
     fill(singles, WF_F32, true);
     measure_groups("sum f32 wide of rows", WF_SUM, rows, wf_groups_axes(1 << 1));
     measure_groups("mean f32 wide of columns", WF_MEAN, few_singles, wf_groups_axes(1 << 0));
