@@ -383,3 +383,33 @@ def test_squares_of_slots_are_rounded_once(handle, type_name):
                 chosen = {"ddof": ddof} if ddof else {}
                 wanted = expected(op, type_name, elements, keys, key_count, **chosen)
                 assert returned(handle, op, type_name, elements, keys, key_count, **chosen) == wanted, (op, ddof, kind, key_count)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_extrema_among_many_nans(handle, type_name, threads):
+    """NaNs of either sign and any bits, in one element of two and in whole groups: they are the result, at the first one's index,
+    or are left out; results of other types, and of groups that have nothing else."""
+    rng = random.Random(f"nans {type_name} {threads}")
+    form, count, key_count = FLOATS[type_name], 2 * CHUNK + 77 if threads == 2 else 3 * BLOCK + 5, 90
+    elements = elements_of("specials", type_name, count, rng.random())
+    keys = [rng.randrange(key_count) for _ in range(count)]
+    nans = [form.nan, form.sign | form.nan, form.infinity | 1, (1 << form.width) - 1, form.sign - 1]
+    for i in range(count):
+        if rng.random() < 0.5 or keys[i] % 30 == 7:
+            elements[i] = pack(type_name, [rng.choice(nans)])
+    fill = wf.value_of_bits(wf.WF_U8, 7)
+    for op, result_type in (("min", None), ("max", None), ("argmin", None), ("argmax", None), ("min", "f64"), ("max", "i64"),
+                            ("argmax", "i16"), ("argmin", "u64")):
+        for nan in ("propagate", "omit", "error"):
+            chosen = {"nan": nan, "result_type": result_type}
+            wanted = expected(op, type_name, elements, keys, key_count, 5, **chosen)
+            got = returned(handle, op, type_name, elements, keys, key_count, first_index=5, threads=threads, **chosen)
+            assert got == wanted, (op, result_type, nan)
+    small = [element if Oracle(type_name, element).nans else pack(type_name, [nearest(type_name, rng.randrange(9))])
+             for element in elements]
+    for nan in ("propagate", "omit"):
+        wanted = expected("min", type_name, small, keys, key_count, nan=nan, result_type="i64")
+        assert returned(handle, "min", type_name, small, keys, key_count, nan=nan, result_type="i64", threads=threads) == wanted
+    got = returned(handle, "argmax", type_name, elements, keys, key_count, nan="omit", fill=fill, threads=threads)
+    assert {value for g, (_, value) in enumerate(got) if g % 30 == 7} == {7}

@@ -124,6 +124,8 @@ static bool find_extremum(wf_value *value, const struct keyed *job, const int64_
         struct wf_number number = wf_number_of_u64(index);
         return find_integer(value, index) || wf_number_round(&number, value->type, value);
     }
+    const struct wf_number nan = wf_number_nan();
+    if (job->nans_win && word[0] == INT64_MIN) return wf_number_round(&nan, value->type, value);
     const uint64_t bits = wf_key_to_bits(type, key_of(job, word[0]));
     if (find_element(value, type, bits)) return true;
     struct wf_number number = wf_number_of_bits(type, bits);

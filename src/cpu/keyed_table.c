@@ -159,6 +159,14 @@ static void take_nonzero(struct wf_units *units, const struct keyed *job, const 
     }
 }
 
+/* Makes NaNs the least of all keys, or leaves them the largest, which stands for no element. */
+static void settle_nans(struct wf_units *units, const struct keyed *job, size_t count) {
+    int64_t *restrict key = units->word[0];
+    const int64_t *restrict lost = units->lost;
+    for (size_t i = 0; job->nans_win && i < count; i++) key[i] = (key[i] & ~lost[i]) | (INT64_MIN & lost[i]);
+    units->any_lost = false;
+}
+
 /* Makes a block's elements words. */
 static void split_block(struct wf_units *units, const struct keyed *job, struct keyed_block block) {
     if (job->parts == WF_PART_NONZERO)
@@ -179,6 +187,7 @@ static bool take_block(struct keyed_table *table, const struct keyed *job, struc
                              wf_key_table_slots(table) * job->words, job->joins_equal};
     if (!job->add_to_slots) {
         split_block(units, job, block);
+        if (job->settles_nans && units->any_lost) settle_nans(units, job, count);
         take_units(table, job, count, position);
         return true;
     }

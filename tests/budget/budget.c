@@ -178,7 +178,7 @@ static void measure_short_groups(const double *reals, const float *singles, cons
 }
 
 /* One element in a hundred is NaN. */
-static void measure_nans(double *reals, float *singles) {
+static void measure_nans(double *reals, float *singles, const int64_t *keys) {
     static const int64_t rows_of_16[2] = {COUNT / 16, 16}, columns_of_4[2] = {4, COUNT / 4},
                          columns_of_256[2] = {256, COUNT / 256};
     fill(singles, WF_F32, false);
@@ -209,6 +209,14 @@ static void measure_nans(double *reals, float *singles) {
     sums.reduction.op = WF_SUM;
     sums.arrays[0].shape = columns_of_256;
     measure(&sums);
+    for (int i = 0; i < COUNT; i += 2) singles[i] = NAN;
+    wf_array labels = wf_array_vector(keys, WF_I64, COUNT);
+    struct work extrema = sums;
+    extrema.name = "argmax f32 by key, NaNs left out";
+    extrema.reduction.op = WF_ARGMAX;
+    extrema.arrays[0] = wf_array_vector(singles, WF_F32, COUNT);
+    extrema.groups = wf_groups_keys(0, 1000, &labels);
+    measure(&extrema);
 }
 
 /* By so many keys that finishing their results takes a part of the time. */
@@ -248,7 +256,7 @@ static void measure_by_groups(void) {
     measure_groups("sum f32 wide of rows", WF_SUM, rows, wf_groups_axes(1 << 1));
     measure_groups("mean f32 wide of columns", WF_MEAN, few_singles, wf_groups_axes(1 << 0));
     measure_short_groups(reals, singles, keys);
-    measure_nans(reals, singles);
+    measure_nans(reals, singles, keys);
 }
 
 /* ---- files */

@@ -163,11 +163,20 @@ INLINE vi64 store_within(unsigned char *results, struct pair found, vf64 bound, 
     return ~((vi64)(a == b) & (is_normal | (vi64)(found.high == 0)));
 }
 
+INLINE struct pair sum_of_words(vi64 *failed, vi64 *word, const struct wf_grid *grid, int levels) {
+    carry_words(word, grid, levels);
+    return sum_of_levels(failed, word, grid, levels);
+}
+
 /* The sum of LANES slots' words of a grid, which may have no levels. */
 INLINE struct pair sum_of_grid(vi64 *failed, vi64 *word, const struct wf_grid *grid) {
-    if (!grid->levels) return (struct pair){{0}, {0}};
-    carry_words(word, grid, grid->levels);
-    return sum_of_levels(failed, word, grid, grid->levels);
+    switch (grid->levels) {
+    case 0: return (struct pair){{0}, {0}};
+    case 1: return sum_of_words(failed, word, grid, 1);
+    case 2: return sum_of_words(failed, word, grid, 2);
+    case 3: return sum_of_words(failed, word, grid, 3);
+    default: return sum_of_words(failed, word, grid, 4);
+    }
 }
 
 /* LANES slots; not all bits 0 where a lane has failed.  What levels lose is at most 2^-103 of their sum, and what n * S2 - S1^2
