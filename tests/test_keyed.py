@@ -359,14 +359,15 @@ def test_means_of_slots_are_rounded_once(handle, type_name):
 
 
 def kinds_of_squares(type_name):
-    """Norms half-way between two f32; deviations that vanish, or are small beside the mean; numbers near the ends of the range."""
+    """Norms half-way between two f32; deviations that vanish, or are small beside the mean; the ends of the range."""
     if type_name not in FLOATS:
         least, largest = INTEGERS[type_name]
         return [[1, 2], [least, largest], [largest - 1, largest], [least, 0, 3, 5]]
     form, fifth = FLOATS[type_name], 2**22 - 1
     ulp, half_range = Fraction(2)**(1 - form.precision), -(form.lowest + form.precision) // 2
-    return [[3 * fifth, 4 * fifth], [1, 1 + ulp], [1 + ulp], [0, 1], [2**30, 2**30 + 2**8, ulp], [2**20 + 2 * k + 1 for k in range(9)],
-            [Fraction(2)**form.lowest, 0], [Fraction(2)**(half_range + 2), 1], [Fraction(2)**-(half_range + 20), 0]]
+    return [[3 * fifth, 4 * fifth], [1, 1 + ulp], [1 + ulp], [0, 1], [2**30, 2**30 + 2**8, ulp],
+            [2**20 + 2 * k + 1 for k in range(9)], [Fraction(2)**form.lowest, 0],
+            [Fraction(2)**(half_range + 2), 1], [Fraction(2)**-(half_range + 20), 0]]
 
 
 @pytest.mark.parametrize("type_name", ["f32", "f64", "bf16", "i8", "i16", "i32"])

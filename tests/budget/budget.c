@@ -219,7 +219,7 @@ static void measure_nans(double *reals, float *singles, const int64_t *keys) {
     measure(&extrema);
 }
 
-/* By so many keys that finishing their results takes a part of the time. */
+/* By as many keys as make finishing their results a part of the time. */
 static void measure_many_keys(const double *reals, const float *singles) {
     enum { KEYS = COUNT / 4 };
     static int64_t keys[COUNT];
