@@ -356,3 +356,61 @@ def test_means_of_slots_are_rounded_once(handle, type_name):
             filled = returned(handle, "mean", type_name, split(type_name, data), keys, key_count, fill=fill)
             seven = wanted[0][0], nearest(wanted[0][0], 7)
             assert filled == [seven if g not in keys else value for g, value in enumerate(wanted)]
+
+
+def kinds_of_squares(type_name):
+    """Norms half-way between two f32; deviations that vanish, or are small beside the mean; the ends of the range."""
+    if type_name not in FLOATS:
+        least, largest = INTEGERS[type_name]
+        return [[1, 2], [least, largest], [largest - 1, largest], [least, 0, 3, 5]]
+    form, fifth = FLOATS[type_name], 2**22 - 1
+    ulp, half_range = Fraction(2)**(1 - form.precision), -(form.lowest + form.precision) // 2
+    return [[3 * fifth, 4 * fifth], [1, 1 + ulp], [1 + ulp], [0, 1], [2**30, 2**30 + 2**8, ulp],
+            [2**20 + 2 * k + 1 for k in range(9)], [Fraction(2)**form.lowest, 0],
+            [Fraction(2)**(half_range + 2), 1], [Fraction(2)**-(half_range + 20), 0]]
+
+
+@pytest.mark.parametrize("type_name", ["f32", "f64", "bf16", "i8", "i16", "i32"])
+def test_squares_of_slots_are_rounded_once(handle, type_name):
+    """2-norms, variances and deviations of groups of no elements, of one, of few and of many, those without a value included."""
+    rng = random.Random(f"squares {type_name}")
+    for kind in kinds_of_squares(type_name):
+        for key_count in (1, 9, 300, 700):
+            numbers = [rng.choice(kind) for _ in range(900)]
+            bits = [nearest(type_name, number) for number in numbers] if type_name in FLOATS else numbers
+            elements = split(type_name, pack(type_name, bits))
+            keys = [min(rng.randrange(key_count), rng.randrange(key_count)) for _ in range(900)]
+            for op, ddof in (("norm2", 0), ("var", 0), ("var", 1), ("std", 0), ("std", 3)):
+                chosen = {"ddof": ddof} if ddof else {}
+                wanted = expected(op, type_name, elements, keys, key_count, **chosen)
+                assert returned(handle, op, type_name, elements, keys, key_count, **chosen) == wanted, (op, ddof, kind, key_count)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_extrema_among_many_nans(handle, type_name, threads):
+    """NaNs of either sign and any bits, in one element of two and in whole groups: they are the result, at the first one's index,
+    or are left out; results of other types, and of groups that have nothing else."""
+    rng = random.Random(f"nans {type_name} {threads}")
+    form, count, key_count = FLOATS[type_name], 2 * CHUNK + 77 if threads == 2 else 3 * BLOCK + 5, 90
+    elements = elements_of("specials", type_name, count, rng.random())
+    keys = [rng.randrange(key_count) for _ in range(count)]
+    nans = [form.nan, form.sign | form.nan, form.infinity | 1, (1 << form.width) - 1, form.sign - 1]
+    for i in range(count):
+        if rng.random() < 0.5 or keys[i] % 30 == 7:
+            elements[i] = pack(type_name, [rng.choice(nans)])
+    fill = wf.value_of_bits(wf.WF_U8, 7)
+    for op, result_type in (("min", None), ("max", None), ("argmin", None), ("argmax", None), ("min", "f64"), ("max", "i64"),
+                            ("argmax", "i16"), ("argmin", "u64")):
+        for nan in ("propagate", "omit", "error"):
+            chosen = {"nan": nan, "result_type": result_type}
+            wanted = expected(op, type_name, elements, keys, key_count, 5, **chosen)
+            got = returned(handle, op, type_name, elements, keys, key_count, first_index=5, threads=threads, **chosen)
+            assert got == wanted, (op, result_type, nan)
+    small = [element if Oracle(type_name, element).nans else pack(type_name, [nearest(type_name, rng.randrange(9))])
+             for element in elements]
+    for nan in ("propagate", "omit"):
+        wanted = expected("min", type_name, small, keys, key_count, nan=nan, result_type="i64")
+        assert returned(handle, "min", type_name, small, keys, key_count, nan=nan, result_type="i64", threads=threads) == wanted
+    got = returned(handle, "argmax", type_name, elements, keys, key_count, nan="omit", fill=fill, threads=threads)
+    assert {value for g, (_, value) in enumerate(got) if g % 30 == 7} == {7}

@@ -339,17 +339,20 @@ bool wf_columns_fill_segments(struct wf_columns *columns, const struct wf_tier *
 
 /* ---- NaNs ---- */
 
-/* Whether there is a NaN in a row of elements, and what is done then; index: the row's. */
+/* Whether there is a NaN in a row of elements, read by vectors, as what fills up the row allows; and what is done then; index:
+ * the row's. */
 #define DEFINE_NANS(word)                                                                                              \
     static bool has_nan_of_##word(const unsigned char *row, size_t count, uint64_t infinity) {                         \
+        enum { AT_ONCE = 16 / sizeof(word) };                                                                          \
         const word magnitude = (word)-1 >> 1, largest = (word)infinity;                                                \
-        word any = 0;                                                                                                  \
-        for (size_t c = 0; c < count; c++) {                                                                           \
-            word bits;                                                                                                 \
-            memcpy(&bits, row + c * sizeof bits, sizeof bits);                                                         \
-            any |= (word)(largest - (bits & magnitude));                                                               \
+        word any[AT_ONCE] = {0}, bits[AT_ONCE];                                                                        \
+        for (size_t c = 0; c < count; c += AT_ONCE) {                                                                  \
+            memcpy(bits, row + c * sizeof *bits, sizeof bits);                                                         \
+            for (size_t i = 0; i < AT_ONCE; i++) any[i] |= (word)(largest - (bits[i] & magnitude));                    \
         }                                                                                                              \
-        return any >> (8 * sizeof any - 1);                                                                            \
+        uint64_t halves[2];                                                                                            \
+        memcpy(halves, any, sizeof halves);                                                                            \
+        return (halves[0] | halves[1]) & (UINT64_MAX / (word)-1) << (8 * sizeof(word) - 1);                            \
     }                                                                                                                  \
     static void take_nans_of_##word(unsigned char *row, size_t count, uint64_t infinity, uint64_t instead,             \
                                     int64_t index, int64_t *first) {                                                   \

@@ -96,19 +96,22 @@ bool wf_job_has_columns(struct worker *worker) {
 }
 
 /* Writes what nothing gives to groups that have no elements; false if they have some, or are added to something. */
-static bool try_nothing(struct job *job, struct place place, int64_t groups) {
-    if (wf_place_count(job, &place) || job->grouped->into) return false;
-    for (int64_t i = 0; i < groups; i++, wf_place_move(&place, job, job->ndim - 1, 1)) {
-        if (job->has_nothing)
-            wf_value_store(&job->nothing, place.result);
-        else
-            wf_job_note_failure(job, place.number);
+static bool try_nothing(struct job *job, const struct place *place, int64_t groups) {
+    unsigned char nothing[sizeof(uint64_t)];
+    const size_t nbytes = wf_type_nbytes(job->grouped->result_type);
+    const int64_t stride_bytes = job->dimension[job->ndim - 1].result_stride_bytes;
+    if (wf_place_count(job, place) || job->grouped->into) return false;
+    if (!job->has_nothing) {
+        wf_job_note_failure(job, place->number); /* numbers rise */
+        return true;
     }
+    wf_value_store(&job->nothing, nothing);
+    for (int64_t i = 0; i < groups; i++) memcpy(place->result + i * stride_bytes, nothing, nbytes);
     return true;
 }
 
 static void reduce_group(struct job *job, struct worker *worker, const struct place *place) {
-    if (try_nothing(job, *place, 1) || wf_place_is_shared(job, place) || wf_job_try_small_sum(job, place)) return;
+    if (try_nothing(job, place, 1) || wf_place_is_shared(job, place) || wf_job_try_small_sum(job, place)) return;
     wf_job_fold(&worker->partial, &worker->tree, job, place, NULL, worker);
     if (wf_job_write(job, place, &worker->partial, NULL)) wf_job_note_failure(job, place->number);
 }
@@ -154,7 +157,7 @@ static bool try_bounds(struct job *job, struct worker *worker, const struct plac
 /* Reduces a tile's groups side by side; false if they are better reduced one by one. */
 static bool reduce_columns(struct job *job, struct worker *worker, struct place *place, int64_t results) {
     int64_t count = wf_place_count(job, place);
-    if (try_nothing(job, *place, results)) return true;
+    if (try_nothing(job, place, results)) return true;
     if (try_short_columns(worker, job, place, (size_t)results, count)) return true;
     if (try_bounds(job, worker, place, results, count)) return true;
     if (job->must_be_whole) return false;

@@ -59,6 +59,8 @@ struct keyed {
     int64_t terms;          /* of an element: 2 of a product of f64 */
     bool joins_equal; /* keys that are equal may well follow each other */
     size_t words, copies; /* of a slot; of all slots: neighbours in memory go to different ones */
+    bool settles_nans; /* of extrema of floats, which lose no other elements: none is set aside, */
+    bool nans_win;     /* whether they are the results or are left out */
     bool is_indexed, counts; /* word 1 is a position; the last word counts elements */
     int64_t carry_interval;
     size_t lost_max; /* of a thread */
@@ -70,6 +72,7 @@ struct keyed {
     size_t lost_count;
     bool adder_rounds; /* sums that are small: see round_by_adding */
     bool divides;      /* means, of such sums */
+    bool squares_are_rounded; /* by vectors: variances, their roots and 2-norms */
     unsigned char *marks; /* of each group, enum wf_mark; NULL: no zero has a sign */
     wf_value nothing;     /* the result of a group that has no elements, */
     bool has_nothing;     /* if there is one */

@@ -195,6 +195,16 @@ static bool plan_grids(struct keyed *job) {
     return job->parts == WF_PART_DOT ? plan_product_grid(job) : plan_float_grids(job);
 }
 
+/* Where a NaN is the result, that must fit the results' type. */
+static void plan_nans(struct keyed *job) {
+    const wf_nan nan = job->grouped->empty->nan;
+    const wf_type type = job->grouped->result_type;
+    const bool fits = job->is_indexed ? type == WF_I64 || type == WF_U64 : wf_type_is_float(type);
+    const bool are_floats = job->parts & (WF_PART_MIN | WF_PART_MAX) && wf_type_is_float(job->grouped->empty->type);
+    job->nans_win = are_floats && nan == WF_NAN_PROPAGATE && fits;
+    job->settles_nans = job->nans_win || (are_floats && nan == WF_NAN_OMIT);
+}
+
 bool wf_keyed_plan(struct keyed *job) {
     const struct wf_accumulator *empty = job->grouped->empty;
     if (!is_served(empty)) return false;
@@ -207,6 +217,7 @@ bool wf_keyed_plan(struct keyed *job) {
     job->terms = are_products && empty->type == WF_F64 ? 2 : 1;
     if (!plan_grids(job)) return false;
     job->is_indexed = is_extremum && empty->op != WF_MIN && empty->op != WF_MAX;
+    plan_nans(job);
     job->counts = empty->op == WF_MEAN || empty->op == WF_VAR || empty->op == WF_STD || empty->op == WF_ALL;
     job->words = is_extremum ? (size_t)1 + job->is_indexed
                             : (size_t)(job->grid[0].levels + job->grid[1].levels) + job->counts;

@@ -124,6 +124,8 @@ static bool find_extremum(wf_value *value, const struct keyed *job, const int64_
         struct wf_number number = wf_number_of_u64(index);
         return find_integer(value, index) || wf_number_round(&number, value->type, value);
     }
+    const struct wf_number nan = wf_number_nan();
+    if (job->nans_win && word[0] == INT64_MIN) return wf_number_round(&nan, value->type, value);
     const uint64_t bits = wf_key_to_bits(type, key_of(job, word[0]));
     if (find_element(value, type, bits)) return true;
     struct wf_number number = wf_number_of_bits(type, bits);
@@ -263,11 +265,11 @@ static bool find_result(wf_value *value, const struct keyed *job, int64_t group,
                         struct wf_accumulator *acc) {
     size_t first = *lost;
     while (*lost < job->lost_count && job->lost[*lost].key == group) (*lost)++;
-    if (*lost == first && find_directly(value, job, group, word)) return true;
     if (*lost == first && job->has_nothing && is_empty(job, word)) {
         *value = job->nothing;
         return true;
     }
+    if (*lost == first && find_directly(value, job, group, word)) return true;
     return find_by_accumulator(value, job, group, word, job->lost ? job->lost + first : NULL, *lost - first, acc);
 }
 
@@ -284,34 +286,69 @@ static bool write_fills(const struct keyed *job, const int64_t *word, size_t gro
     return true;
 }
 
+/* Where results are found that lie side by side: in their place, or in a copy. */
+struct found {
+    char *to;
+    int64_t stride_bytes;
+    size_t nbytes;
+    double copy[KEYED_GROUPS_AT_ONCE];
+};
+
+static void *results_of(struct found *found) {
+    return found->stride_bytes == (int64_t)found->nbytes ? (void *)found->to : found->copy;
+}
+
+static void spread(const struct found *found, size_t groups) {
+    if (found->stride_bytes == (int64_t)found->nbytes) return;
+    for (size_t g = 0; g < groups; g++)
+        memcpy(found->to + (int64_t)g * found->stride_bytes, (const char *)found->copy + g * found->nbytes, found->nbytes);
+}
+
 /* Writes what the words of groups give, as long as the adder can: of most groups it is all that takes time. */
-static bool write_added(const struct keyed *job, const int64_t *word, size_t groups, char *to, int64_t stride_bytes) {
+static bool write_added(const struct keyed *job, const int64_t *word, size_t groups, struct found *found) {
     const bool to_f64 = job->grouped->result_type == WF_F64;
-    const size_t nbytes = to_f64 ? 8 : 4;
-    double found[KEYED_GROUPS_AT_ONCE];
-    bool is_packed = stride_bytes == (int64_t)nbytes;
-    if (!job->cpu->tier->round_slots(&job->grid[0], word, groups, job->counts, to_f64, is_packed ? (void *)to : found))
-        return false;
-    for (size_t g = 0; !is_packed && g < groups; g++)
-        memcpy(to + (int64_t)g * stride_bytes, (const char *)found + g * nbytes, nbytes);
-    return write_fills(job, word, groups, to, stride_bytes);
+    if (!job->cpu->tier->round_slots(&job->grid[0], word, groups, job->counts, to_f64, results_of(found))) return false;
+    spread(found, groups);
+    return write_fills(job, word, groups, found->to, found->stride_bytes);
+}
+
+static void write_of_squares(const struct keyed *job, const int64_t *word, size_t groups, struct found *found, bool *is_left) {
+    const struct wf_accumulator *empty = job->grouped->empty;
+    const struct wf_slot_squares asked = {job->grid, job->counts, empty->op != WF_VAR, job->grouped->result_type == WF_F64,
+                                          job->counts ? empty->ddof : 0};
+    job->cpu->tier->round_squares(&asked, word, groups, results_of(found), is_left);
+    spread(found, groups);
+}
+
+/* Writes what vectors find; is_left: of which groups they find none. */
+static void write_by_vectors(const struct keyed *job, const int64_t *word, size_t groups, struct found *found, bool *is_left) {
+    const bool may_add = job->adder_rounds || job->divides;
+    if (job->squares_are_rounded)
+        write_of_squares(job, word, groups, found, is_left);
+    else
+        memset(is_left, !may_add || !write_added(job, word, groups, found), groups);
+}
+
+/* The first of the groups from g on, before end, that is left, or has lost elements. */
+static int64_t next_left(const struct keyed *job, const bool *is_left, int64_t g, int64_t end, size_t lost) {
+    const bool *left = memchr(is_left, true, (size_t)(end - g));
+    return group_of_lost(job, lost, left ? g + (left - is_left) : end);
 }
 
 bool wf_keyed_write(const struct keyed *job, int64_t begin, int64_t end, struct wf_accumulator *acc) {
     const wf_output *output = job->grouped->output;
     const wf_type type = job->grouped->result_type;
-    int64_t stride_bytes = output->stride_bytes ? output->stride_bytes[0] : (int64_t)wf_type_nbytes(type);
-    char *to = (char *)output->data + begin * stride_bytes;
+    const int64_t stride_bytes = output->stride_bytes ? output->stride_bytes[0] : (int64_t)wf_type_nbytes(type);
+    struct found found = {(char *)output->data + begin * stride_bytes, stride_bytes, wf_type_nbytes(type), {0}};
     size_t lost = find_lost(job, begin), groups = (size_t)(end - begin);
+    bool is_left[KEYED_GROUPS_AT_ONCE];
     struct keyed_merged merged;
     wf_keyed_merge(&merged, job, begin, groups);
-    bool is_added = (job->adder_rounds || job->divides) && write_added(job, merged.word, groups, to, stride_bytes);
-    for (int64_t g = begin; g < end; g++) {
-        if (is_added) g = group_of_lost(job, lost, end);
+    write_by_vectors(job, merged.word, groups, &found, is_left);
+    for (int64_t g = begin; (g = next_left(job, is_left + (g - begin), g, end, lost)) < end; g++) {
         wf_value value = {.type = type};
-        if (g == end) break;
         if (!find_result(&value, job, g, merged.word + (g - begin) * (int64_t)job->words, &lost, acc)) return false;
-        wf_value_store(&value, to + (g - begin) * stride_bytes);
+        wf_value_store(&value, found.to + (g - begin) * stride_bytes);
     }
     return true;
 }
@@ -391,5 +428,7 @@ bool wf_keyed_prepare(struct keyed *job) {
     job->adder_rounds = is_sum && wf_type_is_float(job->grouped->empty->type) && !job->counts && !job->marks &&
                         (type == WF_F32 || type == WF_F64);
     job->divides = job->grouped->empty->op == WF_MEAN && !job->marks && (type == WF_F32 || type == WF_F64);
+    const int64_t ddof = job->counts ? job->grouped->empty->ddof : 0;
+    job->squares_are_rounded = job->parts & WF_PART_SQUARES && (type == WF_F32 || type == WF_F64) && ddof >= 0 && ddof < 1 << 26;
     return true;
 }

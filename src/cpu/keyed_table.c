@@ -71,9 +71,11 @@ static bool replace_bad_keys(struct keyed_table *table, const struct keyed *job,
     return job->grouped->skips_bad_keys;
 }
 
-/* The slot of a key that need not be one yet. */
+/* The slot of a key that need not be one yet: its last word may be in another line. */
 static inline __attribute__((always_inline)) void prefetch_slot(const int64_t *word, int64_t key, size_t words) {
-    __builtin_prefetch((const void *)((uintptr_t)word + (uint64_t)key * words * sizeof *word), 1);
+    const uintptr_t first = (uintptr_t)word + (uint64_t)key * words * sizeof *word;
+    __builtin_prefetch((const void *)first, 1);
+    if (words > 2) __builtin_prefetch((const void *)(first + (words - 1) * sizeof *word), 1);
 }
 
 /* The first slots of a block, unless the one before it has asked for them. */
@@ -134,6 +136,8 @@ static void take_units(struct keyed_table *table, const struct keyed *job, size_
     switch (job->words) {
     case 1: add_words(table, job, count, 1); break;
     case 2: add_words(table, job, count, 2); break;
+    case 3: add_words(table, job, count, 3); break;
+    case 4: add_words(table, job, count, 4); break;
     default: add_words(table, job, count, job->words);
     }
 }
@@ -153,6 +157,14 @@ static void take_nonzero(struct wf_units *units, const struct keyed *job, const 
     case 4: is_float ? find_nonzero(units, x, count, 4, true) : find_nonzero(units, x, count, 4, false); break;
     default: is_float ? find_nonzero(units, x, count, 8, true) : find_nonzero(units, x, count, 8, false);
     }
+}
+
+/* Makes NaNs the least of all keys, or leaves them the largest, which stands for no element. */
+static void settle_nans(struct wf_units *units, const struct keyed *job, size_t count) {
+    int64_t *restrict key = units->word[0];
+    const int64_t *restrict lost = units->lost;
+    for (size_t i = 0; job->nans_win && i < count; i++) key[i] = (key[i] & ~lost[i]) | (INT64_MIN & lost[i]);
+    units->any_lost = false;
 }
 
 /* Makes a block's elements words. */
@@ -175,6 +187,7 @@ static bool take_block(struct keyed_table *table, const struct keyed *job, struc
                              wf_key_table_slots(table) * job->words, job->joins_equal};
     if (!job->add_to_slots) {
         split_block(units, job, block);
+        if (job->settles_nans && units->any_lost) settle_nans(units, job, count);
         take_units(table, job, count, position);
         return true;
     }

@@ -37,6 +37,7 @@ struct wf_tier {
     wf_split_products_function *split_products[WF_TYPE_COUNT];
     wf_slots_function *add_to_slots[WF_TYPE_COUNT]; /* NULL: the type has none */
     wf_round_slots_function *round_slots;
+    wf_round_squares_function *round_squares;
 };
 
 /* The tiers that the build may have: scalar is always there. */

@@ -178,7 +178,7 @@ static void measure_short_groups(const double *reals, const float *singles, cons
 }
 
 /* One element in a hundred is NaN. */
-static void measure_nans(double *reals, float *singles) {
+static void measure_nans(double *reals, float *singles, const int64_t *keys) {
     static const int64_t rows_of_16[2] = {COUNT / 16, 16}, columns_of_4[2] = {4, COUNT / 4},
                          columns_of_256[2] = {256, COUNT / 256};
     fill(singles, WF_F32, false);
@@ -209,6 +209,24 @@ static void measure_nans(double *reals, float *singles) {
     sums.reduction.op = WF_SUM;
     sums.arrays[0].shape = columns_of_256;
     measure(&sums);
+    for (int i = 0; i < COUNT; i += 2) singles[i] = NAN;
+    wf_array labels = wf_array_vector(keys, WF_I64, COUNT);
+    struct work extrema = sums;
+    extrema.name = "argmax f32 by key, NaNs left out";
+    extrema.reduction.op = WF_ARGMAX;
+    extrema.arrays[0] = wf_array_vector(singles, WF_F32, COUNT);
+    extrema.groups = wf_groups_keys(0, 1000, &labels);
+    measure(&extrema);
+}
+
+/* By as many keys as make finishing their results a part of the time. */
+static void measure_many_keys(const double *reals, const float *singles) {
+    enum { KEYS = COUNT / 4 };
+    static int64_t keys[COUNT];
+    for (int64_t i = 0; i < COUNT; i++) keys[i] = i * 40503 % KEYS;
+    wf_array labels = wf_array_vector(keys, WF_I64, COUNT);
+    measure_groups("norm2 f64 by many keys", WF_NORM2, wf_array_vector(reals, WF_F64, COUNT), wf_groups_keys(0, KEYS, &labels));
+    measure_groups("var f32 by many keys", WF_VAR, wf_array_vector(singles, WF_F32, COUNT), wf_groups_keys(0, KEYS, &labels));
 }
 
 static void measure_by_groups(void) {
@@ -233,11 +251,12 @@ static void measure_by_groups(void) {
     measure_groups("dot f64 of columns", WF_DOT, few_rows, wf_groups_axes(1 << 0));
     measure_groups("norm2 f64 of columns", WF_NORM2, few_rows, wf_groups_axes(1 << 0));
     measure_groups("var i32 of columns", WF_VAR, few_integers, wf_groups_axes(1 << 0));
+    measure_many_keys(reals, singles);
     fill(singles, WF_F32, true);
     measure_groups("sum f32 wide of rows", WF_SUM, rows, wf_groups_axes(1 << 1));
     measure_groups("mean f32 wide of columns", WF_MEAN, few_singles, wf_groups_axes(1 << 0));
     measure_short_groups(reals, singles, keys);
-    measure_nans(reals, singles);
+    measure_nans(reals, singles, keys);
 }
 
 /* ---- files */

@@ -1,4 +1,4 @@
-/* Sums by key: rounds the words of slots to results, a lane for each slot.  Compiled for each tier. */
+/* Sums by key, and of squares: rounds the words of slots to results, a lane for each slot.  Compiled for each tier. */
 #define TYPE F64 /* what the vectors hold */
 #include "cpu/round_slots.h"
 #include "cpu/loops/two_sum.h"
@@ -12,7 +12,7 @@ INLINE vf64 f64_of(vi64 x) {
     return (upper - both) + lower;
 }
 
-enum { WORDS_MAX = WF_GRID_LEVELS_MAX + 1 };
+enum { WORDS_MAX = WF_UNITS_WORDS_MAX + 1 };
 
 /* What a slot has, constant for the compiler. */
 struct form {
@@ -32,7 +32,7 @@ INLINE void load_slots(vi64 word[WORDS_MAX], const int64_t *at, int words) {
         word[1] = (vi64)right_lanes(first, second, LANES / 2);
         return;
     }
-    int64_t lanes[WORDS_MAX][LANES] = {{0}};
+    int64_t lanes[WORDS_MAX][LANES];
     for (int lane = 0; lane < LANES; lane++)
         for (int k = 0; k < words; k++) lanes[k][lane] = at[lane * words + k];
     for (int k = 0; k < words; k++) memcpy(&word[k], lanes[k], sizeof word[k]);
@@ -142,4 +142,84 @@ bool ROUND_SLOTS(TIER)(const struct wf_grid *grid, const int64_t *word, size_t s
     if (are_means) return round_levels(grid, word, slots, true, false, results);
     if (to_f64) return round_levels(grid, word, slots, false, true, results);
     return round_levels(grid, word, slots, false, false, results);
+}
+
+/* ---- squares ---- */
+
+/* Stores what all that lies within the bound is rounded to; returns lanes, not all bits 0, where that differs.  What has half
+ * of an f64's exponents, or is 0, is no subnormal f32, nor too large for one. */
+INLINE vi64 store_within(unsigned char *results, struct pair found, vf64 bound, bool to_f64) {
+    const vf64 below = found.low - bound, above = found.low + bound;
+    if (to_f64) {
+        const vf64 rounded = found.high + below;
+        store_sums(results, rounded, true);
+        return ~(vi64)(rounded == found.high + above);
+    }
+    const vf64 least = round_to_odd(found.high, below), most = round_to_odd(found.high, above);
+    store_sums(results, least, false);
+    const vi64 is_normal = (vi64)(found.high >= 0x1p-120) & (vi64)(found.high <= 0x1p120);
+    const vf64 a = __builtin_convertvector(__builtin_convertvector(least, vf32), vf64);
+    const vf64 b = __builtin_convertvector(__builtin_convertvector(most, vf32), vf64);
+    return ~((vi64)(a == b) & (is_normal | (vi64)(found.high == 0)));
+}
+
+INLINE struct pair sum_of_words(vi64 *failed, vi64 *word, const struct wf_grid *grid, int levels) {
+    carry_words(word, grid, levels);
+    return sum_of_levels(failed, word, grid, levels);
+}
+
+/* The sum of LANES slots' words of a grid, which may have no levels. */
+INLINE struct pair sum_of_grid(vi64 *failed, vi64 *word, const struct wf_grid *grid) {
+    switch (grid->levels) {
+    case 0: return (struct pair){{0}, {0}};
+    case 1: return sum_of_words(failed, word, grid, 1);
+    case 2: return sum_of_words(failed, word, grid, 2);
+    case 3: return sum_of_words(failed, word, grid, 3);
+    default: return sum_of_words(failed, word, grid, 4);
+    }
+}
+
+/* LANES slots; not all bits 0 where a lane has failed.  What levels lose is at most 2^-103 of their sum, and what n * S2 - S1^2
+ * loses a few times as much of n * S2.  The variance of one element, and the norm of zeros, are 0. */
+INLINE vi64 round_some_squares(const struct wf_slot_squares *asked, const int64_t *at, int words, unsigned char *results) {
+    const int64_t count_max = 1 << 26; /* n * (n - ddof) is an f64 */
+    vi64 word[WORDS_MAX], failed = {0};
+    load_slots(word, at, words);
+    struct pair sum = sum_of_grid(&failed, word, &asked->grid[0]);
+    struct pair squares = sum_of_grid(&failed, word + asked->grid[0].levels, &asked->grid[1]);
+    const vi64 count = asked->counts ? word[words - 1] : (vi64){0} + 1, free = count - asked->ddof;
+    if (asked->counts) failed |= (vi64)(free <= 0) | (vi64)(count > count_max);
+    const vf64 n = f64_of(count | (count == 0));
+    struct lane_quotient quotient = {n, n * f64_of(free | (vi64)(free == 0)), false, asked->is_root, !asked->counts};
+    const vi64 is_zero = asked->counts ? (vi64)(count == 1) : (vi64)(squares.high == 0);
+    vf64 bound = squares.high * n * 0x1p-100;
+    failed |= ~((vi64)(squares.high >= 0x1p-900) & (vi64)(squares.high <= 0x1p900)) & ~is_zero;
+    struct pair found = variance_of_pairs(sum, squares, &quotient, &bound);
+    failed |= ~(vi64)(found.high > 0) & ~is_zero;
+    found.high = (vf64)((vi64)found.high & ~is_zero);
+    found.low = (vf64)((vi64)found.low & ~is_zero);
+    bound = (vf64)((vi64)bound & ~is_zero);
+    return failed | store_within(results, found, bound, asked->to_f64);
+}
+
+#define ROUND_SQUARES_(tier) wf_round_squares_##tier
+#define ROUND_SQUARES(tier) ROUND_SQUARES_(tier)
+
+wf_round_squares_function ROUND_SQUARES(TIER);
+
+void ROUND_SQUARES(TIER)(const struct wf_slot_squares *asked, const int64_t *word, size_t slots, void *results,
+                         bool *has_failed) {
+    const size_t nbytes = asked->to_f64 ? sizeof(double) : sizeof(float);
+    const int words = asked->grid[0].levels + asked->grid[1].levels + asked->counts;
+    for (size_t i = 0; i < slots; i += LANES) {
+        const size_t left = slots - i < LANES ? slots - i : LANES;
+        int64_t rest[WORDS_MAX * LANES] = {0};
+        unsigned char found[LANES * sizeof(double)];
+        const bool is_whole = left == LANES;
+        if (!is_whole) memcpy(rest, word + i * (size_t)words, left * (size_t)words * sizeof *word);
+        const vi64 failed = round_some_squares(asked, is_whole ? word + i * (size_t)words : rest, words, found);
+        memcpy((char *)results + i * nbytes, found, left * nbytes);
+        for (size_t lane = 0; lane < left; lane++) has_failed[i + lane] = failed[lane];
+    }
+    forget_rounding();
 }

@@ -37,6 +37,10 @@ WF_TYPES(X)
 #define ROUND_SLOTS(tier) ROUND_SLOTS_(tier)
 wf_round_slots_function ROUND_SLOTS(TIER);
 
+#define ROUND_SQUARES_(tier) wf_round_squares_##tier
+#define ROUND_SQUARES(tier) ROUND_SQUARES_(tier)
+wf_round_squares_function ROUND_SQUARES(TIER);
+
 #define EACH(loop, NAME) .loop[WF_##NAME] = WF_LOOPS_NAME(loop, NAME, TIER),
 /* What only floats have. */
 #define OF_FLOAT(loop, NAME) EACH(loop, NAME)
@@ -50,6 +54,7 @@ wf_round_slots_function ROUND_SLOTS(TIER);
 const struct wf_tier TIER_STRUCT(TIER) = {
     .name = TIER_NAME(TIER),
     .round_slots = ROUND_SLOTS(TIER),
+    .round_squares = ROUND_SQUARES(TIER),
 #define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
     EACH(add_block, NAME)                                                                                    \
     EACH(add_columns, NAME)                                                                                  \
