@@ -58,7 +58,7 @@ static int look_at_stretches(int spread[STRETCHES_MAX], struct fields all[2], ui
 /* The exponents that a window holds of these sums, as far as a look can tell: any of one term, of others one of few
  * levels. */
 static int reach_of(unsigned sums) {
-    enum { OF_VALUES = LEVELS_MAX * 42 - PRECISION, OF_PRODUCTS = (4 * 45 - 2 * PRECISION) / 2 };
+    enum { OF_VALUES = LEVELS_MAX * (53 - HEADROOM_OF_MANY) - 1 - PRECISION, OF_PRODUCTS = (4 * 45 - 2 * PRECISION) / 2 };
     return sums & PRODUCTS ? OF_PRODUCTS : OF_VALUES;
 }
 
