@@ -96,6 +96,20 @@ def test_most_of_one_exponent_among_all(sign):
         check_float(handle, "f64", bits, handle.device, ops=("sum", "norm1", "norm2"))
 
 
+@pytest.mark.parametrize("type_name, span", [("f64", 140), ("f64", 187), ("f64", 281), ("f32", 277)])
+def test_halves_of_a_grid_unit_in_most_lanes(type_name, span):
+    """Equal powers of two among others, as far apart as three, four or six levels cover, or the type has: half of a grid's
+    unit is the most that a level leaves the next one, and here it does so in each addition."""
+    fraction_bits, sign = FLOATS[type_name].precision - 1, FLOATS[type_name].sign
+    low = 1 if type_name == "f32" else 500
+    high = low + span - fraction_bits - 1
+    others = [low << fraction_bits | 1, high << fraction_bits, low << fraction_bits, high << fraction_bits | sign]
+    for field in range(low, high + 1):
+        bits = [field << fraction_bits if i % 8 else others[i // 8 % 4] for i in range(801)]
+        for handle in wf.tier_handles():
+            check_float(handle, type_name, bits, handle.device, field, ops=("sum", "norm1"), result_types=("f64",))
+
+
 @pytest.mark.parametrize("count", (511, 513, 1536, 1537, 2047, 2048, 2049, 4096, 3 * 1536 + 1))
 def test_full_significands_of_one_exponent_where_bins_are_looked_at(count):
     """As many as a bin of one exponent takes, and one more; two elements elsewhere make the rest no window's."""

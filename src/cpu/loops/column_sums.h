@@ -58,10 +58,10 @@ INLINE void extract_columns(struct column_units *units, const struct window *win
 INLINE bool make_column_window(struct window *window, const struct range *range, struct kind kind) {
     int levels = 1;
     for (int t = 0; t < kind.terms; t++)
-        if (levels_for(range[t], kind) > levels) levels = levels_for(range[t], kind);
+        if (levels_for(range[t], headroom_of(kind)) > levels) levels = levels_for(range[t], headroom_of(kind));
     window->shape = levels <= 2 ? (struct shape){2, 2} : (struct shape){COLUMN_LEVELS_MAX, COLUMN_LEVELS_MAX};
     for (int t = 0; t < kind.terms; t++)
-        if (!set_levels(window, t, range[t], kind)) return false;
+        if (!set_levels(window, t, range[t], kind, headroom_of(kind))) return false;
     return levels <= COLUMN_LEVELS_MAX;
 }
 

@@ -76,10 +76,17 @@ INLINE bool splits(struct kind kind, int term) {
     return kind.splits && term == 0;
 }
 
+/* The additions of one vector to its levels wait for each other, and a processor can look ahead past only so many that wait.
+ * So those of many levels are done level by level, for as many vectors as there are registers for. */
+INLINE bool goes_by_levels(struct shape shape, struct kind kind) {
+    return HAS_MANY_REGISTERS && kind.terms == 1 && shape.first > FEW_LEVELS;
+}
+
 /* A group, the elements that one step of the loop adds, has as many elements as a level's sums have lanes,
  * and fills at least one vector as stored. */
 INLINE size_t group_count_of(struct shape shape, struct kind kind, size_t element_nbytes) {
-    size_t lanes = (size_t)(unroll_of(shape, kind) * LANES), vector = VECTOR_NBYTES / element_nbytes;
+    int vectors = goes_by_levels(shape, kind) ? UNROLL_MAX : unroll_of(shape, kind);
+    size_t lanes = (size_t)(vectors * LANES), vector = VECTOR_NBYTES / element_nbytes;
     return lanes > vector ? lanes : vector;
 }
 
@@ -98,9 +105,27 @@ INLINE void extract_vector(struct sums *sums, struct shape shape, struct source 
     if (kind.terms > 2) extract_term(sums, shape, source, i, kind, 2, u);
 }
 
+INLINE void extract_group_by_levels(struct sums *sums, struct shape shape, struct source source, size_t i, struct kind kind) {
+    const int last = shape.first - 1, unroll = unroll_of(shape, kind);
+    struct terms terms[UNROLL_MAX];
+    UNROLLED
+    for (int v = 0; v < UNROLL_MAX; v++) terms[v] = terms_at(source, i + (size_t)v * LANES, kind.load[0], shape.first);
+    UNROLLED
+    for (int k = 0; k < last; k++) {
+        UNROLLED
+        for (int v = 0; v < UNROLL_MAX; v++) terms[v] = extract_levels(sums->term[0], NULL, k, k + 1, v % unroll, terms[v]);
+    }
+    UNROLLED
+    for (int v = 0; v < UNROLL_MAX; v++) sums->term[0][last][v % unroll] += terms[v].a;
+}
+
 INLINE void extract_group(struct sums *sums, struct shape shape, struct source source, size_t i,
                           struct kind kind) {
     int vectors = (int)(group_count_of(shape, kind, source.nbytes) / LANES), unroll = unroll_of(shape, kind);
+    if (goes_by_levels(shape, kind)) {
+        extract_group_by_levels(sums, shape, source, i, kind);
+        return;
+    }
     UNROLLED
     for (int v = 0; v < vectors; v++)
         extract_vector(sums, shape, source, i + (size_t)v * LANES, kind, v % unroll);
@@ -222,7 +247,7 @@ INLINE void finish_sums(struct extracted *extracted, const struct collected *col
  * such that the elements after the last one can be added, too. */
 INLINE size_t round_count_of(struct shape shape, struct kind kind, size_t group_count) {
     size_t lanes_count = (size_t)(unroll_of(shape, kind) * LANES), rest = group_count / LANES;
-    return (additions_max(kind) - rest) * lanes_count / group_count * group_count;
+    return (additions_max(shape, kind) - rest) * lanes_count / group_count * group_count;
 }
 
 /* Sums the terms as far as the window covers them and, if scan is not NULL, scans the elements.  shape is the
@@ -264,84 +289,7 @@ INLINE void extract(struct extracted *extracted, const struct window *window, st
     finish_sums(extracted, &collected, shape, kind);
 }
 
-/* ---- many levels ---- */
-
-/* The additions of one vector to its levels wait for each other, and a processor can look ahead past only so
- * many that wait.  So the upper levels are added for WIDE_VECTORS vectors, then the middle levels for what
- * these left, then the lower levels. */
-#define UPPER_END 2
-#define MIDDLE_END 4
-#define WIDE_VECTORS 16
-
-INLINE void extract_upper(struct sums *sums, struct source source, size_t i, struct kind kind, int u,
-                          double *rest) {
-    struct terms terms = terms_at(source, i, kind.load[0], LEVELS_MAX);
-    terms = extract_levels(sums->term[0], NULL, 0, UPPER_END, u, terms);
-    memcpy(rest, &terms.a, sizeof terms.a);
-}
-
-INLINE void extract_middle(struct sums *sums, double *rest, int u) {
-    struct terms terms = {load_f64((const unsigned char *)rest), ONES, true};
-    terms = extract_levels(sums->term[0], NULL, UPPER_END, MIDDLE_END, u, terms);
-    memcpy(rest, &terms.a, sizeof terms.a);
-}
-
-INLINE void extract_lower(struct sums *sums, const double *rest, int u) {
-    struct terms terms = {load_f64((const unsigned char *)rest), ONES, true};
-    terms = extract_levels(sums->term[0], NULL, MIDDLE_END, LEVELS_MAX - 1, u, terms);
-    sums->term[0][LEVELS_MAX - 1][u] += terms.a;
-}
-
-/* Adds up to WIDE_VECTORS vectors, the last of which need not be full, to the upper levels, and stores what
- * these leave in rest; returns how many elements are there, including zeros that fill up an even number of
- * vectors. */
-INLINE size_t extract_upper_levels(struct sums *sums, struct source source, struct kind kind, double *rest) {
-    enum { PAIR = WIDE_UNROLL * LANES };
-    size_t i = 0;
-    for (; i + PAIR <= source.count; i += PAIR) {
-        prefetch_source(source, i, PAIR * source.nbytes);
-        extract_upper(sums, source, i, kind, 0, rest + i);
-        extract_upper(sums, source, i + LANES, kind, 1, rest + i + LANES);
-    }
-    if (i == source.count) return i;
-    struct group group;
-    struct source last = padded(part_of(source, i, PAIR), PAIR * source.nbytes, &group);
-    extract_upper(sums, last, 0, kind, 0, rest + i);
-    extract_upper(sums, last, LANES, kind, 1, rest + i + LANES);
-    return i + PAIR;
-}
-
-INLINE void extract_vectors(struct sums *sums, struct source source, struct kind kind) {
-    enum { PAIR = WIDE_UNROLL * LANES };
-    double rest[WIDE_VECTORS * LANES];
-    size_t count = extract_upper_levels(sums, source, kind, rest);
-    for (size_t i = 0; i < count; i += PAIR) {
-        extract_middle(sums, rest + i, 0);
-        extract_middle(sums, rest + i + LANES, 1);
-    }
-    for (size_t i = 0; i < count; i += PAIR) {
-        extract_lower(sums, rest + i, 0);
-        extract_lower(sums, rest + i + LANES, 1);
-    }
-}
-
-INLINE void extract_wide(struct extracted *extracted, const struct window *window, struct source source,
-                         struct kind kind) {
-    const struct shape shape = {LEVELS_MAX, LEVELS_MAX};
-    size_t vectors_count = WIDE_VECTORS * LANES, calls = additions_max(kind) / WIDE_VECTORS;
-    struct collected collected;
-    struct sums sums;
-    clear_collected(&collected, shape, kind);
-    for (size_t i = 0; i < source.count;) {
-        start_sums(&sums, window, shape, kind);
-        for (size_t call = 0; call < calls && i < source.count; call++, i += vectors_count)
-            extract_vectors(&sums, part_of(source, i, vectors_count), kind);
-        collect_sums(&collected, &sums, window, shape, kind);
-    }
-    finish_sums(extracted, &collected, shape, kind);
-}
-
-/* Sums the terms through the loop that is compiled for the shape of a window that is not wide. */
+/* Sums the terms through the loop that is compiled for the shape of a window. */
 INLINE void extract_any(struct extracted *extracted, const struct window *window, struct source source,
                         struct kind kind, struct scan scans[2], scan_vector *scan) {
     int first = window->shape.first, others = window->shape.others;
@@ -355,6 +303,8 @@ INLINE void extract_any(struct extracted *extracted, const struct window *window
         extract(extracted, window, (struct shape){2, 4}, source, kind, scans, scan);
     else if (first == 3)
         extract(extracted, window, (struct shape){3, 3}, source, kind, scans, scan);
+    else if (LEVELS_MAX > 4 && first > 4 && kind.terms == 1 && !kind.clean)
+        extract(extracted, window, (struct shape){LEVELS_MAX, LEVELS_MAX}, source, kind, scans, scan);
     else
         extract(extracted, window, (struct shape){4, 4}, source, kind, scans, scan);
 }

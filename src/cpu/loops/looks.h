@@ -56,9 +56,13 @@ static int look_at_stretches(int spread[STRETCHES_MAX], struct fields all[2], ui
 }
 
 /* The exponents that a window holds of these sums, as far as a look can tell: any of one term, of others one of few
- * levels. */
+ * levels.  Where there are no more than these, it is taken to hold less than it does, since a look sees less than there is. */
 static int reach_of(unsigned sums) {
-    enum { OF_VALUES = LEVELS_MAX * 42 - PRECISION, OF_PRODUCTS = (4 * 45 - 2 * PRECISION) / 2 };
+    enum {
+        BITS = LEVELS_MAX > 4 ? LEVELS_MAX * (53 - HEADROOM_OF_MANY) - 1 : LEVELS_MAX * 42,
+        OF_VALUES = BITS - PRECISION,
+        OF_PRODUCTS = (4 * 45 - 2 * PRECISION) / 2
+    };
     return sums & PRODUCTS ? OF_PRODUCTS : OF_VALUES;
 }
 

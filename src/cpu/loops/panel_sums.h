@@ -47,11 +47,11 @@ static bool choose_panel_window(struct wf_panel_sums *sums, struct window *windo
     struct range range = sample_panel(panel);
     sums->is_scaled = moves_up(&range);
     if (sums->is_scaled) kind.floor[0] += SHIFT_OF_GROUPS;
-    int spare = PANEL_LEVELS * bits_of_level(kind) - (range.top - range.low);
+    int spare = PANEL_LEVELS * bits_of_level(headroom_of(kind)) - (range.top - range.low);
     if (spare < 0) return false;
     range.top += spare < 2 * ABOVE ? spare / 2 : ABOVE;
     window->shape = (struct shape){PANEL_LEVELS, PANEL_LEVELS};
-    if (!set_levels(window, 0, range, kind)) return false;
+    if (!set_levels(window, 0, range, kind, headroom_of(kind))) return false;
     for (int k = 0; k < PANEL_LEVELS; k++) sums->exponent[k] = window->exponent[0][k];
     return true;
 }

@@ -133,10 +133,10 @@ APART bool sum_rows(struct column_units *units, struct window *window, const str
     struct range range = range_of(found);
     struct kind kind = kind_of(magnitudes ? WF_PART_ABS : WF_PART_SUM);
     bool is_small = moves_up(&range);
-    int levels = is_small && levels_for(range, kind) < 2 ? 2 : levels_for(range, kind);
+    int levels = is_small && levels_for(range, headroom_of(kind)) < 2 ? 2 : levels_for(range, headroom_of(kind));
     window->shape = (struct shape){levels, levels};
     if (is_small) kind.floor[0] += SHIFT_OF_GROUPS;
-    if (found.max >= INFINITY_BITS || levels > 2 || !set_levels(window, 0, range, kind)) return false;
+    if (found.max >= INFINITY_BITS || levels > 2 || !set_levels(window, 0, range, kind, headroom_of(kind))) return false;
     if (is_small)
         sum_small_rows(units, window, rows, magnitudes);
     else if (levels == 1 && magnitudes)

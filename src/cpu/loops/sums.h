@@ -576,24 +576,6 @@ CLEAN_AND_EXTRACT(clean_and_extract_squares, WF_PART_SQUARES)
 CLEAN_AND_EXTRACT(clean_and_extract_products, WF_PART_DOT)
 CLEAN_AND_EXTRACT(clean_and_extract_moments, MOMENTS)
 
-/* Through wide windows, which only kinds of one term have, and only with NOTES_ROUNDING, so nothing is
- * scanned. */
-APART void extract_wide_values(struct extracted *extracted, struct block *block,
-                               const struct window *window) {
-    extract_wide(extracted, window, source_of(block, false), kind_of(WF_PART_SUM));
-}
-
-APART void extract_wide_magnitudes(struct extracted *extracted, struct block *block,
-                                   const struct window *window) {
-    extract_wide(extracted, window, source_of(block, false), kind_of(WF_PART_ABS));
-}
-
-/* Squares are products, too: of an array with itself. */
-APART void extract_wide_products(struct extracted *extracted, struct block *block,
-                                 const struct window *window) {
-    extract_wide(extracted, window, source_of(block, true), kind_of(WF_PART_DOT));
-}
-
 /* The loops that are compiled, by the sums that they add in one pass.  Other combinations are added one by
  * one. */
 static extract_function *const extract_functions[SUMS + 1] = {
@@ -606,21 +588,6 @@ static extract_function *const clean_and_extract_functions[SUMS + 1] = {
     [WF_PART_SQUARES] = clean_and_extract_squares, [WF_PART_DOT] = clean_and_extract_products,
     [MOMENTS] = clean_and_extract_moments,
 };
-
-static extract_function *const extract_wide_functions[SUMS + 1] = {
-    [WF_PART_SUM] = extract_wide_values,
-    [WF_PART_ABS] = extract_wide_magnitudes,
-    [WF_PART_SQUARES] = IS_F64 ? NULL : extract_wide_products,
-    [WF_PART_DOT] = IS_F64 ? NULL : extract_wide_products,
-};
-
-INLINE void extract_through(struct extracted *extracted, struct block *block, const struct window *window,
-                            unsigned sums) {
-    if (is_wide(window))
-        extract_wide_functions[sums](extracted, block, window);
-    else
-        extract_functions[sums](extracted, block, window);
-}
 
 /* Finds a window for these sums of elements of these ranges; returns whether there is one. */
 static bool find_window(struct window *window, unsigned sums, const struct range *element) {
@@ -662,7 +629,7 @@ static void add_extracted_sums(struct wf_open_partial *into, const struct window
 /* Adds these sums of a scanned, finite block in one pass through a window that is sure to hold. */
 static void add_surely(struct block *block, const struct window *window, unsigned sums) {
     struct extracted extracted;
-    extract_through(&extracted, block, window, sums);
+    extract_functions[sums](&extracted, block, window);
     add_extracted_sums(block->into, window, &extracted, sums);
 }
 
@@ -685,7 +652,7 @@ static bool add_through(struct block *block, const struct window *window, bool g
         if (!guessed) add_scaled(block, window, sums);
         return !guessed;
     }
-    extract_through(&extracted, block, window, sums);
+    extract_functions[sums](&extracted, block, window);
     if (guessed && !has_held(block, window, &extracted)) return false;
     add_extracted_sums(block->into, window, &extracted, sums);
     return true;

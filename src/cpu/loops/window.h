@@ -11,9 +11,9 @@
 #include "cpu/loops/source.h"
 
 enum {
-    LEVELS_MAX = NOTES_ROUNDING && PRECISION > 11 ? 7 : 4, /* with more, exponent bins are faster */
+    LEVELS_MAX = NOTES_ROUNDING && PRECISION > 11 ? 6 : 4, /* with more, exponent bins are faster */
     TERMS_MAX = 3,
-    WIDE_UNROLL = 2, /* vectors added at a time if there are more than four levels */
+    HAS_MANY_REGISTERS = LANES == 8, /* 32 where vectors have eight lanes, otherwise 16 on most processors */
 };
 
 /* All values are less than 2^top in magnitude and multiples of 2^low. */
@@ -61,7 +61,6 @@ INLINE int levels_of(struct shape shape, int term) {
 /* The number of vectors that are added at a time: as many as there are registers for their sums. */
 INLINE int unroll_of(struct shape shape, struct kind kind) {
     int sums = (kind.splits ? 2 : 1) * shape.first + (kind.terms - 1) * shape.others;
-    if (shape.first > 4) return WIDE_UNROLL;
     return sums == 1 ? UNROLL_MAX : sums == 2 ? 4 : sums <= 6 ? 2 : 1;
 }
 
@@ -74,35 +73,50 @@ INLINE int headroom_of(struct kind kind) {
     return kind.terms == 1 ? 10 : 7;
 }
 
-INLINE size_t additions_max(struct kind kind) {
-    return ((size_t)1 << (headroom_of(kind) - 1)) - 1;
+/* Of more than two levels for a block's only term, each covers more bits: to move their sums out of their lanes more often
+ * costs less than a further level. */
+enum { FEW_LEVELS = 2, HEADROOM_OF_MANY = 6 };
+
+INLINE int headroom_of_block(int levels, struct kind kind) {
+    return kind.terms == 1 && levels > FEW_LEVELS ? HEADROOM_OF_MANY : headroom_of(kind);
 }
 
-/* The number of bits that each further level covers. */
-INLINE int bits_of_level(struct kind kind) {
-    return 52 - headroom_of(kind);
+INLINE size_t additions_max(struct shape shape, struct kind kind) {
+    return ((size_t)1 << (headroom_of_block(shape.first, kind) - 1)) - 1;
 }
 
-INLINE int levels_for(struct range range, struct kind kind) {
-    int bits = range.top - range.low;
-    return bits > 0 ? (bits + bits_of_level(kind) - 1) / bits_of_level(kind) : 1;
+/* The number of bits that the first level covers.  It leaves at most half of its grid's unit of a term, so each further level
+ * covers one bit more. */
+INLINE int bits_of_level(int headroom) {
+    return 52 - headroom;
 }
 
-/* The grid of the level that covers terms less than 2^top. */
-INLINE int grid_below(int top, struct kind kind, int term) {
-    int grid = top - bits_of_level(kind);
-    return grid > kind.floor[term] ? grid : kind.floor[term];
+INLINE int levels_for(struct range range, int headroom) {
+    int further = range.top - range.low - bits_of_level(headroom), step = bits_of_level(headroom) + 1;
+    return further > 0 ? 1 + (further + step - 1) / step : 1;
+}
+
+INLINE int levels_of_block(struct range range, struct kind kind) {
+    int few = levels_for(range, headroom_of(kind)), many = levels_for(range, headroom_of_block(FEW_LEVELS + 1, kind));
+    return few <= FEW_LEVELS ? few : many > FEW_LEVELS ? many : FEW_LEVELS + 1;
+}
+
+/* The grid of the level that covers terms of at most 2^top. */
+INLINE int grid_below(int top, int headroom, int floor) {
+    int grid = top - bits_of_level(headroom);
+    return grid > floor ? grid : floor;
 }
 
 /* Sets the levels of one of the terms; returns whether f64 has anchors that high. */
-INLINE bool set_levels(struct window *window, int term, struct range range, struct kind kind) {
-    int top = range.top;
-    for (int k = 0; k < levels_of(window->shape, term); k++) {
-        top = grid_below(top, kind, term); /* a level leaves at most half of its grid's unit of a term */
-        window->exponent[term][k] = top + 52;
+INLINE bool set_levels(struct window *window, int term, struct range range, struct kind kind, int headroom) {
+    int floor = kind.floor[term], grid = grid_below(range.top, headroom, floor), highest = grid;
+    window->exponent[term][0] = grid + 52;
+    for (int k = 1; k < levels_of(window->shape, term); k++) {
+        grid = grid_below(grid - 1, headroom, floor);
+        window->exponent[term][k] = grid + 52;
     }
-    window->covered[term] = (struct range){range.top, top};
-    return grid_below(range.top, kind, term) + 52 <= 1022;
+    window->covered[term] = (struct range){range.top, grid};
+    return highest + 52 <= 1022;
 }
 
 /* The shapes for which the loops are compiled.  Only kinds of one term have more than four levels. */
@@ -112,19 +126,18 @@ enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
 /* Makes the window of fewest levels that covers the ranges of all terms; returns whether there is one. */
 INLINE bool make_window(struct window *window, const struct range *range, struct kind kind) {
-    int first = levels_for(range[0], kind), others = 1, i = 0, count = kind.terms == 1 ? SHAPES : SHAPES - 1;
+    int first = levels_of_block(range[0], kind), others = 1, i = 0, count = kind.terms == 1 ? SHAPES : SHAPES - 1;
     for (int t = 1; t < kind.terms; t++)
-        if (levels_for(range[t], kind) > others) others = levels_for(range[t], kind);
+        if (levels_of_block(range[t], kind) > others) others = levels_of_block(range[t], kind);
     while (i < count && (shapes[i].first < first || shapes[i].others < others)) i++;
     if (i == count) return false;
     window->shape = shapes[i];
     for (int t = 0; t < kind.terms; t++)
-        if (!set_levels(window, t, range[t], kind)) return false;
+        if (!set_levels(window, t, range[t], kind, headroom_of_block(window->shape.first, kind))) return false;
     return true;
 }
 
-/* Whether the window has so many levels that splitting off outliers should be tried first, and that it has
- * loops of its own. */
+/* Whether the window has so many levels that splitting off outliers should be tried first. */
 static bool is_wide(const struct window *window) {
     return LEVELS_MAX > 4 && window->shape.first > 4;
 }
