@@ -53,11 +53,11 @@ INLINE void add_quick_term(struct quick_sums *sums, struct strip strip, size_t a
 }
 
 /* Adds some rows of a few columns. */
-INLINE void add_quick_rows(struct quick_sums *sums, struct strip strip, enum quick_term term) {
+INLINE void add_quick_rows(struct quick_sums *sums, struct strip strip, size_t rows, enum quick_term term) {
     struct quick_sums some[FEW_VECTORS];
     UNROLLED
     for (size_t v = 0; v < FEW_VECTORS; v++) some[v] = sums[v];
-    for (size_t r = 0; r < strip.rows; r++, strip.x += strip.stride_bytes) {
+    for (size_t r = 0; r < rows; r++, strip.x += strip.stride_bytes) {
         UNROLLED
         for (size_t v = 0; v < FEW_VECTORS; v++) add_quick_term(&some[v], strip, v * LANES * sizeof(uword), term);
         if (term == QUICK_PRODUCTS) strip.y += strip.y_stride_bytes;
@@ -85,17 +85,30 @@ INLINE struct strip few_at(struct strip strip, size_t row, size_t column) {
     return strip;
 }
 
+/* Adds a strip from copies of its rows, in which nothing stands in place of NaNs. */
+INLINE void add_strip_without_nans(struct quick_sums *sums, struct strip strip, enum quick_term term, uword *nans) {
+    struct few_copy copy;
+    for (size_t r = 0; r < strip.rows; r += QUICK_ROWS)
+        for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES) {
+            const struct strip some = few_at(strip, r, c);
+            const uword nothing = term == QUICK_VALUES ? MINUS_ZERO : 0;
+            add_quick_rows(sums + c / LANES, strip_without_nans(copy.bits, nans + c, some, nothing), some.rows, term);
+        }
+}
+
 /* Adds up at most QUICK_COLUMNS columns, from -0 on, which keeps the sign of zeros.  nans: NaNs are left out and counted there; or
  * NULL. */
 INLINE void add_quick_strip(struct quick_sums *sums, struct strip strip, enum quick_term term, uword *nans) {
-    struct few_copy copy;
     for (size_t c = 0; c < strip.columns; c += LANES) sums[c / LANES] = (struct quick_sums){-(vf64){0}, {0}, {0}};
-    for (size_t r = 0; r < strip.rows; r += QUICK_ROWS)
-        for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES) {
-            struct strip some = few_at(strip, r, c);
-            if (nans) some = strip_without_nans(copy.bits, nans + c, some, term == QUICK_VALUES ? MINUS_ZERO : 0);
-            add_quick_rows(sums + c / LANES, some, term);
-        }
+    if (nans) {
+        add_strip_without_nans(sums, strip, term, nans);
+        return;
+    }
+    for (size_t r = 0; r < strip.rows; r += QUICK_ROWS) {
+        const size_t rows = strip.rows - r < QUICK_ROWS ? strip.rows - r : QUICK_ROWS;
+        for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES)
+            add_quick_rows(sums + c / LANES, strip_at(strip, r, c), rows, term);
+    }
 }
 
 /* ---- results ---- */
