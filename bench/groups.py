@@ -10,12 +10,14 @@ timed.
 """
 
 import argparse
+import contextlib
 import ctypes
 import math
 import os
 import statistics
 import sys
 import time
+import warnings
 from ctypes import byref
 from pathlib import Path
 
@@ -38,11 +40,13 @@ def library_of(build):
 class Case:
     """An array and its groups."""
 
-    def __init__(self, wf, name, array, groups, numpy, members, kept=(), at=lambda op: None, other=None):
+    def __init__(self, wf, name, array, groups, numpy, members, kept=(), at=lambda op: None, other=None,
+                 nan="propagate"):
         self.wf, self.name, self.array, self.groups, self.numpy, self.members = wf, name, array, groups, numpy, members
         self.at = at # NumPy's other way, or None
         self.kept = kept # what the groups point to
         self.other = other # what dot multiplies the array by
+        self.nan = nan # what is done with NaNs
         self.view, self.other_view = self.view_of(array), other is not None and self.view_of(other)
 
     def view_of(self, array):
@@ -63,7 +67,7 @@ class Case:
 
     def reduce(self, handle, op):
         results, output = self.output(op)
-        asked = self.wf.reduction(op)
+        asked = self.wf.reduction(op, nan=self.nan)
         handle.check(self.wf.library.wf_reduce(
             handle.pointer, byref(asked), byref(self.view), byref(self.other_view) if op == "dot" else None,
             byref(self.groups), byref(output)))
@@ -72,7 +76,7 @@ class Case:
     def reduce_all(self, handle, op):
         flat = [self.wf.array_nd(array.ctypes.data, TYPES[array.dtype.name], (array.size,))
                 for array in (self.array, self.other)[:2 if op == "dot" else 1]]
-        return handle.reduce(op, *flat, threads=handle.threads)
+        return handle.reduce(op, *flat, threads=handle.threads, nan=self.nan)
 
     def check(self, handle, op):
         """A few groups by themselves give the same bits."""
@@ -83,7 +87,7 @@ class Case:
             if not members[0].size:
                 continue
             vectors = [self.wf.vector(bytearray(some.tobytes()), TYPES[some.dtype.name]) for some in members]
-            alone = handle.reduce(op, *vectors)
+            alone = handle.reduce(op, *vectors, nan=self.nan)
             bits = results[g:g + 1].view(f"u{results.itemsize}")[0]
             assert bits == alone[1] % 256**results.itemsize or op.startswith("arg"), (self.name, op, g)
 
@@ -124,18 +128,31 @@ def axis_cases(wf, rng, dtype, scale):
     for shape, axis in (((2**20, 4), 1), ((2**18, 16), 1), ((4, 2**20), 0), ((16, 2**18), 0)) if dtype.startswith("f") else ():
         array = values_of_kind(rng, "NaN", math.prod(shape), dtype).reshape(shape)
         yield axis_case(wf, f"NaN {shape} axis {axis}", array, np.roll(array, 1), axis)
+    left_out = [("NaN", (4, -1), 0), # of other kinds some columns would have nothing but NaNs
+                *((kind, *of) for kind in ("NaN", "half NaN", "any bits") for of in (((-1, 2**10), 0), ((-1, 64), 1)))]
+    for kind, shape, axis in left_out if dtype.startswith("f") else ():
+        array = values_of_kind(rng, kind, 2**20 * scale, dtype).reshape(shape)
+        yield axis_case(wf, f"{kind}, left out, {array.shape} axis {axis}", array, np.roll(array, 1), axis, nan="omit")
 
 
-def axis_case(wf, name, array, other, axis):
-    return Case(wf, name, array, wf.library.wf_groups_axes(1 << axis),
-                lambda op: numpy_along(op, array, other, axis),
-                lambda g, a: np.moveaxis(a, axis, -1).reshape(-1, a.shape[axis])[g], other=other)
+def axis_case(wf, name, array, other, axis, nan="propagate"):
+    numpy = numpy_along if nan == "propagate" else numpy_without_nans
+    return Case(wf, name, array, wf.library.wf_groups_axes(1 << axis), lambda op: numpy(op, array, other, axis),
+                lambda g, a: np.moveaxis(a, axis, -1).reshape(-1, a.shape[axis])[g], other=other, nan=nan)
 
 
 def numpy_along(op, array, other, axis):
     if op != "dot":
         return getattr(np, op)(array, axis=axis)
     return np.einsum("...i,...i->...", np.moveaxis(array, axis, -1), np.moveaxis(other, axis, -1))
+
+
+def numpy_without_nans(op, array, other, axis):
+    """None where NumPy has no such function, or no index for a group that is NaN alone."""
+    with warnings.catch_warnings(), contextlib.suppress(ValueError, AttributeError):
+        warnings.simplefilter("ignore")
+        return getattr(np, f"nan{op}")(array, axis=axis)
+    return None
 
 
 def keys_in_order(rng, order, count, key_count):
@@ -146,12 +163,14 @@ def keys_in_order(rng, order, count, key_count):
 
 
 def values_of_kind(rng, kind, count, dtype):
-    """normal; NaN: one in a thousand; wide: over more binades than a few levels hold."""
+    """normal; NaN: one in a thousand; half NaN: one in two; wide: over more binades than a few levels hold; any bits."""
+    if kind == "any bits":
+        return np.frombuffer(rng.bytes(count * np.dtype(dtype).itemsize), dtype)
     values = rng.standard_normal(count) * 100
     if kind == "wide":
         values *= np.exp2(rng.integers(-100, 100, count))
-    if kind == "NaN":
-        values[rng.random(count) < 1e-3] = np.nan
+    if kind.endswith("NaN"):
+        values[rng.random(count) < (0.5 if kind == "half NaN" else 1e-3)] = np.nan
     return values.astype(dtype)
 
 

@@ -239,6 +239,81 @@ def test_sums_of_columns_with_specials(handle, type_name, rows, columns):
         assert returned(handle, op, library.wf_groups_axes(1), given, nan=nan) == as_returned(alone, op, type_name), (op, nan)
 
 
+def column_with_nans(type_name, c, rows, rng):
+    """Numbers with NaNs that are one, every other, all but one, all, or of any number; or none; some with zeros of either sign alone,
+    some with an infinity, some over many binades."""
+    form, nans = FLOATS[type_name], specials(type_name)[4:]
+    spread = {"f16": 12, "bf16": 100, "f32": 100, "f64": 900}.get(type_name, 12) if c % 11 == 6 else 1
+    values = [nearest(type_name, rng.choice([1, -1]) * Fraction(1 + rng.random()) * Fraction(2)**rng.randint(-spread, spread))
+              for _ in range(rows)]
+    if c % 5 == 3:
+        values = [rng.choice([0, form.sign][c % 2:]) for _ in range(rows)]
+    at = {1: [c * 5 % rows], 2: range(c % 2, rows, 2), 3: [r for r in range(rows) if r != c % rows], 4: range(rows),
+          5: [r for r in range(rows) if rng.random() < 0.1]}.get(c % 8, [])
+    for r in at:
+        values[r] = rng.choice(nans)
+    if c % 13 == 7:
+        values[c % rows] = rng.choice([form.infinity, form.infinity | form.sign])
+    return pack(type_name, values)
+
+
+@functools.lru_cache(1)
+def columns_with_nans(type_name, rows, columns):
+    """(op, what is chosen, views, results) of columns and pairs of them, of which each view is another layout."""
+    rng, nbytes = random.Random(f"left out {type_name} {rows}"), struct.calcsize(TYPECODES[type_name])
+    x, y = ([column_with_nans(type_name, c * step, rows, rng) for c in range(columns)] for step in (1, 3))
+    down = [wf.strided(bytes(before) + transposed(b"".join(data), columns, rows, nbytes), type_name, (rows, columns),
+                       (columns * nbytes, nbytes), before) for data, before in ((x, 1), (y, nbytes))]
+    along = [wf.strided(b"".join(data), type_name, (columns, rows), (rows * nbytes, nbytes)) for data in (x, y)]
+    one = (type_name, nearest(type_name, 1))
+    asked = [*((op, 0) for op in ("sum", "norm1", "norm2", "dot", "mean", "var", "std", "nonzero", "any", "all")), ("var", 1), ("std", 2)]
+    found = []
+    for (op, ddof), nan in itertools.product(asked, ("omit", "propagate", "error")):
+        chosen = {"nan": nan, **({"ddof": ddof} if ddof else {})}
+        if op == "dot":
+            alone = [PairOracle(type_name, a, b).reduce(op, **chosen) for a, b in zip(x, y)]
+        else:
+            alone = [Oracle(type_name, a).reduce(op, **chosen) for a in x]
+        given, cases = slice(2 if op == "dot" else 1), [(chosen, alone)]
+        if "WF_ERROR_EMPTY" in alone and nan == "omit":
+            fill = wf.value_of_bits(getattr(wf, f"WF_{type_name.upper()}"), one[1])
+            cases.append(({**chosen, "fill": fill}, [one if result == "WF_ERROR_EMPTY" else result for result in alone]))
+        found += [(op, how, (down[given], along[given]), as_returned(list(results), op, type_name)) for how, results in cases]
+    return found
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("rows,columns", [(1, 131), (2, 129), (3, 200), (5, 40), (16, 67), (63, 70), (64, 65), (130, 65), (300, 64),
+                                          (520, 66), (9, 7)])
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_nans_left_out_of_columns_and_rows(handle, type_name, rows, columns):
+    """In any lane and row, alone or with others, of wide and narrow arrays; what is left may be nothing, or too little."""
+    for op, chosen, (down, along), expected in columns_with_nans(type_name, rows, columns):
+        assert returned(handle, op, library.wf_groups_axes(1), down, **chosen) == expected, (op, chosen)
+        assert returned(handle, op, library.wf_groups_axes(2), along, **chosen) == expected, (op, chosen)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("longest", [40, 300])
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_nans_left_out_of_segments(handle, type_name, longest):
+    """The same of neighbours of any length, some of which have nothing."""
+    rng, lengths = random.Random(f"left out of segments {type_name} {longest}"), [0, 1, 2, 1, 2]
+    lengths += [rng.randint(0, longest) for _ in range(90)]
+    x, y = ([column_with_nans(type_name, c * step, max(n, 1), rng)[:n * struct.calcsize(TYPECODES[type_name])]
+             for c, n in enumerate(lengths)] for step in (1, 3))
+    labels = integer_vector([0, *itertools.accumulate(lengths)], "i64")
+    groups = library.wf_groups_segments(0, len(lengths), byref(labels))
+    views = [wf.vector(bytearray(b"".join(side)), type_name) for side in (x, y)]
+    for op, nan in itertools.product(("sum", "norm1", "mean", "dot", "nonzero", "any", "all"), ("omit", "propagate", "error")):
+        if op == "dot":
+            alone = [PairOracle(type_name, a, b).reduce(op, nan=nan) for a, b in zip(x, y)]
+        else:
+            alone = [Oracle(type_name, a).reduce(op, nan=nan) for a in x]
+        given = views if op == "dot" else views[:1]
+        assert returned(handle, op, groups, given, nan=nan) == as_returned(alone, op, type_name), (op, nan)
+
+
 @pytest.mark.parametrize("type_name", ["f32", "f64"])
 def test_pairs_of_rows(handle, type_name):
     """Two elements are one addition: every special one with every other, numbers that cancel, more than a thread's share."""

@@ -177,6 +177,9 @@ struct wf_quotient {
     bool gives_nan;        /* where an element is NaN */
     bool omits_nan;        /* leaves out elements that are NaN; with neither they are errors */
     const double *counts, *divisors; /* of each column of a tile, where they differ; else NULL */
+    double ddof;           /* variances need more elements than that; so do means, of which it is 0 */
+    bool has_fill;         /* the result of those that have no more, by its bits: */
+    uint64_t fill;
 };
 
 #define WF_FEW_ROWS_MAX 63

@@ -247,7 +247,7 @@ static bool try_quotient(const struct worker *worker, const struct job *job, con
     struct counts counts;
     uint64_t found[WF_COLUMNS_MAX];
     if (!asked.parts || few->rows || few->panel) return false;
-    if (few->offset && asked.is_divided) set_counts(&asked, &counts, few, empty);
+    if (few->offset && (asked.is_divided || asked.omits_nan)) set_counts(&asked, &counts, few, empty);
     const bool by_label = !few->offset && job->counts_groups >= 0;
     if (by_label && (few->count > WF_FEW_ROWS_MAX || !set_count(&asked, job, few))) return false;
     if (!wf_columns_find_few(worker->columns, job->cpu->tier, empty->type, &asked, found)) return false;
@@ -351,11 +351,11 @@ static bool write_with_nans(const struct worker *worker, const struct job *job, 
     return true;
 }
 
-/* Whether NaNs that the worker's tile may have are left out of sums. */
+/* Whether NaNs that the worker's tile may have are left out of sums, or counts. */
 static bool may_leave_out_nans(const struct job *job, const struct few *few, unsigned parts) {
     const struct wf_accumulator *empty = job->grouped->empty;
     if (few->rows || few->panel || !wf_type_is_float(empty->type) || empty->nan != WF_NAN_OMIT) return false;
-    return parts && !(parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES));
+    return parts && !(parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES | WF_PART_NONZERO));
 }
 
 /* Writes results of a tile in which there are NaNs that are left out: as of segments that have only the others. */

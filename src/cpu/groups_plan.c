@@ -183,11 +183,15 @@ static struct wf_quotient quotient_of(const struct job *job, unsigned parts, boo
     int64_t count = wf_job_group_count(job);
     const double divisor = is_divided ? wf_job_divisor(job, parts, count) : 1;
     bool is_power = job->counts_groups < 0 && ((int64_t)divisor & ((int64_t)divisor - 1)) == 0;
-    return (struct wf_quotient){.parts = parts, .count = (double)count, .divisor = divisor,
-                                .is_divided = is_divided, .is_power = is_power,
-                                .gives_nan = empty->nan == WF_NAN_PROPAGATE,
-                                .omits_nan = empty->nan == WF_NAN_OMIT,
-                                .is_root = empty->op == WF_STD || empty->op == WF_NORM2};
+    struct wf_quotient quotient = {.parts = parts, .count = (double)count, .divisor = divisor,
+                                   .is_divided = is_divided, .is_power = is_power,
+                                   .gives_nan = empty->nan == WF_NAN_PROPAGATE,
+                                   .omits_nan = empty->nan == WF_NAN_OMIT,
+                                   .is_root = empty->op == WF_STD || empty->op == WF_NORM2,
+                                   .ddof = empty->op == WF_MEAN ? 0 : (double)empty->ddof,
+                                   .has_fill = job->grouped->has_fill};
+    if (quotient.has_fill) wf_value_store(&job->grouped->fill, &quotient.fill);
+    return quotient;
 }
 
 /* Whether the job's op is one that quotients describe, and all groups have results, as far as is known. */

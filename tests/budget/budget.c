@@ -177,6 +177,29 @@ static void measure_short_groups(const double *reals, const float *singles, cons
     measure_groups("sum f32 of rows by key", WF_SUM, four, wf_groups_keys(0, 10000, &labels));
 }
 
+/* Of a few columns and rows with NaNs that are left out. */
+static void measure_left_out(wf_array columns, struct work work) {
+    static const int64_t rows_of_64[2] = {COUNT / 64, 64};
+    const struct {
+        const char *name;
+        wf_op op;
+        bool is_of_rows;
+    } asked[] = {{"sum f32 of 4 rows, NaNs left out", WF_SUM, false},
+                 {"var f32 of 4 rows, NaNs left out", WF_VAR, false},
+                 {"norm2 f32 of 4 rows, NaNs left out", WF_NORM2, false},
+                 {"dot f32 of 4 rows, NaNs left out", WF_DOT, false},
+                 {"dot f32 of rows of 64, NaNs left out", WF_DOT, true}};
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        work.name = asked[i].name;
+        work.reduction.op = asked[i].op;
+        work.arrays[0] = columns;
+        if (asked[i].is_of_rows) work.arrays[0].shape = rows_of_64;
+        work.arrays[1] = work.arrays[0];
+        work.groups = wf_groups_axes(asked[i].is_of_rows ? 1 << 1 : 1 << 0);
+        measure(&work);
+    }
+}
+
 /* One element in a hundred is NaN. */
 static void measure_nans(double *reals, float *singles, const int64_t *keys) {
     static const int64_t rows_of_16[2] = {COUNT / 16, 16}, columns_of_4[2] = {4, COUNT / 4},
@@ -209,6 +232,7 @@ static void measure_nans(double *reals, float *singles, const int64_t *keys) {
     sums.reduction.op = WF_SUM;
     sums.arrays[0].shape = columns_of_256;
     measure(&sums);
+    measure_left_out(columns, products);
     for (int i = 0; i < COUNT; i += 2) singles[i] = NAN;
     wf_array labels = wf_array_vector(keys, WF_I64, COUNT);
     struct work extrema = sums;

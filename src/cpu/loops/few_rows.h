@@ -4,12 +4,13 @@
  * wide, which a scan tells; of f64 and of products what is lost is added up, too, and what even that loses is bounded.
  * A quotient is rounded by its remainder, which is exact.  Variances are as exact as three or four f64 make them, and their
  * error has a bound: a lane fails unless all that lies within it is rounded to the same result (Ziv, "Fast evaluation of
- * elementary mathematical functions with correctly rounded last bit", 1991).  Infinities fail, and NaNs that do not make the
- * result one. */
+ * elementary mathematical functions with correctly rounded last bit", 1991).  Infinities fail; a strip that has NaNs is done
+ * once more without them. */
 #ifndef WF_CPU_LOOPS_FEW_ROWS_H
 #define WF_CPU_LOOPS_FEW_ROWS_H
 
 #include "cpu/loops/few_sums.h"
+#include "cpu/loops/left_out.h"
 #include "cpu/loops/panel_sums.h"
 #include "cpu/loops/row_sums.h"
 
@@ -165,25 +166,65 @@ static find_few_function *few_function(const struct wf_quotient *asked, size_t r
     return rows == 2 ? find_few_pairs : find_few_sums;
 }
 
-/* The same of a strip that has failed, if there are NaNs among the results, as NaNs make them: of a copy with 0 in their place.
- * False if it fails again. */
-APART bool find_few_with_nans(rounded *results, struct strip strip, size_t used, const struct wf_quotient *asked,
-                              find_few_function *find) {
-    const uword nan = INFINITY_BITS | HIDDEN_BIT >> 1;
-    uword copy[WF_FEW_ROWS_MAX * WF_STRIP_COLUMNS], nans[WF_STRIP_COLUMNS] = {0}, any = 0;
-    for (size_t c = 0; c < used; c++) any |= is_nan(bits_at((const unsigned char *)results, c));
-    if (!any) return false;
-    for (size_t r = 0; r < strip.rows; r++)
-        for (size_t c = 0; c < strip.columns; c++) {
-            const uword bits = bits_at(strip.x + (int64_t)r * strip.stride_bytes, c), is_nan = (uword)-((bits & MAGNITUDE) > INFINITY_BITS);
-            copy[r * strip.columns + c] = (uword)(bits & ~is_nan);
-            nans[c] |= is_nan;
-        }
-    strip.x = (const unsigned char *)copy;
-    strip.stride_bytes = (int64_t)(strip.columns * sizeof(uword));
-    if (!find(results, strip, used, asked)) return false;
-    for (size_t c = 0; c < strip.columns; c++)
-        if (nans[c]) memcpy(&results[c], &nan, sizeof nan);
+/* The number of elements of each column, and what its sums are divided by: 1 where there is no value. */
+struct few_counts {
+    double count[WF_STRIP_COLUMNS], divisor[WF_STRIP_COLUMNS];
+};
+
+/* Sets them to those of the elements that are not NaN. */
+static void set_few_counts(struct wf_quotient *asked, struct few_counts *counts, const uword *nans, size_t columns) {
+    for (size_t c = 0; c < columns; c++) {
+        const double others = (asked->counts ? asked->counts[c] : asked->count) - (double)nans[c];
+        const bool has_value = others > asked->ddof;
+        counts->count[c] = has_value ? others : 1;
+        counts->divisor[c] = !has_value ? 1 : asked->parts & WF_PART_SQUARES ? others * (others - asked->ddof) : others;
+    }
+    asked->is_power = false;
+    asked->counts = counts->count;
+    asked->divisors = counts->divisor;
+}
+
+/* The result of a column that has NaNs; false if it has no value. */
+static bool settle_few_nans(rounded *result, const struct wf_quotient *asked, double others) {
+    uword bits = INFINITY_BITS | HIDDEN_BIT >> 1;
+    bool fails = false;
+    if (asked->gives_nan || is_known_of_few(&bits, &fails, asked, others)) memcpy(result, &bits, sizeof bits);
+    return !fails;
+}
+
+enum { FEW_COPY_NBYTES = 1 << 15 };
+
+/* The results of some columns from a copy with what adds nothing in place of their NaNs.  *has_nans: whether there are any. */
+APART bool find_few_of_copy(rounded *results, struct strip strip, size_t used, const struct wf_quotient *of_all, bool *has_nans) {
+    uword copy[FEW_COPY_NBYTES / sizeof(uword)], nans[WF_STRIP_COLUMNS] = {0};
+    struct few_counts counts;
+    struct wf_quotient asked = *of_all;
+    strip = strip_without_nans(copy, nans, strip, asked.parts & WF_PART_SUM ? MINUS_ZERO : 0);
+    const bool is_counted = asked.omits_nan && asked.is_divided && asked.parts & WF_PART_SUM;
+    if (is_counted) set_few_counts(&asked, &counts, nans, strip.columns);
+    for (size_t c = 0; c < used; c++) *has_nans |= nans[c] != 0;
+    if (!few_function(&asked, strip.rows)(results, strip, used, &asked)) return false;
+    for (size_t c = 0; c < used; c++) {
+        const double count = of_all->counts ? of_all->counts[c] : of_all->count;
+        if (nans[c] && !settle_few_nans(&results[c], &asked, count - (double)nans[c])) return false;
+    }
+    return true;
+}
+
+/* The same of a strip, as many columns at a time as there is room for; false if it fails. */
+static bool find_few_with_nans(rounded *results, struct strip strip, size_t used, const struct wf_quotient *asked, bool *has_nans) {
+    size_t width = strip.columns;
+    *has_nans = false;
+    while (strip.rows * width * sizeof(uword) > FEW_COPY_NBYTES) width /= 2;
+    if (width < FEW_VECTORS * LANES) return false;
+    for (size_t c = 0; c < used; c += width) {
+        struct strip part = strip;
+        struct wf_quotient of_part = *asked;
+        part.x += c * sizeof(uword);
+        part.columns = width;
+        if (asked->counts) of_part.counts += c;
+        if (!find_few_of_copy(results + c, part, used - c < width ? used - c : width, &of_part, has_nans)) return false;
+    }
     return true;
 }
 
@@ -192,6 +233,8 @@ wf_few_rows_function WF_LOOPS_NAME(find_few_rows, TYPE, TIER);
 void WF_LOOPS_NAME(find_few_rows, TYPE, TIER)(const struct wf_panel *rows, size_t used, const struct wf_quotient *asked,
                                               void *results, bool *has_failed) {
     find_few_function *find = few_function(asked, rows->rows);
+    const bool takes_nans = asked->gives_nan || asked->omits_nan;
+    bool has_nans = false; /* the strip before: this one will have some, too */
     const size_t columns = rows->columns, width = columns < WF_STRIP_COLUMNS ? columns : WF_STRIP_COLUMNS;
     for (size_t first = 0; first < columns; first += width) {
         size_t begin = columns - first < width ? columns - width : first; /* the last strip may begin in the one before, */
@@ -199,9 +242,9 @@ void WF_LOOPS_NAME(find_few_rows, TYPE, TIER)(const struct wf_panel *rows, size_
         size_t left = used - begin < width ? used - begin : width;
         rounded found[WF_STRIP_COLUMNS], *own = begin == first ? (rounded *)results + begin : found;
         prefetch_few(strip);
-        bool is_found = find(own, strip, left, asked);
-        if (!is_found && asked->gives_nan && strip.rows <= WF_FEW_ROWS_MAX)
-            is_found = find_few_with_nans(own, strip, left, asked, find);
+        bool is_found = !has_nans && find(own, strip, left, asked);
+        if (!is_found && takes_nans && (has_nans || has_nan_result((const unsigned char *)own, left)))
+            is_found = find_few_with_nans(own, strip, left, asked, &has_nans);
         has_failed[first / WF_STRIP_COLUMNS] = !is_found;
         /* whose results stay: where this one fails, they may be others, as which of two ways is taken depends on a vector's lanes */
         if (begin != first) memcpy((rounded *)results + first, found + (first - begin), (columns - first) * sizeof *found);

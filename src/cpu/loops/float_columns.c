@@ -2,6 +2,7 @@
  * are added up as f64, of f64 with what is lost, and with their magnitudes, so that what is still lost has a bound; and
  * products.  Compiled for each tier and type. */
 #include "cpu/loops/column_products.h"
+#include "cpu/loops/left_out.h"
 
 #include <float.h>
 #include <string.h>
@@ -71,11 +72,40 @@ INLINE struct strip strip_at(struct strip strip, size_t row, size_t column) {
     return strip;
 }
 
-/* Adds up at most QUICK_COLUMNS columns, from -0 on, which keeps the sign of zeros. */
-INLINE void add_quick_strip(struct quick_sums *sums, struct strip strip, enum quick_term term) {
+/* Some of a strip's rows, of a few columns, and room for a copy of them. */
+struct few_copy {
+    uword bits[2 * QUICK_ROWS * FEW_VECTORS * LANES];
+};
+
+INLINE struct strip few_at(struct strip strip, size_t row, size_t column) {
+    const size_t left = strip.rows - row;
+    strip = strip_at(strip, row, column);
+    strip.rows = left < QUICK_ROWS ? left : QUICK_ROWS;
+    strip.columns = FEW_VECTORS * LANES;
+    return strip;
+}
+
+/* Adds a strip from copies of its rows, in which nothing stands in place of NaNs. */
+INLINE void add_strip_without_nans(struct quick_sums *sums, struct strip strip, enum quick_term term, uword *nans) {
+    struct few_copy copy;
+    for (size_t r = 0; r < strip.rows; r += QUICK_ROWS)
+        for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES) {
+            const struct strip some = few_at(strip, r, c);
+            const uword nothing = term == QUICK_VALUES ? MINUS_ZERO : 0;
+            add_quick_rows(sums + c / LANES, strip_without_nans(copy.bits, nans + c, some, nothing), some.rows, term);
+        }
+}
+
+/* Adds up at most QUICK_COLUMNS columns, from -0 on, which keeps the sign of zeros.  nans: NaNs are left out and counted there; or
+ * NULL. */
+INLINE void add_quick_strip(struct quick_sums *sums, struct strip strip, enum quick_term term, uword *nans) {
     for (size_t c = 0; c < strip.columns; c += LANES) sums[c / LANES] = (struct quick_sums){-(vf64){0}, {0}, {0}};
+    if (nans) {
+        add_strip_without_nans(sums, strip, term, nans);
+        return;
+    }
     for (size_t r = 0; r < strip.rows; r += QUICK_ROWS) {
-        size_t rows = strip.rows - r < QUICK_ROWS ? strip.rows - r : QUICK_ROWS;
+        const size_t rows = strip.rows - r < QUICK_ROWS ? strip.rows - r : QUICK_ROWS;
         for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES)
             add_quick_rows(sums + c / LANES, strip_at(strip, r, c), rows, term);
     }
@@ -146,16 +176,27 @@ static bool find_all_specials(storage *results, bool *has_failed, const struct q
     return any;
 }
 
-/* Finds the results of at most QUICK_COLUMNS columns; returns whether any has failed. */
-INLINE bool find_quick_columns(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked,
+/* How many elements LANES columns have besides their NaNs; 1 where there are none. */
+INLINE vf64 others_of(const uword *nans, size_t rows) {
+    vshort left_out;
+    memcpy(&left_out, nans, sizeof left_out);
+    const vf64 others = (double)rows - __builtin_convertvector(left_out, vf64);
+    return select_f64((vi64)(others == 0), (vf64){0} + 1, others);
+}
+
+/* Finds the results of at most QUICK_COLUMNS columns; returns whether any has failed.  nans: they are left out, and counted there;
+ * or NULL. */
+INLINE bool find_quick_columns(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans,
                                enum quick_term term, bool is_divided) {
     struct quick_sums sums[QUICK_COLUMNS / LANES];
-    const struct lane_quotient lanes = quotient_at(asked, 0);
+    struct lane_quotient lanes = quotient_at(asked, 0);
+    lanes.count = (vf64){0} + (double)strip.rows; /* at most so many, of which bounds are made */
     int64_t failed[QUICK_COLUMNS];
     vi64 any = {0};
-    add_quick_strip(sums, strip, term);
+    add_quick_strip(sums, strip, term, nans);
     for (size_t c = 0; c < strip.columns; c += LANES) {
         vi64 lost;
+        if (is_divided && nans) lanes.divisor = others_of(nans + c, strip.rows);
         store_elements(results + c, quick_result(&lost, &sums[c / LANES], strip.rows, &lanes, term, is_divided));
         memcpy(failed + c, &lost, sizeof lost);
         any |= lost;
@@ -164,38 +205,42 @@ INLINE bool find_quick_columns(storage *results, bool *has_failed, struct strip 
     if (!any_lane_set(any)) return false;
     for (size_t c = 0; c < strip.columns; c++) has_failed[c] = failed[c];
     const double most = ldexp(1, IS_F64 ? 0 : BIAS + 1), large = term == QUICK_SQUARES ? most * most : most;
-    return find_all_specials(results, has_failed, sums, strip.columns, is_divided ? HUGE_VAL : large, asked->gives_nan);
+    const bool gives_nan = asked->gives_nan || nans; /* what is NaN without them is so because of infinities */
+    return find_all_specials(results, has_failed, sums, strip.columns, is_divided ? HUGE_VAL : large, gives_nan);
 }
 
 /* What is asked for is a constant in each. */
-typedef bool find_quick_function(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked);
+typedef bool find_quick_function(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked,
+                                 uword *nans);
 
-APART bool find_quick_sums(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked) {
-    return find_quick_columns(results, has_failed, strip, asked, QUICK_VALUES, false);
+APART bool find_quick_sums(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
+    return find_quick_columns(results, has_failed, strip, asked, nans, QUICK_VALUES, false);
 }
 
-APART bool find_quick_magnitudes(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked) {
-    return find_quick_columns(results, has_failed, strip, asked, QUICK_MAGNITUDES, false);
+APART bool find_quick_magnitudes(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
+    return find_quick_columns(results, has_failed, strip, asked, nans, QUICK_MAGNITUDES, false);
 }
 
-APART bool find_quick_means(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked) {
-    return find_quick_columns(results, has_failed, strip, asked, QUICK_VALUES, true);
+APART bool find_quick_means(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
+    return find_quick_columns(results, has_failed, strip, asked, nans, QUICK_VALUES, true);
 }
 
-APART bool find_quick_norms(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked) {
-    return find_quick_columns(results, has_failed, strip, asked, QUICK_SQUARES, false);
+APART bool find_quick_norms(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
+    return find_quick_columns(results, has_failed, strip, asked, nans, QUICK_SQUARES, false);
 }
 
-APART bool find_small_norms(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked) {
-    return find_quick_columns(results, has_failed, strip, asked, QUICK_SMALL_SQUARES, false);
+APART bool find_small_norms(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
+    return find_quick_columns(results, has_failed, strip, asked, nans, QUICK_SMALL_SQUARES, false);
 }
 
-/* Of a strip of f64 the norms that have failed, as far as they are so large that nothing was lost that matters. */
-static void find_large_norms(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked) {
+/* Of a strip of f64 the norms that have failed, as far as they are so large that nothing was lost that matters.  nans: NULL, or
+ * what is to be written once more. */
+static void find_large_norms(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
     const double least = 0x1p400;
     storage found[QUICK_COLUMNS];
     bool again[QUICK_COLUMNS];
-    find_small_norms(found, again, strip, asked);
+    if (nans) memset(nans, 0, strip.columns * sizeof *nans);
+    find_small_norms(found, again, strip, asked, nans);
     for (size_t c = 0; c < strip.columns; c++) {
         const double norm = (double)found[c];
         if (!has_failed[c] || again[c] || !(norm >= least && norm <= DBL_MAX)) continue;
@@ -204,13 +249,14 @@ static void find_large_norms(storage *results, bool *has_failed, struct strip st
     }
 }
 
-APART bool find_quick_dots(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked) {
-    return find_quick_columns(results, has_failed, strip, asked, QUICK_PRODUCTS, false);
+APART bool find_quick_dots(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
+    return find_quick_columns(results, has_failed, strip, asked, nans, QUICK_PRODUCTS, false);
 }
 
 /* ---- products, which lose nothing that matters ---- */
 
-APART bool find_products(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked) {
+APART bool find_products(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
+    (void)nans;
     struct column_products products[QUICK_COLUMNS / LANES];
     int64_t failed[QUICK_COLUMNS];
     vi64 lost, any = {0};
@@ -241,21 +287,26 @@ static find_quick_function *quick_function(const struct wf_quotient *asked) {
 
 /* ---- dot products by the longer way, in which a bound is 0 where nothing is lost ---- */
 
-INLINE void find_some_dots(storage *results, bool *has_failed, struct strip strip) {
-    struct few_sums sums[FEW_VECTORS];
-    UNROLLED
-    for (size_t v = 0; v < FEW_VECTORS; v++) {
-        const size_t at = v * LANES * sizeof(uword);
-        sums[v] = (struct few_sums){.bound = {0}};
-        sums[v].value = few_product(&sums[v], widen(strip.x + at), widen(strip.y + at));
-    }
-    for (size_t r = 1; r < strip.rows; r++) {
-        strip.x += strip.stride_bytes;
-        strip.y += strip.y_stride_bytes;
+INLINE void add_some_dots(struct few_sums *sums, struct strip strip) {
+    for (size_t r = 0; r < strip.rows; r++, strip.x += strip.stride_bytes, strip.y += strip.y_stride_bytes) {
         UNROLLED
         for (size_t v = 0; v < FEW_VECTORS; v++)
             add_few_product(&sums[v], widen(strip.x + v * LANES * sizeof(uword)),
                             widen(strip.y + v * LANES * sizeof(uword)));
+    }
+}
+
+/* Of a few columns; from -0 on.  leaves_out: NaNs. */
+INLINE void find_some_dots(storage *results, bool *has_failed, struct strip strip, bool leaves_out) {
+    struct few_sums sums[FEW_VECTORS];
+    UNROLLED
+    for (size_t v = 0; v < FEW_VECTORS; v++) sums[v] = (struct few_sums){.value = {-(vf64){0}, {0}}};
+    for (size_t r = 0; r < strip.rows; r += QUICK_ROWS) {
+        struct few_copy copy;
+        uword nans[FEW_VECTORS * LANES] = {0};
+        struct strip some = few_at(strip, r, 0);
+        if (leaves_out) some = strip_without_nans(copy.bits, nans, some, 0);
+        add_some_dots(sums, some);
     }
     UNROLLED
     for (size_t v = 0; v < FEW_VECTORS; v++) {
@@ -267,11 +318,11 @@ INLINE void find_some_dots(storage *results, bool *has_failed, struct strip stri
 }
 
 /* Of a strip's first columns those that have failed. */
-APART void find_few_dots(storage *results, bool *has_failed, struct strip strip, size_t used) {
+APART void find_few_dots(storage *results, bool *has_failed, struct strip strip, size_t used, bool leaves_out) {
     for (size_t c = 0; c < used; c += FEW_VECTORS * LANES) {
         bool any = false;
         for (size_t i = c; i < c + FEW_VECTORS * LANES && i < used; i++) any |= has_failed[i];
-        if (any) find_some_dots(results + c, has_failed + c, strip_at(strip, 0, c));
+        if (any) find_some_dots(results + c, has_failed + c, strip_at(strip, 0, c), leaves_out);
     }
 }
 
@@ -279,6 +330,35 @@ APART void find_few_dots(storage *results, bool *has_failed, struct strip strip,
 
 INLINE size_t lesser(size_t a, size_t b) {
     return a < b ? a : b;
+}
+
+/* Columns of a strip that have failed, by the longer ways; of them `used` matter.  nans: NULL, or what is written once more. */
+INLINE void find_failed(find_quick_function *find, storage *results, bool *has_failed, struct strip strip, size_t used,
+                        const struct wf_quotient *asked, uword *nans) {
+    if (find == find_quick_dots) find_few_dots(results, has_failed, strip, used, nans);
+    if (IS_F64 && find == find_quick_norms) find_large_norms(results, has_failed, strip, asked, nans);
+}
+
+/* The results of columns that have nothing but NaNs, which are left out; returns whether any has NaNs. */
+static bool settle_all_nans(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked,
+                            const uword *nans) {
+    bool any = false;
+    for (size_t c = 0; c < strip.columns; c++) {
+        uword bits;
+        const double count = asked->counts ? asked->counts[c] : (double)strip.rows;
+        const bool is_nothing = nans[c] && (double)nans[c] == count;
+        if (is_nothing && is_known_of_few(&bits, &has_failed[c], asked, 0)) memcpy(&results[c], &bits, sizeof bits);
+        any |= nans[c] != 0;
+    }
+    return any;
+}
+
+/* The same of a strip whose NaNs are left out; returns whether there are any. */
+APART bool find_without_nans(find_quick_function *find, storage *results, bool *has_failed, struct strip strip, size_t used,
+                             const struct wf_quotient *asked) {
+    uword nans[QUICK_COLUMNS] = {0};
+    if (find(results, has_failed, strip, asked, nans)) find_failed(find, results, has_failed, strip, used, asked, nans);
+    return settle_all_nans(results, has_failed, strip, asked, nans);
 }
 
 wf_column_bounds_function WF_LOOPS_NAME(bound_columns, TYPE, TIER);
@@ -289,6 +369,8 @@ void WF_LOOPS_NAME(bound_columns, TYPE, TIER)(const struct wf_panel *panel, size
     const size_t columns = panel->columns, one = lesser(columns, WF_STRIP_COLUMNS);
     const size_t most = panel->rows > QUICK_ROWS ? QUICK_COLUMNS : one;
     find_quick_function *find = quick_function(asked);
+    const bool leaves_out = asked->omits_nan && find != find_products && panel->rows <= (uword)-1;
+    bool has_nans = false; /* the strip before: this one will have some, too */
     for (size_t first = 0, width; first < columns; first += width) {
         width = lesser(columns - first < one ? one : (columns - first) / one * one, most);
         const size_t begin = lesser(first, columns - width); /* the last strip may begin in the one before */
@@ -296,9 +378,12 @@ void WF_LOOPS_NAME(bound_columns, TYPE, TIER)(const struct wf_panel *panel, size
         storage *found = (storage *)results + begin;
         strip.columns = width;
         prefetch_few(strip);
-        if (!find(found, has_failed + begin, strip, asked)) continue;
-        if (find == find_quick_dots) find_few_dots(found, has_failed + begin, strip, lesser(used - begin, width));
-        if (IS_F64 && find == find_quick_norms) find_large_norms(found, has_failed + begin, strip, asked);
+        const size_t left = lesser(used - begin, width);
+        if (!has_nans && !find(found, has_failed + begin, strip, asked, NULL)) continue;
+        if (leaves_out && (has_nans || has_nan_result((const unsigned char *)found, width)))
+            has_nans = find_without_nans(find, found, has_failed + begin, strip, left, asked);
+        else
+            find_failed(find, found, has_failed + begin, strip, left, asked, NULL);
     }
     forget_rounding();
 }
