@@ -578,6 +578,7 @@ static void launch_clear(struct launch *launch) {
     free(launch->launch_states);
     hooks_destroy(launch);
     free(launch->paces);
+    free(launch->has_way_out);
     simt_prepared_clear(launch);
     simt_births_clear(launch);
     simt_ranges_clear(&launch->loops.reads);

@@ -536,6 +536,7 @@ struct launch {
     struct hooks instruction, executed, branch, access, shuffle, warp_barrier, barrier, fence, finding, all;
     struct hooks copy, copy_group, mbarrier, proxy_fence, cluster_barrier;
     struct pace *paces; /* by pc */
+    unsigned char *has_way_out; /* by pc: whether one leads out of its function; NULL: not asked yet */
     bool needs_initialised;
 };
 

@@ -86,17 +86,41 @@ static bool is_way_out(const struct code *code) {
     return !callee || callee->has_body || strcmp(callee->name, "vprintf") != 0;
 }
 
+/* Whether a way leads out from there, as far as it is known of the instructions that may come next. */
+static bool leads_out(const struct function *function, const struct code *codes, const unsigned char *has_way_out, uint32_t pc) {
+    const struct code *code = &codes[pc];
+    if (is_way_out(code)) return true;
+    const bool leads = code->is_branch && (code->target >= function->end || has_way_out[code->target]);
+    const bool goes_on = !code->is_branch || code->has_guard;
+    return leads || (goes_on && (pc + 1 == function->end || has_way_out[pc + 1]));
+}
+
+/* Backwards, as most ways out are behind; again while loops have let more be found. */
+static void find_ways_out(const struct function *function, const struct code *codes, unsigned char *has_way_out) {
+    bool has_grown;
+    do {
+        has_grown = false;
+        for (uint32_t pc = function->end; pc-- > function->begin;) {
+            if (has_way_out[pc] || !leads_out(function, codes, has_way_out, pc)) continue;
+            has_way_out[pc] = has_grown = true;
+        }
+    } while (has_grown);
+}
+
+/* The instructions tell, so each function is asked about once. */
 bool simt_path_may_end(const struct warp *warp, const struct path *path) {
+    struct launch *launch = warp->block->launch;
     const struct function *function = path->frame->function;
-    const struct code *codes = warp->block->launch->image->codes;
-    const simt_event event = simt_event_of(warp, path, path->mask);
     if (path->pc >= function->end) return true;
-    unsigned char *reached = reach_from(&event, path->pc, UINT32_MAX, NO_BARRIERS);
-    const struct code *last = &codes[function->end - 1];
-    bool may = !reached || (reached[function->end - 1] && (!last->is_branch || last->has_guard));
-    for (uint32_t pc = function->begin; pc < function->end && !may; pc++) may = reached[pc] && is_way_out(&codes[pc]);
-    free(reached);
-    return may || is_way_out(&codes[path->pc]);
+    pthread_mutex_lock(&launch->lock);
+    if (!launch->has_way_out) launch->has_way_out = calloc(launch->view.place_count, sizeof *launch->has_way_out);
+    unsigned char *has_way_out = launch->has_way_out;
+    /* A function that returns or ends has some, and is known by it. */
+    if (has_way_out && !memchr(has_way_out + function->begin, 1, function->end - function->begin))
+        find_ways_out(function, launch->image->codes, has_way_out);
+    const bool may = !has_way_out || has_way_out[path->pc];
+    pthread_mutex_unlock(&launch->lock);
+    return may;
 }
 
 /* ---- the loop around an instruction */

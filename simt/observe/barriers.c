@@ -64,7 +64,7 @@ struct barriers {
     const simt_place *lines[LINES_MAX];
     uint32_t line_count;
     uint32_t most_rounds[LINES_MAX]; /* in one block */
-    uint64_t looping, met;           /* looping: may be executed again without end */
+    uint64_t looping, asked, met;    /* looping: may be executed again without end, of those that were asked about */
     struct needs needs;
     atomic_bool is_settled; /* all lines are needed, or nothing will be said */
 };
@@ -244,9 +244,12 @@ static bool begin_block(void *launch, void *state, const simt_block_view *view) 
     return true;
 }
 
-/* Those of the block's lines that a loop may repeat. */
+/* Those of the block's lines that a loop may repeat: the same in every block, so each is asked about once. */
 static void note_loops(struct barriers *barriers, uint64_t lines, const simt_block_view *view) {
     const simt_event event = {.block = view};
+    lines &= ~barriers->asked;
+    barriers->asked |= lines;
+    if (!lines) return;
     for (uint32_t pc = barriers->view->kernel_begin; pc < barriers->view->kernel_end; pc++) {
         const uint32_t number = barriers->line_of[pc - barriers->view->kernel_begin];
         const uint64_t line = number ? UINT64_C(1) << (number - 1) : 0;
