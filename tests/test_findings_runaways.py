@@ -166,3 +166,54 @@ def test_a_loop_whose_end_comes_late_is_not_accused(name, write):
     report = inspected(write("long.cu", source), "--block", 32, "--quiet", "--limit", 10**9, "--arg", "u32[32]",
                        "--arg", "u32[65536]=zeros", "--expect", "0=" + ",".join([str(expected)] * 32))
     assert report["findings"] == [] and report["instructions"] > 2**18
+
+
+# Waits for a clock, which counts the block's instructions: `n` of them are more than the limit.
+CLOCKS = {
+    "a wait": "while (clock64() - start < n) { }",
+    "a wait in nanoseconds": "unsigned long long now, begin; asm volatile(\"mov.u64 %0, %globaltimer;\" : \"=l\"(begin)); do asm volatile("
+                             "\"mov.u64 %0, %globaltimer;\" : \"=l\"(now)); while (now < begin + n);",
+    "32 bits of it": "unsigned now, begin = clock(); do now = clock(); while (now - begin < 3000000000u);",
+    "32 bits, made longer": "unsigned now; do asm volatile(\"mov.u32 %0, %clock;\" : \"=r\"(now)); while ((long long)now - start < n);",
+    "a count down": "while (start + n - clock64() > 0) { }",
+    "a flag, not for ever": "while (out[0] == 0 && clock64() - start < n) { }",
+    "a circle around it": "long long waited = 0; while (waited < n) { __nanosleep(100); waited = clock64() - start; }",
+}
+CLOCK = """__global__ void f(volatile float *out, long long n) {
+    long long start = clock64();
+    %s
+    out[threadIdx.x] = 1;
+}
+"""
+
+
+@pytest.mark.parametrize("name", CLOCKS)
+@pytest.mark.parametrize("block", [32, 96])
+def test_a_wait_for_a_clock_is_told_where_the_limit_comes_before(name, block, write):
+    report = inspected(write("clock.cu", CLOCK % CLOCKS[name]), "--block", block, "--limit", 10**8, "--arg", f"f32[{block}]=zeros",
+                       "--arg", "i64:1000000000000", status=3)
+    finding, = report["findings"]
+    assert re.search(r"in a loop that waits for a clock, longer than the limit of 100000000 warp instructions: ", without_commas(finding["message"]))
+    assert finding["line"] == 3 and report["instructions"] < 200_000
+    if "flag" not in name:
+        assert "the clocks count the warp instructions of the block here" in finding["message"]
+
+
+# And those that end before: by as much as it takes, by what is added up, by another part of it, from which it cannot be told.
+CLOCKS_THAT_END = {
+    "a wait": "while (clock64() - start < 900000) { }",
+    "readings added up": "for (long long total = 0; total < n;) total += clock64() - start;",
+    "readings added up in a circle": "for (long long total = 0, last = 0; total < n; last = total) total = last + clock64();",
+    "its higher bits": "while (clock64() >> 19 < 1) { }",
+    "its lower bits": "while ((clock64() & 4095) > 8) { }",
+    "32 bits, made longer when they wrap": "unsigned now; do asm volatile(\"mov.u32 %0, %clock;\" : \"=r\"(now)); while ((long long)(now + 4294000000u) > 900000);",
+    "a later reading": "long long now; do now = clock64(); while (now + now - start < 2000000);",
+    "a counter beside it": "for (int k = 0; k < 300000 && clock64() - start < n; k++) { }",
+}
+
+
+@pytest.mark.parametrize("name", CLOCKS_THAT_END)
+def test_a_wait_for_a_clock_that_ends_is_not_accused(name, write):
+    report = inspected(write("clock.cu", CLOCK % CLOCKS_THAT_END[name]), "--block", 64, "--limit", 50_000_000, "--arg", "f32[64]=zeros",
+                       "--arg", "i64:1000000000000", "--expect", "0=" + ",".join(["1"] * 64))
+    assert report["findings"] == []

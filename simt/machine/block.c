@@ -301,7 +301,10 @@ static void note_endless_of(struct warp *warp, const struct path *path, uint32_t
     simt_event event = simt_event_of(warp, path, path->mask);
     const struct lane_text lanes = lane_text(lanes_of_loop(warp, path));
     char read[64] = "", duration[128] = "never ends";
-    if (warp->rounds)
+    if (warp->rounds == ROUNDS_BY_CLOCK)
+        snprintf(duration, sizeof duration, "waits for a clock, longer than the limit of %llu warp instructions",
+                 (unsigned long long)warp->block->launch->limit);
+    else if (warp->rounds)
         snprintf(duration, sizeof duration, "goes on for at least %llu more rounds, longer than the limit of %llu warp instructions",
                  (unsigned long long)warp->rounds, (unsigned long long)warp->block->launch->limit);
     if (address) snprintf(read, sizeof read, "; it reads global memory at 0x%llx", (unsigned long long)address);
@@ -373,6 +376,9 @@ static void examine(struct warp *warp) {
     else if (found == RECURRENCE_FOREVER_UNASKED)
         note_endless(warp, path, "nothing in it can end it: its condition is always true, as i >= 0 is of an unsigned i, or "
                     "does not change in the loop, or it has none and no break", 0);
+    else if (found == RECURRENCE_BEYOND_LIMIT && warp->rounds == ROUNDS_BY_CLOCK)
+        note_endless(warp, path, "the clocks count the warp instructions of the block here, and are compared with a number that these do "
+                    "not reach: a time that is too long, or in another unit, say (--limit N)", 0);
     else if (found == RECURRENCE_BEYOND_LIMIT)
         note_endless(warp, path, "what decides about its end changes by the same step in each round: a step of the wrong sign or "
                     "one that jumps over the end, say, or too much work for the limit (--limit N)", 0);

@@ -42,7 +42,7 @@ static bool has_decider(const struct deciders *deciders, const struct operand *o
     return false;
 }
 
-static bool reads_clock(const struct instruction *instruction) {
+bool simt_reads_clock(const struct instruction *instruction) {
     const struct operand *source = &instruction->operands[1];
     return simt_is_base(instruction, "mov") && source->kind == OPERAND_SPECIAL &&
            (strstr(source->special, "clock") || strstr(source->special, "timer"));
@@ -56,7 +56,7 @@ static void note_origin(struct deciders *deciders, const struct instruction *ins
     enum simt_space space = SIMT_GLOBAL;
     const char *base = instruction->base;
     if (simt_is_one_of(base, plain)) return;
-    if (simt_is_word(base, "mov")) deciders->is_unknown |= reads_clock(instruction);
+    if (simt_is_word(base, "mov")) deciders->depends_on_clock |= simt_reads_clock(instruction);
     else if (simt_is_one_of(base, of_warp)) deciders->depends_on_warp = true;
     else if (simt_is_word(base, "ld") || simt_is_word(base, "ldu") || simt_is_word(base, "atom")) {
         bool is_named = !simt_is_word(base, "atom") && simt_named_space(instruction, &space);
@@ -132,7 +132,7 @@ static bool is_plain_function(const struct function *function, const struct code
     bool is_plain = function->has_body;
     for (uint32_t pc = function->begin; is_plain && pc < function->end; pc++) {
         const struct instruction *instruction = codes[pc].instruction;
-        is_plain = simt_is_one_of(instruction->base, plain) ? !reads_clock(instruction) : codes[pc].is_lane_operation;
+        is_plain = simt_is_one_of(instruction->base, plain) ? !simt_reads_clock(instruction) : codes[pc].is_lane_operation;
     }
     return is_plain;
 }
@@ -287,7 +287,7 @@ void simt_deciders_destroy(struct deciders *deciders) {
 bool simt_may_end_by_memory(const struct warp *warp, const struct path *path) {
     struct deciders deciders;
     bool may = !simt_deciders_create(&deciders, path->frame->function) ||
-               simt_deciders_read_memory(&deciders, warp->block->launch->image->codes) || deciders.is_unknown;
+               simt_deciders_read_memory(&deciders, warp->block->launch->image->codes) || deciders.depends_on_clock || deciders.is_unknown;
     simt_deciders_destroy(&deciders);
     return may;
 }

@@ -13,7 +13,8 @@ struct deciders {
     unsigned char *marks;       /* by pc, as effects.h says */
     bool depends_on_memory;
     bool depends_on_warp;       /* a shuffle, a vote */
-    bool is_unknown;            /* a clock, a call of more than plain functions, other threads */
+    bool depends_on_clock;
+    bool is_unknown;            /* a call of more than plain functions, other threads */
     bool meets_warp, meets_block; /* at a collective or a barrier, where others may wait for them, */
     bool meets_others;            /* or at anything else */
     bool prints;
@@ -22,6 +23,8 @@ struct deciders {
 
 /* Whether its first operand is read, as are all others. */
 bool simt_has_no_result(const struct instruction *instruction);
+
+bool simt_reads_clock(const struct instruction *instruction);
 
 /* Whether it reads registers and writes others, and does nothing else. */
 bool simt_is_arithmetic(const struct code *code);

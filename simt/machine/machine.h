@@ -380,6 +380,9 @@ struct awaited {
     uint64_t addresses[SIMT_LANES];
 };
 
+/* Until the clock is where it does not come within the limit. */
+#define ROUNDS_BY_CLOCK UINT64_MAX
+
 struct warp {
     struct block *block;
     uint32_t index;
@@ -404,7 +407,7 @@ struct warp {
     struct ranges harmless;      /* what its loop writes, on which nobody's end depends but its own (effects.h), */
     struct ranges deciding;      /* and what it reads that decides */
     bool undoes_changes;         /* some of it is both: it changes that and changes it back */
-    uint64_t rounds;             /* after which its loop ends, longer than the limit allows; 0: it never ends */
+    uint64_t rounds;             /* after which its loop ends, longer than the limit allows; 0: it never ends; ROUNDS_BY_CLOCK */
     uint32_t circle;             /* after how many rounds it comes back to the same values */
     uint64_t waits_for;          /* an address in global memory that decides about its loop's end; 0: not known */
     struct awaited *awaited;     /* NULL: none yet */

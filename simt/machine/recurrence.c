@@ -152,6 +152,7 @@ static void remember(struct search *search, const struct path *path) {
 }
 
 static bool is_as_before(const struct search *search, const struct path *path) {
+    if (search->deciders.depends_on_clock) return false; /* it goes on, though it need not show in the registers yet */
     if (path->pc != search->pc || path->mask != search->lanes) return false;
     for (uint32_t r = 0; r < search->register_count; r++)
         SIMT_FOR_EACH_LANE (lane, search->lanes)
@@ -190,6 +191,7 @@ static bool outlasts_limit(struct search *search, const struct path *path) {
     read_values(search, path, search->next_values);
     round->deciders = deciders;
     round->codes = launch->image->codes;
+    round->limit = launch->limit;
     round->lanes = search->lanes;
     round->registers = search->registers;
     round->register_count = search->register_count;
@@ -239,7 +241,7 @@ static bool step_through_branch(struct warp *warp, struct path *path) {
 static uint32_t longest(const struct search *search, uint32_t steps) {
     enum { LONG = 1 << 18, SHARE = 2 };
     const uint64_t executed = search->warp->executed, share = executed / SHARE;
-    return executed < LONG || share < steps ? steps : share < UINT32_MAX ? (uint32_t)share : UINT32_MAX;
+    return executed < LONG || search->deciders.depends_on_clock || share < steps ? steps : share < UINT32_MAX ? (uint32_t)share : UINT32_MAX;
 }
 
 /* Executes on until the lanes are where they were, and have been elsewhere: a step may be none, by the schedule, or
