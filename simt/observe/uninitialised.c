@@ -11,6 +11,7 @@
 
 #include "counts.h"
 
+enum kept { NONE_YET, ALL_OF_SOME, NOT_ALL };
 enum { WORD_SHIFT = 2, SLOTS = 8192, READS_MAX = SLOTS / 2, OUTCOMES_MAX = 256 };
 
 /* A word that was read before it was written. */
@@ -38,7 +39,7 @@ struct early_reads {
     const simt_launch_view *view;
     uint64_t count;       /* of elements */
     pthread_mutex_t lock; /* of the table */
-    atomic_bool has_any;
+    atomic_int kept;      /* what of the reads of global memory is: what happens to others matters only while it is all of some */
     struct early_table global;
     struct outcome outcomes[OUTCOMES_MAX];
     uint32_t outcome_count;
@@ -147,17 +148,13 @@ static void remember_elements(struct early_table *table, const simt_event *event
     }
 }
 
-/* Global memory is shared by all blocks. */
-static void remember_lane(struct reader *reader, bool is_shared, const simt_event *event, const simt_access *access, uint32_t lane,
-                          uint32_t unwritten) {
-    struct early_reads *reads = reader->reads;
-    if (is_shared) {
-        remember_elements(&reader->shared, event, access, lane, unwritten);
-        return;
-    }
+/* Once it is not known what becomes of all of them, nothing is withdrawn, whatever becomes of the rest. */
+static void remember_global(struct early_reads *reads, const simt_event *event, const simt_access *access, const uint32_t unwritten[SIMT_LANES]) {
+    if (atomic_load_explicit(&reads->kept, memory_order_relaxed) == NOT_ALL) return;
     pthread_mutex_lock(&reads->lock);
-    remember_elements(&reads->global, event, access, lane, unwritten);
-    if (reads->global.slots) atomic_store_explicit(&reads->has_any, true, memory_order_relaxed);
+    for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
+        if (access->lanes >> lane & 1) remember_elements(&reads->global, event, access, lane, unwritten[lane]);
+    if (reads->global.slots) atomic_store_explicit(&reads->kept, reads->global.is_full ? NOT_ALL : ALL_OF_SOME, memory_order_relaxed);
     pthread_mutex_unlock(&reads->lock);
 }
 
@@ -173,15 +170,18 @@ static void check_reads(struct reader *reader, bool is_shared, const simt_event 
                            .element_nbytes = access->element_nbytes,
                            .element_count = access->elements,
                            .say = say};
+    uint32_t unwritten[SIMT_LANES];
     for (uint32_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(lanes);
-        uint32_t unwritten = unwritten_elements(access, lane);
-        if (!unwritten) continue;
-        add_lane(&read, access, lane, unwritten);
-        reader->count += lane_count(unwritten);
-        remember_lane(reader, is_shared, event, access, lane, unwritten);
+        unwritten[lane] = unwritten_elements(access, lane);
+        if (!unwritten[lane]) continue;
+        add_lane(&read, access, lane, unwritten[lane]);
+        reader->count += lane_count(unwritten[lane]);
+        if (is_shared) remember_elements(&reader->shared, event, access, lane, unwritten[lane]);
     }
-    if (read.lanes) simt_follow_unwritten(event, &read);
+    if (!read.lanes) return;
+    if (!is_shared) remember_global(reader->reads, event, access, unwritten);
+    simt_follow_unwritten(event, &read);
 }
 
 static void check_access(void *block, const simt_event *event, const simt_access *access) {
@@ -191,7 +191,7 @@ static void check_access(void *block, const simt_event *event, const simt_access
     if (access->kind != SIMT_STORE && access->initialised) check_reads(reader, is_shared, event, access);
     if (access->kind == SIMT_LOAD) return;
     if (is_shared && reader->shared.slots) note_writes(&reader->shared, event, access);
-    if (is_shared || !atomic_load_explicit(&reader->reads->has_any, memory_order_relaxed)) return;
+    if (is_shared || atomic_load_explicit(&reader->reads->kept, memory_order_relaxed) != ALL_OF_SOME) return;
     pthread_mutex_lock(&reader->reads->lock);
     note_writes(&reader->reads->global, event, access);
     pthread_mutex_unlock(&reader->reads->lock);
