@@ -150,7 +150,7 @@ static __device__ __forceinline__ void add_last_rows(const struct wf_group_argum
     const u64 address = r->x + (u64)column * sizeof(unit) + (u64)(begin * step);
     for (i64 row = lane_number(); row < r->reduced_count - begin; row += 32) {
         unit element = load_unit(address + (u64)(row * step));
-#if ARE_EXTREMES_OF_TEAMS
+#if ARE_EXTREMES_BY_PAIRS
         add_row_pair(sums, (u32)element * 0x10001u);
 #else
         add_row_element(sums, element);
