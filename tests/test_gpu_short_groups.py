@@ -219,6 +219,32 @@ def test_tall_extremes_of_zeros_and_nans(pair):
         assert library.wf_handle_plan(pair.device.pointer).startswith(b"tall columns in registers")
 
 
+WHOLE = {"i8": ("sum", "max"), "u8": ("mean", "min"), "i16": ("mean", "min"), "u16": ("sum",), "i32": ("mean",), "u32": ("sum",), "f32": ("max",)}
+
+
+def whole_shapes(type_name, is_real):
+    """Rows, columns and tall columns, with some elements that are too few to be loaded together."""
+    if not is_real:
+        return ((9, 301), 2), ((37, 520), 1), ((16_500 if type_name in ("i8", "u8") else 8_295, 3), 1)
+    return ((4_000, 301), 2), ((9, 400_000), 1), ((1030, 40_000), 1), *((shape, 1) for shape in tall_shapes(type_name, True))
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", WHOLE)
+def test_integers_of_teams(pair, type_name):
+    """Sums, means and extrema in registers, by as many columns as 8 bytes hold; all bits, and the same number again and again."""
+    rng, nbytes = random.Random(f"gpu integers {type_name}"), 4 if type_name.endswith("32") else int(type_name[1:]) // 8
+    for shape, axes in whole_shapes(type_name, pair.gpu.is_real):
+        for kind in ("wild", "equal"):
+            array = Laid(type_name, (1, 1999), rng, "wild", plain=True)
+            if kind == "equal":
+                array.data = rng.choice((b"\xff", b"\x7f", b"\x80")) * len(array.data)
+            for op in (("max", "min") if type_name == "f32" else ("sum", "mean", "max", "min")) if pair.gpu.is_real else WHOLE[type_name]:
+                pair.check(op, library.wf_groups_axes(axes), [repeated(array, shape)], shape, axes, kind)
+                is_row_of_words = axes == 2 and nbytes == 4 and op in ("max", "min")
+                assert is_row_of_words or b"s in registers" in library.wf_handle_plan(pair.device.pointer), (op, shape)
+
+
 @pytest.mark.parametrize("type_name, op", (("f16", "min"), ("f16", "max"), ("bf16", "min"), ("bf16", "max")))
 def test_extremes_of_halves(pair, type_name, op):
     """Two are compared at once; of NaNs and zeros of either sign, too."""

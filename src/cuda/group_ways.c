@@ -72,7 +72,7 @@ static bool are_short_rows(const struct wf_cuda_group_plan *plan, const struct w
 
 /* Of rows, whose elements lie side by side and which lanes load 16 bytes at a time otherwise: where that takes longer, by measuring. */
 static bool are_rows_in_chunks(const struct wf_cuda_group_task *task) {
-    enum { EXTREMES_MAX = 63, SUMS_MAX = 96, SQUARES_MAX = 256 }; /* bytes */
+    enum { EXTREMES_MAX = 127, SUMS_MAX = 96, SQUARES_MAX = 256 }; /* bytes */
     int64_t nbytes = nbytes_of(task), of_row = task->elements * nbytes;
     if (task->parts & WF_PART_SQUARES) return nbytes == 8 || of_row <= SQUARES_MAX;
     return has_sums(task) ? of_row <= SUMS_MAX : nbytes == 8 || of_row <= EXTREMES_MAX;
@@ -110,14 +110,26 @@ static bool is_contiguous(const struct wf_cuda_group_plan *plan, const struct wf
     return task->starts_at_vectors || task->elements * nbytes_of(task) >= WORTHWHILE_NBYTES;
 }
 
+/* Bytes of bools may be any, and are loaded one by one. */
+static bool is_extreme(const struct wf_cuda_group_task *task) {
+    const wf_op op = task->empty->op;
+    return (op == WF_MIN || op == WF_MAX) && task->empty->type != WF_BOOL;
+}
+
+static bool is_sum_of_integers(const struct wf_cuda_group_task *task) {
+    const wf_op op = task->empty->op;
+    const wf_type type = task->empty->type;
+    return (op == WF_SUM || op == WF_MEAN) && !wf_type_is_float(type) && type != WF_BOOL && result_fits_registers(task);
+}
+
 /* Whether teams of lanes try it in registers first: kernels/group_row_sums.cuh, group_row_pairs.cuh,
- * group_row_again.cuh; extrema of 16-bit floats: group_row_extremes.cuh. */
+ * group_row_again.cuh; of integers group_integer_sums.cuh; extrema: group_row_extremes.cuh, group_key_extremes.cuh. */
 static bool is_tried_by_teams(const struct wf_cuda_group_task *task) {
     enum { ELEMENTS_MAX = 1 << 29 /* which lanes count by 32 bits */ };
     const wf_op op = task->empty->op;
-    bool is_extreme = (op == WF_MIN || op == WF_MAX) && nbytes_of(task) == 2;
-    bool is_tried = is_extreme || op == WF_VAR || op == WF_STD || op == WF_SUM || op == WF_MEAN || op == WF_NORM1;
-    if (!is_tried || !wf_type_is_float(task->empty->type) || task->result_type != task->empty->type) return false;
+    bool is_sum = op == WF_VAR || op == WF_STD || op == WF_SUM || op == WF_MEAN || op == WF_NORM1;
+    bool is_tried = is_sum ? wf_type_is_float(task->empty->type) : is_extreme(task);
+    if (!(is_tried && task->result_type == task->empty->type) && !is_sum_of_integers(task)) return false;
     return !task->are_labelled && !task->is_folded && task->elements <= ELEMENTS_MAX;
 }
 
@@ -126,19 +138,14 @@ bool wf_cuda_group_has_rows(const struct wf_cuda_group_plan *plan, const struct 
     enum { WORTHWHILE_NBYTES = 128, SPREAD_NBYTES = 512 };
     bool is_spread = nbytes_of(task) == 8 && task->parts & WF_PART_SQUARES && !task->starts_at_vectors;
     if (!is_tried_by_teams(task) || !is_contiguous(plan, task)) return false;
+    if (is_extreme(task) && nbytes_of(task) > 2) return false; /* of which warps have enough on their way as it is */
     return task->elements * nbytes_of(task) >= (is_spread ? SPREAD_NBYTES : WORTHWHILE_NBYTES);
 }
 
 /* Those for which that is faster than one lane's registers, by measuring; of f64 those that are too long for these. */
 bool wf_cuda_group_has_columns(const struct wf_cuda_group_task *task) {
-    static const int64_t least[] = {[2] = 8, [4] = 9, [8] = 1025};
+    static const int64_t least[] = {[1] = 8, [2] = 8, [4] = 9, [8] = 1025};
     return is_tried_by_teams(task) && task->is_aligned && task->are_words_of_neighbours && task->elements >= least[nbytes_of(task)];
-}
-
-/* By keys: kernels/group_tall_extremes.cuh.  Bytes of bools may be any, and are loaded one by one. */
-static bool is_tall_extreme(const struct wf_cuda_group_task *task) {
-    const wf_op op = task->empty->op;
-    return (op == WF_MIN || op == WF_MAX) && task->result_type == task->empty->type && task->empty->type != WF_BOOL;
 }
 
 bool wf_cuda_group_adds_tall_again(const struct wf_cuda_group_task *task) {
@@ -148,7 +155,7 @@ bool wf_cuda_group_adds_tall_again(const struct wf_cuda_group_task *task) {
 /* n*n is an f64 for so many elements, by which sums of squares are divided. */
 bool wf_cuda_group_has_tall_columns(const struct wf_cuda_group_task *task) {
     enum { ELEMENTS_MAX = 1 << 26 };
-    if (!is_tried_by_teams(task) && !is_tall_extreme(task)) return false;
+    if (!is_tried_by_teams(task)) return false;
     return task->is_aligned && task->are_rows_adjacent && task->elements <= ELEMENTS_MAX;
 }
 

@@ -4,9 +4,12 @@
 #ifndef GROUP_CHUNKS_CUH
 #define GROUP_CHUNKS_CUH
 
+#include "kernels/group_chunk_extremes.cuh"
 #include "kernels/group_spans.cuh"
 
 #if ARE_IN_CHUNKS
+
+#if !HAS_EXTREMES
 
 #define CHUNK 16 // elements that a lane has on their way
 #define STEP 4   // of these are added at a time
@@ -18,16 +21,15 @@ typedef struct {
     bool is_exact;
     sums_of_squares squares;
     unit first, unlike, any; // bits in which elements differ from the first one, and in which one is 1
-    narrow_key least, largest;
-    int at; // the first element that is the extreme
     i64 integers;
 } chunk_state;
 
-static __device__ __forceinline__ chunk_state begin_chunks(unit first)
+static __device__ __forceinline__ chunk_state begin_chunks(const struct wf_group_arguments *r, unit first)
 {
     const double_sum nothing = {-0.0, 0}; // to which -0 is added without a trace
     const sums_of_squares no_squares = {{0, 0}, {0, 0}, 0};
-    chunk_state state = {nothing, 0, true, no_squares, first, 0, 0, narrow_key_of(first), narrow_key_of(first), 0, 0};
+    chunk_state state = {nothing, 0, true, no_squares, first, 0, 0, 0};
+    (void)r;
     return state;
 }
 
@@ -68,23 +70,14 @@ static __device__ __forceinline__ void add_square_of_chunk(chunk_state *state, u
     state->any |= element & MAGNITUDE;
 }
 
-static __device__ __forceinline__ void compare_with_chunk(chunk_state *state, unit element, int number)
-{
-    narrow_key key = narrow_key_of(element);
-    if (HAS_MIN ? key < state->least : key > state->largest) state->at = number;
-    state->least = min(state->least, key);
-    state->largest = max(state->largest, key);
-}
-
-// number: of the first one; left: of the group's elements, from that one on.
+// number: of the first one; left: of the group's elements, from that one on, before padding.
 static __device__ __forceinline__ void add_chunk(chunk_state *state, const unit *elements, int number, int left)
 {
+    (void)number;
 #pragma unroll
     for (int k = 0; k < CHUNK; k++) {
-        if (!IS_SHORT_EXTREME && k % STEP == 0 && k >= left) break;
-        if (IS_SHORT_EXTREME)
-            compare_with_chunk(state, elements[k], number + k);
-        else if (IS_SHORT_OF_SQUARES)
+        if (k % STEP == 0 && k >= left) break;
+        if (IS_SHORT_OF_SQUARES)
             add_square_of_chunk(state, elements[k], k >= left);
         else if (!IS_FLOAT)
             state->integers += narrow_term(elements[k]);
@@ -94,14 +87,6 @@ static __device__ __forceinline__ void add_chunk(chunk_state *state, const unit 
     if (!IS_SHORT_OF_SQUARES) return;
     state->squares.values = two_sum(state->squares.values.high, state->squares.values.rest);
     state->squares.squares = two_sum(state->squares.squares.high, state->squares.squares.rest);
-}
-
-static __device__ __forceinline__ bool finish_extreme(const chunk_state *state, i64 first_index, u64 *bits)
-{
-    if (IS_FLOAT && (state->least < narrow_key_of(INFINITY_BITS | SIGN_BIT) || state->largest > narrow_key_of(INFINITY_BITS)))
-        return false;
-    *bits = IS_PLAIN_INDEX ? (u64)(first_index + state->at) : (u64)unit_of_narrow(HAS_MIN ? state->least : state->largest);
-    return true;
 }
 
 // Variances of equal numbers and norms of zeros are 0.
@@ -139,23 +124,30 @@ static __device__ __forceinline__ bool finish_sum(const chunk_state *state, int 
 
 static __device__ __forceinline__ bool finish_chunks(const struct wf_group_arguments *r, const chunk_state *state, int count, u64 *bits)
 {
-    if (IS_SHORT_EXTREME) return finish_extreme(state, r->first_index, bits);
     if (IS_SHORT_OF_SQUARES) return finish_sums_of_squares(state, count, r->ddof, bits);
     if (IS_FLOAT) return finish_sum(state, count, bits);
     *bits = FINISH_OP == WF_MEAN ? (u64)__double_as_longlong(__ddiv_rn((double)state->integers, (double)count)) : (u64)state->integers;
     return true;
 }
 
-// The last chunk has padding behind its elements; of extremes, the last element again.
-static __device__ __forceinline__ void load_chunk(u64 address, i64 step, int left, unit *elements)
+static __device__ __forceinline__ unit chunk_padding(unit first)
 {
+    (void)first;
+    return SHORT_PADDING;
+}
+
+#endif
+
+// The last chunk has padding behind its elements.
+static __device__ __forceinline__ void load_chunk(u64 address, i64 step, int left, unit padding, unit *elements)
+{
+    if (left >= CHUNK) {
 #pragma unroll
-    for (int k = 0; k < CHUNK; k++) {
-        if (IS_SHORT_EXTREME)
-            elements[k] = load_unit(address + (u64)(min(k, left - 1) * step));
-        else
-            elements[k] = k < left ? load_unit(address + (u64)(k * step)) : SHORT_PADDING;
+        for (int k = 0; k < CHUNK; k++, address += (u64)step) elements[k] = load_unit(address);
+        return;
     }
+#pragma unroll
+    for (int k = 0; k < CHUNK; k++, address += (u64)step) elements[k] = k < left ? load_unit(address) : padding;
 }
 
 #endif

@@ -9,6 +9,17 @@
 
 #if ARE_IN_CHUNKS
 
+#if HAS_EXTREMES
+
+static __device__ __forceinline__ bool decide_chunks_otherwise(const struct wf_group_arguments *r, const chunk_state *state, u64 address,
+                                                               u64 *bits)
+{
+    (void)r, (void)state, (void)address, (void)bits;
+    return false;
+}
+
+#else
+
 #if IS_FLOAT && WIDTH == 64
 
 typedef struct {
@@ -21,7 +32,7 @@ static __device__ __forceinline__ chunks_look look_at_chunks(u64 address, i64 st
     chunks_look look = {{0, false, false}, 0};
     for (int done = 0; done < count; done += CHUNK) {
         unit elements[CHUNK];
-        load_chunk(address + (u64)(done * step), step, count - done, elements);
+        load_chunk(address + (u64)(done * step), step, count - done, SHORT_PADDING, elements);
 #pragma unroll
         for (int k = 0; k < CHUNK; k++) {
             u32 high = (u32)((elements[k] & MAGNITUDE) >> 32);
@@ -47,14 +58,14 @@ static __device__ __forceinline__ bool scale_chunk(unit *elements, int scale)
 }
 
 // What the smallest numbers lose where that makes them subnormal is far below the bounds, but no sum is exact then.
-static __device__ __forceinline__ chunk_state add_scaled_chunks(u64 address, i64 step, int count, int scale)
+static __device__ __forceinline__ chunk_state add_scaled_chunks(const struct wf_group_arguments *r, u64 address, i64 step, int count, int scale)
 {
-    chunk_state state = begin_chunks(0);
+    chunk_state state = begin_chunks(r, 0);
     bool is_whole = true;
 #pragma unroll 1
     for (int done = 0; done < count; done += CHUNK) {
         unit elements[CHUNK];
-        load_chunk(address + (u64)(done * step), step, count - done, elements);
+        load_chunk(address + (u64)(done * step), step, count - done, SHORT_PADDING, elements);
         is_whole = scale_chunk(elements, scale) && is_whole;
         if (done == 0) state.first = elements[0];
         add_chunk(&state, elements, done, count - done);
@@ -72,7 +83,7 @@ static __device__ __noinline__ bool decide_chunks_again(const struct wf_group_ar
     const int settled = settle_specials(r, &look.specials, count, bits), nans = look.specials.nans, scale = scale_of(look.most);
     if (settled != SPECIALS_PASS) return settled == SPECIALS_DECIDE;
     if (scale == 0 && nans == 0) return false;
-    chunk_state state = add_scaled_chunks(address, step, count, scale);
+    chunk_state state = add_scaled_chunks(r, address, step, count, scale);
     return finish_chunks(r, &state, count - nans, bits) && scale_back(scale, bits);
 }
 
@@ -93,8 +104,16 @@ static __device__ __forceinline__ bool decide_chunks_again(const struct wf_group
 static __device__ __forceinline__ bool is_worth_a_look(const chunk_state *state)
 {
     double sum = IS_SHORT_OF_SQUARES ? state->squares.squares.high : state->sum.high;
-    return HAS_RARE_RESULT && (WIDTH == 64 || !(fabs(sum) <= 0x1.fffffffffffffp1023));
+    return IS_FLOAT && (WIDTH == 64 || !(fabs(sum) <= 0x1.fffffffffffffp1023));
 }
+
+static __device__ __forceinline__ bool decide_chunks_otherwise(const struct wf_group_arguments *r, const chunk_state *state, u64 address,
+                                                               u64 *bits)
+{
+    return is_worth_a_look(state) && decide_chunks_again(r, address, bits);
+}
+
+#endif
 
 // False if the result has to be found otherwise.
 static __device__ __forceinline__ bool reduce_in_chunks(const struct wf_group_arguments *r, i64 result)
@@ -102,16 +121,17 @@ static __device__ __forceinline__ bool reduce_in_chunks(const struct wf_group_ar
     const group_place place = find_place(r, result);
     const i64 step = r->dimension[r->ndim].stride[0];
     const int count = (int)r->reduced_count;
-    chunk_state state = begin_chunks(load_unit(place.x));
+    const unit first = load_unit(place.x), padding = chunk_padding(first);
+    chunk_state state = begin_chunks(r, first);
     u64 address = place.x, bits = 0;
 #pragma unroll 1
     for (int done = 0; done < count; done += CHUNK) {
         unit elements[CHUNK];
-        load_chunk(address, step, count - done, elements);
+        load_chunk(address, step, count - done, padding, elements);
         add_chunk(&state, elements, done, count - done);
         address += (u64)(CHUNK * step);
     }
-    if (!finish_chunks(r, &state, count, &bits) && !(is_worth_a_look(&state) && decide_chunks_again(r, place.x, &bits))) return false;
+    if (!finish_chunks(r, &state, count, &bits) && !decide_chunks_otherwise(r, &state, place.x, &bits)) return false;
     store_unit(place.result, bits);
     return true;
 }

@@ -4,10 +4,11 @@
 #ifndef GROUP_COLUMNS_CUH
 #define GROUP_COLUMNS_CUH
 
+#include "kernels/group_integer_sums.cuh"
+#include "kernels/group_key_extremes.cuh"
 #include "kernels/group_row_again.cuh"
 #include "kernels/group_row_extremes.cuh"
 #include "kernels/group_row_sums.cuh"
-#include "kernels/group_tall_extremes.cuh"
 #include "kernels/group_walk.cuh"
 
 #if ARE_COLUMNS_OF_LANES || ARE_TALL_COLUMNS
@@ -46,7 +47,7 @@ static __device__ __forceinline__ void load_rows(u64 address, i64 apart, int lef
 
 // ---- what a lane knows of its columns: of each, or, of extremes, of two together
 
-#if ARE_EXTREMES_OF_TEAMS
+#if ARE_EXTREMES_BY_PAIRS
 
 #define COLUMN_STATES (COLUMNS / 2)
 

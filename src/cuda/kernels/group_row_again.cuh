@@ -1,6 +1,7 @@
-// A second look at groups of f64 that their sums do not decide (group_row_pairs.cuh).  NaNs and infinities decide, and variances of
-// equal numbers are 0.  Where numbers are so large, or so small, that sums leave the range in which their error has a bound, they are
-// added up once more times a power of two, and so is what is left where NaNs are left out.
+// What becomes of groups of f64 that their sums do not decide (group_row_pairs.cuh).  A NaN among the sums decides.  Where numbers are
+// so large, or so small, that sums leave the range in which their error has a bound, they are added up once more times a power of two,
+// which tells infinities from large numbers.  What is open then is looked at: variances of equal numbers are 0, and where NaNs are left
+// out, or are errors, what is left is added up.
 
 #ifndef GROUP_ROW_AGAIN_CUH
 #define GROUP_ROW_AGAIN_CUH
@@ -123,6 +124,61 @@ static __device__ __forceinline__ bool add_up_again(const struct wf_group_argume
     return is_sought && finish_row(r, &sums, count - nans, roundings_of(count, lanes), bits) && scale_back(scale, bits);
 }
 
+// ---- sums that are out of range
+
+#define SUMS_SCALE (IS_SHORT_SPREAD ? 700 : 1000) // which brings all f64 whose sums are too large, or too small, into range
+
+// A NaN if there is one; infinite, or too large, or small, to be decided by, where numbers have to be scaled.
+static __device__ __forceinline__ double size_of_sums(const row_sums *sums)
+{
+    return IS_SHORT_SPREAD ? sums->of.squares.high : sums->magnitude;
+}
+
+static __device__ __forceinline__ bool settle_nan(const struct wf_group_arguments *r, const row_sums *sums, u64 *bits)
+{
+    const double size = size_of_sums(sums);
+    *bits = QUIET_NAN;
+    return size != size && r->nan == WF_NAN_PROPAGATE && !(IS_SHORT_SPREAD && r->ddof >= r->reduced_count);
+}
+
+// By which power of two numbers are to be added up again; 0: that would not help.
+static __device__ __forceinline__ int scale_of_sums(const row_sums *sums)
+{
+    const double size = size_of_sums(sums);
+    return size > 0x1p900 ? -SUMS_SCALE : size < 0x1p-780 ? SUMS_SCALE : 0;
+}
+
+// Infinities decide, and all are 0 if scaled squares are.
+static __device__ __forceinline__ bool settle_infinite(const struct wf_group_arguments *r, const row_sums *sums, u64 *bits)
+{
+    const double size = size_of_sums(sums), sum = sums->of.values.high;
+    if (IS_SHORT_SPREAD && r->ddof >= r->reduced_count) return false;
+    *bits = 0;
+    if (IS_SHORT_SPREAD && size == 0) return true;
+    *bits = IS_SHORT_SPREAD || sum != sum ? QUIET_NAN : INFINITY_BITS | (sum < 0 ? SIGN_BIT : (unit)0);
+    return size > 0x1.fffffffffffffp1023;
+}
+
+static __device__ __forceinline__ bool settle_scaled(const struct wf_group_arguments *r, const row_sums *sums, int scale, double roundings,
+                                                     u64 *bits)
+{
+    bool is_found = finish_row(r, sums, (int)r->reduced_count, roundings, bits) && scale_back(scale, bits);
+    return is_found || settle_infinite(r, sums, bits);
+}
+
+// Whether sums that may be out of range decide, or the scaled ones; by all lanes, whether theirs are open or not.
+static __device__ __forceinline__ bool decide_by_range(const struct wf_group_arguments *r, const row_sums *sums, lane_share share,
+                                                       bool is_open, const team *lanes, u64 *bits)
+{
+    bool is_known = is_open && settle_nan(r, sums, bits);
+    const int scale = is_open ? scale_of_sums(sums) : 0;
+    if (!__any_sync(ALL_LANES, scale)) return is_known;
+    if (scale == 0) share.left = 0;
+    row_sums scaled = add_scaled(r, share, scale);
+    merge_row_sums(&scaled, lanes);
+    return is_known || (scale && settle_scaled(r, &scaled, scale, roundings_of((int)r->reduced_count, lanes), bits));
+}
+
 // ---- the look
 
 // Whether the result is known, and else whether numbers alone decide.
@@ -137,12 +193,12 @@ static __device__ __forceinline__ bool settle_look(const struct wf_group_argumen
     return false;
 }
 
-// By all lanes, whether theirs is open or not.
-static __device__ __noinline__ bool look_again(const struct wf_group_arguments *r, u64 address, i64 step, bool is_open,
-                                               const team *lanes, u64 *bits)
+// The same.
+static __device__ __forceinline__ bool look_again(const struct wf_group_arguments *r, u64 address, lane_share share, bool is_open,
+                                                  const team *lanes, u64 *bits)
 {
-    const lane_share share = share_of_lane(address, step, is_open ? (int)r->reduced_count : 0, lanes);
     bool are_numbers_left = false;
+    if (!is_open) share.left = 0;
     row_look look = look_at_share(share, load_unit(address));
     merge_looks(&look, lanes);
     bool is_known = settle_look(r, &look, bits, &are_numbers_left);
@@ -150,6 +206,20 @@ static __device__ __noinline__ bool look_again(const struct wf_group_arguments *
     bool is_sought = is_open && are_numbers_left && (scale || nans);
     if (!__any_sync(ALL_LANES, is_sought)) return is_known;
     return add_up_again(r, share, scale, nans, is_sought, lanes, bits) || is_known;
+}
+
+// The same, of sums that do not decide.
+static __device__ __noinline__ bool decide_again(const struct wf_group_arguments *r, const row_sums sums, u64 address, i64 step,
+                                                 bool is_open, const team *lanes, u64 *bits)
+{
+    const lane_share share = share_of_lane(address, step, (int)r->reduced_count, lanes);
+    bool is_known = decide_by_range(r, &sums, share, is_open, lanes, bits);
+    is_open = is_open && !is_known;
+    if (!__any_sync(ALL_LANES, is_open)) return is_known;
+    u64 seen = 0;
+    bool is_seen = look_again(r, address, share, is_open, lanes, &seen);
+    if (is_open) *bits = seen;
+    return is_open ? is_seen : is_known;
 }
 
 // Whether the result is known; by all lanes of the warp.  address, step: of the group's elements.
@@ -160,7 +230,7 @@ static __device__ __forceinline__ bool decide_row(const struct wf_group_argument
     bool is_found = !exists || finish_row(r, sums, count, roundings_of(count, lanes), bits);
     if (!__any_sync(ALL_LANES, !is_found)) return true;
     u64 seen = 0;
-    bool is_decided = look_again(r, address, step, !is_found, lanes, &seen);
+    bool is_decided = decide_again(r, *sums, address, step, !is_found, lanes, &seen);
     if (!is_found) *bits = seen;
     return is_found || is_decided;
 }

@@ -7,7 +7,7 @@
 #include "kernels/group_short.cuh"
 #include "kernels/team.cuh"
 
-#if ARE_EXTREMES_OF_TEAMS
+#if ARE_EXTREMES_BY_PAIRS
 
 typedef struct {
     u32 word;   // the extremes of either half, where a NaN wins, ...

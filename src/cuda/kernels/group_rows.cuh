@@ -5,6 +5,8 @@
 #ifndef GROUP_ROWS_CUH
 #define GROUP_ROWS_CUH
 
+#include "kernels/group_integer_sums.cuh"
+#include "kernels/group_key_extremes.cuh"
 #include "kernels/group_row_again.cuh"
 #include "kernels/group_row_extremes.cuh"
 #include "kernels/group_row_sums.cuh"
@@ -14,7 +16,7 @@
 
 #define ROW_VECTORS 4 // that a lane has on their way
 
-#if !ARE_EXTREMES_OF_TEAMS
+#if !ARE_EXTREMES_BY_PAIRS
 
 static __device__ __forceinline__ void add_row_vector(row_sums *sums, const vector *v)
 {

@@ -18,7 +18,6 @@ static_assert(sizeof(row_sums) <= WF_GROUP_COLUMN_NBYTES, "there is memory for i
 #define COLUMN_OPEN 1  // it is a longer group's; other states: the power of two times which it is added up again
 #define WARP_COLUMNS (32 * COLUMNS)
 #define ARE_ADDED_AGAIN (ARE_SUMS_OF_TEAMS && WIDTH == 64)
-#define COLUMN_SCALE (IS_SHORT_SPREAD ? 700 : 1000) // which brings all f64 whose sums are too large, or too small, into range
 
 static __device__ __forceinline__ int *column_state(const struct wf_group_arguments *r, i64 column)
 {
@@ -150,7 +149,7 @@ static __device__ __forceinline__ void add_last_rows(const struct wf_group_argum
     const u64 address = r->x + (u64)column * sizeof(unit) + (u64)(begin * step);
     for (i64 row = lane_number(); row < r->reduced_count - begin; row += 32) {
         unit element = load_unit(address + (u64)(row * step));
-#if ARE_EXTREMES_OF_TEAMS
+#if ARE_EXTREMES_BY_PAIRS
         add_row_pair(sums, (u32)element * 0x10001u);
 #else
         add_row_element(sums, element);
@@ -179,30 +178,12 @@ static __device__ __forceinline__ row_sums sums_of_tall(const struct wf_group_ar
 
 #if ARE_ADDED_AGAIN
 
-// A NaN if there is one; infinite, or too large, or small, to be decided by, where numbers have to be scaled.
-static __device__ __forceinline__ double size_of_sums(const row_sums *sums)
-{
-    return IS_SHORT_SPREAD ? sums->of.squares.high : sums->magnitude;
-}
-
 // What becomes of a column that its sums do not decide.
 static __device__ __forceinline__ int state_of_open(const struct wf_group_arguments *r, const row_sums *sums, u64 *bits)
 {
-    const double size = size_of_sums(sums);
-    *bits = QUIET_NAN;
-    if (size != size) return r->nan == WF_NAN_PROPAGATE && !(IS_SHORT_SPREAD && r->ddof >= r->reduced_count) ? COLUMN_KNOWN : COLUMN_OPEN;
-    return size > 0x1p900 ? -COLUMN_SCALE : size < 0x1p-780 ? COLUMN_SCALE : COLUMN_OPEN;
-}
-
-// Infinities decide, and all are 0 if scaled squares are.
-static __device__ __forceinline__ bool settle_infinite(const struct wf_group_arguments *r, const row_sums *sums, u64 *bits)
-{
-    const double size = size_of_sums(sums), sum = sums->of.values.high;
-    if (IS_SHORT_SPREAD && r->ddof >= r->reduced_count) return false;
-    *bits = 0;
-    if (IS_SHORT_SPREAD && size == 0) return true;
-    *bits = IS_SHORT_SPREAD || sum != sum ? QUIET_NAN : INFINITY_BITS | (sum < 0 ? SIGN_BIT : (unit)0);
-    return size > 0x1.fffffffffffffp1023;
+    if (settle_nan(r, sums, bits)) return COLUMN_KNOWN;
+    const int scale = scale_of_sums(sums);
+    return scale ? scale : COLUMN_OPEN;
 }
 
 static __device__ __forceinline__ int settle_again(const struct wf_group_arguments *r, i64 column, int scale, u64 *bits)
@@ -213,8 +194,7 @@ static __device__ __forceinline__ int settle_again(const struct wf_group_argumen
     row_sums sums = add_scaled(r, share_of_lane(address, step, (int)(r->reduced_count - begin), &warp), scale);
     join_rows(r, joined_sums(r), column, 0, joined_rows(r), &sums);
     merge_row_sums(&sums, &warp);
-    bool is_found = finish_row(r, &sums, (int)r->reduced_count, roundings_of_tall(r), bits) && scale_back(scale, bits);
-    return is_found || settle_infinite(r, &sums, bits) ? COLUMN_KNOWN : COLUMN_OPEN;
+    return settle_scaled(r, &sums, scale, roundings_of_tall(r), bits) ? COLUMN_KNOWN : COLUMN_OPEN;
 }
 
 #else

@@ -1,24 +1,19 @@
-// What a lane knows of its elements of a tall column whose extreme is sought, of any type but 16-bit floats
-// (group_row_extremes.cuh): one key.
+// What a lane knows of its elements of a group whose extreme is sought, of any type but 16-bit floats (group_row_extremes.cuh): one
+// key, which is shifted cyclically so that NaNs of either sign win or lose.
 
-#ifndef GROUP_TALL_EXTREMES_CUH
-#define GROUP_TALL_EXTREMES_CUH
+#ifndef GROUP_KEY_EXTREMES_CUH
+#define GROUP_KEY_EXTREMES_CUH
 
 #include "kernels/group_short.cuh"
 #include "kernels/team.cuh"
 
-#if ARE_EXTREMES_BY_KEYS
+#if HAS_EXTREMES
 
-typedef struct {
-    narrow_key key;
-    narrow_key shift; // cyclically, so that NaNs of either sign win, or, where they are left out, lose; of integers 0
-} row_sums;
-
-static __device__ __forceinline__ narrow_key shift_of_nans(const struct wf_group_arguments *r)
+// Of integers 0.
+static __device__ __forceinline__ narrow_key shift_of_nans(bool do_win)
 {
     if (!IS_FLOAT) return 0;
-    bool are_highest = (r->nan == WF_NAN_OMIT) == (bool)HAS_MIN;
-    return are_highest ? 0 - narrow_key_of(INFINITY_BITS | SIGN_BIT) : ~narrow_key_of(INFINITY_BITS);
+    return do_win == (bool)HAS_MAX ? 0 - narrow_key_of(INFINITY_BITS | SIGN_BIT) : ~narrow_key_of(INFINITY_BITS);
 }
 
 static __device__ __forceinline__ narrow_key better_key(narrow_key a, narrow_key b)
@@ -26,9 +21,34 @@ static __device__ __forceinline__ narrow_key better_key(narrow_key a, narrow_key
     return HAS_MIN ? min(a, b) : max(a, b);
 }
 
+static __device__ __forceinline__ bool is_better_key(narrow_key a, narrow_key b)
+{
+    return HAS_MIN ? a < b : a > b;
+}
+
+// Of which a NaN's is better than any other, and its inverse.
+static __device__ __forceinline__ narrow_key winning_key(unit bits)
+{
+    return (narrow_key)(unit)(narrow_key_of(bits) + shift_of_nans(true));
+}
+
+static __device__ __forceinline__ unit unit_of_winning(narrow_key key)
+{
+    return unit_of_narrow(key - shift_of_nans(true));
+}
+
+#endif
+
+#if ARE_EXTREMES_BY_KEYS
+
+typedef struct {
+    narrow_key key;
+    narrow_key shift; // NaNs win, or, where they are left out, lose
+} row_sums;
+
 static __device__ __forceinline__ row_sums no_row_sums(const struct wf_group_arguments *r, unit first)
 {
-    narrow_key shift = shift_of_nans(r);
+    narrow_key shift = shift_of_nans(r->nan != WF_NAN_OMIT);
     row_sums sums = {narrow_key_of(first) + shift, shift};
     return sums;
 }
@@ -47,6 +67,11 @@ static __device__ __forceinline__ void add_row_element(row_sums *sums, unit elem
 static __device__ __forceinline__ void note_least_element(row_sums *sums, unit element)
 {
     (void)sums, (void)element;
+}
+
+static __device__ __forceinline__ void note_least_of_vector(row_sums *sums, const vector *v)
+{
+    (void)sums, (void)v;
 }
 
 // With those of other elements of the group.
@@ -71,6 +96,14 @@ static __device__ __forceinline__ bool finish_row(const struct wf_group_argument
     (void)count, (void)roundings;
     *bits = is_no_number ? QUIET_NAN : found;
     return !is_no_number || r->nan == WF_NAN_PROPAGATE;
+}
+
+// The same, by all lanes of the warp.
+static __device__ __forceinline__ bool decide_row(const struct wf_group_arguments *r, const row_sums *sums, u64 address, i64 step,
+                                                  bool exists, const team *lanes, u64 *bits)
+{
+    (void)address, (void)step, (void)lanes;
+    return !exists || finish_row(r, sums, 0, 0, bits);
 }
 
 #endif
