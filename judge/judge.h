@@ -75,6 +75,7 @@ struct judge_reason {
     enum judge_cause cause;
     const char *argument; /* that the access is of, or outside of, as long as the task; or NULL */
     int64_t beyond;       /* elements behind its end; 0: the first one behind it */
+    bool is_blamed;       /* a race: results that were wrong are right in an order without it */
     bool leaves_out;      /* the guard that lets it through leaves out others */
     bool reaches_others;  /* the same store reaches elements that other threads store */
 };

@@ -37,6 +37,10 @@ void record_error(struct record *record, const struct rounding *rounding) {
     record->worst = *rounding;
 }
 
+void record_blame_races(struct record *record) {
+    for (size_t r = 0; r < record->reason_count; r++) record->reasons[r].is_blamed = !strcmp(record->reasons[r].kind, "race");
+}
+
 static struct hint_tally *hint_at(struct record *record, size_t hint) {
     if (!record->hints) record->hints = calloc(hint_count(), sizeof *record->hints);
     if (!record->hints) record->error = fail_memory(&record->message);
@@ -247,6 +251,7 @@ static void conclude_reason(struct judge_verdict *verdict, const struct judge_re
         if (!is_alike(&verdict->reasons[i], reason)) continue;
         verdict->reasons[i].launches += verdict->reasons[i].last_launch != verdict->launches;
         verdict->reasons[i].last_launch = verdict->launches;
+        verdict->reasons[i].is_blamed |= reason->is_blamed;
         if (is_stronger(reason, &verdict->reasons[i])) replace(&verdict->reasons[i], reason);
         return;
     }
@@ -280,6 +285,8 @@ void hints_conclude(const struct hint_tally *hints, struct judge_verdict *verdic
     while (h < hint_count() && (hints[h].is_refuted || hints[h].launches < hint_launches(h))) h++;
     if (result && h < hint_count() && result->cause == JUDGE_CAUSE_OTHER) replace(result, &hints[h].reason);
     unite_elsewhere(verdict);
+    for (size_t r = 0; r < verdict->reason_count; r++)
+        if (verdict->reasons[r].is_blamed) append(&verdict->reasons[r], "; wrong results come from that: in an order without the race they are right");
 }
 
 void record_conclude(const struct record *record, size_t gate_count, struct judge_verdict *verdict, struct hint_tally *hints) {

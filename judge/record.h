@@ -41,6 +41,9 @@ void record_destroy(struct record *record); /* NULL: nothing */
 void record_add(struct record *record, const struct judge_reason *reason);
 void record_error(struct record *record, const struct rounding *rounding);
 
+/* The races of the launch are why its result is wrong. */
+void record_blame_races(struct record *record);
+
 /* The launch says that the hint holds, with the reason that it gives, or that it fails. */
 void record_hint(struct record *record, size_t hint, const struct judge_reason *reason);
 void record_refute(struct record *record, size_t hint);

@@ -10,6 +10,7 @@
 #include "buffers.h"
 #include "chains.h"
 #include "hints.h"
+#include "order.h"
 #include "reference.h"
 #include "tiles.h"
 
@@ -23,6 +24,12 @@ static const struct schedule {
                           {"split", SIMT_SPLIT, 0},
                           {"random:1", SIMT_RANDOM, 1},
                           {"random:2", SIMT_RANDOM, 2}};
+
+/* An element, or what the output is reduced to, with its distances in ulp. */
+struct comparison {
+    uint64_t element, roundings;
+    long double value, exact, error, bound;
+};
 
 struct trial {
     const struct judging *judging;
@@ -39,6 +46,9 @@ struct trial {
     long double *values;   /* what is compared, as many as are expected */
     bool *is_wrong;        /* of each of them */
     struct expected expected;
+    bool has_result, has_wrong;
+    struct comparison wrong; /* the value that is told */
+    const struct order *orders; /* of each stage, which it is launched in once more; NULL: for the first time */
     simt_report *reports[STAGES_MAX]; /* NULL: not launched */
 };
 
@@ -229,12 +239,6 @@ static long double bound_at(const struct trial *trial, uint64_t i, uint64_t roun
            expected->underflows * least_of(type);
 }
 
-/* An element, or what the output is reduced to, with its distances in ulp. */
-struct comparison {
-    uint64_t element, roundings;
-    long double value, exact, error, bound;
-};
-
 /* Of a kernel whose every launch was right as long as blocks ran one after the other. */
 static const char in_turns[] =
     "; it is right where blocks run one after the other, but another one may come between a read of a word and a write that depends "
@@ -388,8 +392,7 @@ static simt_error check_output(struct trial *trial) {
     const struct judge_task *task = trial->judging->task;
     const bool is_whole = inputs_are_whole(task, &trial->buffers), has_errors = is_float(task->arguments[task->reference.output].type);
     const simt_error error = read_output(trial);
-    struct comparison told = {0};
-    bool has_wrong = false, has_value = false;
+    bool has_value = false;
     for (uint64_t i = 0; i < trial->expected.count && !error; i++) {
         bool is_counted;
         const struct comparison c = compare(trial, i, is_whole, &is_counted);
@@ -398,10 +401,10 @@ static simt_error check_output(struct trial *trial) {
             record_error(trial->record, &(struct rounding){(double)c.error, (double)c.bound, c.roundings, is_counted});
         if (!trial->is_wrong[i] || has_value) continue;
         has_value = !is_left(trial, i);
-        if (!has_wrong || has_value) told = c;
-        has_wrong = true;
+        if (!trial->has_wrong || has_value) trial->wrong = c;
+        trial->has_wrong = true;
     }
-    if (has_wrong) refuse_value(trial, &told);
+    trial->has_result = !error;
     return error;
 }
 
@@ -494,6 +497,9 @@ static simt_error place(struct trial *trial, const void **values) {
     return SIMT_OK;
 }
 
+/* Only the result counts. */
+static bool is_of_result(const struct trial *trial) { return trial->planned->is_interleaved || trial->orders; }
+
 static bool set_launch(struct trial *trial, size_t s) {
     const struct judging *judging = trial->judging;
     const struct stage *stage = &judging->task->stages[s];
@@ -505,7 +511,7 @@ static bool set_launch(struct trial *trial, size_t s) {
                             .schedule = trial->schedule->schedule,
                             .seed = trial->schedule->seed + (trial->planned->is_interleaved ? SCHEDULES * trial->planned->set : 0),
                             .threads = 1,
-                            .observers = trial->planned->is_interleaved ? judging->chains_alone : judging->observers,
+                            .observers = is_of_result(trial) ? judging->chains_alone : judging->observers,
                             .interleaves = trial->planned->is_interleaved,
                             .context = trial->bench->chains};
     if (!task_extents(judging->task, stage, trial->planned->block, &trial->scope, &extents, &trial->record->message)) return false;
@@ -536,10 +542,11 @@ static simt_error run_stage(struct trial *trial, size_t s, const void *const *va
     for (size_t i = 0; i < stage->argument_count; i++) own[i] = values[stage->arguments[i]];
     if (s && !set_launch(trial, s)) return SIMT_ERROR_ARGUMENT;
     trial->launch.arguments = own;
+    if (trial->orders) simt_machine_hold(trial->bench->machine, trial->orders[s].held, trial->orders[s].held_count);
     simt_error error =
         simt_machine_launch(trial->bench->machine, &trial->launch, &trial->reports[s], &trial->record->message);
     const bool has_findings = !error || (error == SIMT_ERROR_STOPPED && trial->reports[s]);
-    if (has_findings && !trial->planned->is_interleaved) refuse_findings(trial, stage, trial->reports[s]);
+    if (has_findings && !is_of_result(trial)) refuse_findings(trial, stage, trial->reports[s]);
     return error;
 }
 
@@ -554,8 +561,8 @@ static simt_error run_stages(struct trial *trial, const void *const *values) {
         return SIMT_OK;
     }
     if (!error) error = check_output(trial);
-    if (!error) error = check_inputs(trial);
-    return error ? error : check_gates(trial);
+    if (!error && !trial->orders) error = check_inputs(trial);
+    return error || trial->orders ? error : check_gates(trial);
 }
 
 /* Before anything else is allocated, so that every address is the same in each trial. */
@@ -610,11 +617,55 @@ static void trial_clear(struct trial *trial) {
     buffers_clear(&trial->buffers);
 }
 
+/* ---- a wrong result */
+
+/* The same launch in another order, to be cleared by the caller. */
+static void launch_again(const struct trial *trial, const struct schedule *schedule, const struct order *orders, struct record *record,
+                         struct trial *again) {
+    *again = (struct trial){.judging = trial->judging, .planned = trial->planned, .bench = trial->bench, .record = record,
+                            .cancel = trial->cancel, .context = trial->context, .schedule = schedule,
+                            .scope = {trial->planned->size, 0, 0}, .orders = orders};
+    bench_reset(trial->bench);
+    if (launch(again)) again->has_result = false;
+}
+
+/* Whether the kernel is right where nothing races: by barriers where these lack, or one thread after the other. */
+static bool is_right_without_races(const struct trial *trial, const struct order *orders, struct record *record, struct trial *again) {
+    static const struct schedule orderly[] = {{"lockstep without the races", SIMT_HELD, 0}, {"one thread after the other", SIMT_SPLIT, 0}};
+    bool has_held = false, has_others = false;
+    for (size_t s = 0; s < trial->judging->task->stage_count; s++) {
+        has_held |= orders[s].held_count > 0;
+        has_others |= orders[s].has_others;
+    }
+    if (has_held) launch_again(trial, &orderly[0], orders, record, again);
+    if (!has_others || (again->has_result && !again->has_wrong)) return again->has_result && !again->has_wrong;
+    trial_clear(again);
+    launch_again(trial, &orderly[1], orders, record, again);
+    return again->has_result && !again->has_wrong;
+}
+
+/* A wrong result is the race's, if it is right in an order without one; else it is told as it is without one. */
+static void refuse_wrong(struct trial *trial) {
+    struct order orders[STAGES_MAX];
+    struct trial again = {.bench = trial->bench};
+    struct record *record = record_create();
+    for (size_t s = 0; s < trial->judging->task->stage_count; s++) order_of(trial->reports[s], &orders[s]);
+    const bool may_race = record && !trial->planned->is_interleaved && !trial->bench->keeps_variables;
+    const bool is_right = may_race && is_right_without_races(trial, orders, record, &again);
+    struct trial *told = again.has_result ? &again : trial;
+    told->record = trial->record;
+    if (is_right) record_blame_races(trial->record);
+    else refuse_value(told, &told->wrong);
+    trial_clear(&again);
+    record_destroy(record);
+}
+
 void trial_run(const struct judging *judging, const struct planned *planned, struct bench *bench, simt_cancel_function *cancel,
                void *context, struct record *record) {
     struct trial trial = {.judging = judging, .planned = planned, .bench = bench, .record = record, .cancel = cancel,
                           .context = context, .schedule = &schedules[planned->schedule], .scope = {planned->size, 0, 0}};
     const simt_error error = launch(&trial);
+    if (!error && trial.has_wrong) refuse_wrong(&trial);
     if (error) record->error = error;
     trial_clear(&trial);
 }
