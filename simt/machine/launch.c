@@ -407,7 +407,8 @@ void simt_machine_hold(struct simt_machine *machine, const simt_held_lines *line
 static bool is_held(const struct launch *launch, uint32_t pc) {
     const struct simt_machine *machine = launch->machine;
     const struct code *code = &launch->image->codes[pc];
-    const uint32_t line = simt_line_at(launch, pc);
+    const simt_place *place = &launch->view.places[pc];
+    const uint32_t line = place->file ? place->line : place->ptx_line; /* as findings have it */
     size_t i = launch->request->schedule == SIMT_HELD && !code->lanes && !code->is_branch ? 0 : machine->held_count;
     while (i < machine->held_count && (line < machine->held[i].first || line > machine->held[i].last)) i++;
     return i < machine->held_count;
