@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-static bool is_of_barrier(const simt_finding_detail *detail) {
-    return detail->missing && (!strcmp(detail->missing, "__syncthreads()") || !strcmp(detail->missing, "__syncwarp()"));
-}
+static bool lacks(const simt_finding_detail *detail, const char *cure) { return detail->missing && !strcmp(detail->missing, cure); }
+
+static bool is_of_barrier(const simt_finding_detail *detail) { return lacks(detail, "__syncthreads()") || lacks(detail, "__syncwarp()"); }
 
 /* The line that comes later in the program's order; of a loop that lacks a barrier all of its lines. */
 static void hold(const simt_report *report, size_t finding, struct order *order) {
@@ -19,8 +19,10 @@ static void hold(const simt_report *report, size_t finding, struct order *order)
 void order_of(const simt_report *report, struct order *order) {
     *order = (struct order){.held_count = 0};
     for (size_t i = 0; i < simt_report_finding_count(report); i++) {
+        const simt_finding_detail *detail = simt_report_finding_detail(report, i);
         if (simt_report_finding(report, i)->kind != SIMT_FINDING_RACE) continue;
-        if (is_of_barrier(simt_report_finding_detail(report, i))) hold(report, i, order);
+        if (is_of_barrier(detail)) hold(report, i, order);
         else order->has_others = true;
+        order->is_uncertain |= !detail->missing || lacks(detail, "__syncwarp()");
     }
 }

@@ -11,7 +11,8 @@ enum { HELD_MAX = 16 };
 struct order {
     simt_held_lines held[HELD_MAX]; /* lines that a barrier must come before */
     size_t held_count;
-    bool has_others; /* races that no barrier cures: a read and a write of one element that must be one step */
+    bool has_others;   /* races that no barrier cures: a read and a write of one element that must be one step */
+    bool is_uncertain; /* no order tells: threads overwrite one element, or a compiler may have moved what lanes of a warp exchange */
 };
 
 void order_of(const simt_report *report, struct order *order);

@@ -7,6 +7,8 @@
 
 #include "task.h"
 
+static bool is_result(const struct judge_reason *reason) { return !strcmp(reason->kind, "result"); }
+
 struct record *record_create(void) {
     return calloc(1, sizeof(struct record));
 }
@@ -39,6 +41,10 @@ void record_error(struct record *record, const struct rounding *rounding) {
 
 void record_blame_races(struct record *record) {
     for (size_t r = 0; r < record->reason_count; r++) record->reasons[r].is_blamed = !strcmp(record->reasons[r].kind, "race");
+}
+
+void record_note_following(struct record *record) {
+    for (size_t r = 0; r < record->reason_count; r++) record->reasons[r].may_follow = is_result(&record->reasons[r]);
 }
 
 static struct hint_tally *hint_at(struct record *record, size_t hint) {
@@ -86,8 +92,6 @@ static bool lack_one_array(const struct judge_reason *a, const struct judge_reas
     const char *array = unwritten_array(a), *other = unwritten_array(b);
     return array && other && !strncmp(array, other, strcspn(array, ",") + 1);
 }
-
-static bool is_result(const struct judge_reason *reason) { return !strcmp(reason->kind, "result"); }
 
 static bool is_outside(const struct judge_reason *reason) {
     return reason->cause == JUDGE_CAUSE_OUTSIDE_INPUT || reason->cause == JUDGE_CAUSE_OUTSIDE_OUTPUT;
@@ -197,17 +201,21 @@ static void unite_tiles(struct judge_verdict *verdict) {
     }
 }
 
+/* Of an output, be it told with a load or alone. */
+static bool is_outside_store(const struct judge_reason *reason) { return is_outside_output(reason) || (is_outside(reason) && reason->other_line); }
+
 /* What a store beyond the end brings along at its own line: what nobody loaded is stored there, and behind the end of a row are
  * the next one's elements, which then are wrong. */
 static bool comes_with(const struct judge_reason *outside, const struct judge_reason *reason) {
-    const bool is_there = reason->line == outside->line && (!reason->other_line || reason->other_line == reason->line) && !strcmp(reason->file, outside->file);
-    const bool is_overwritten = !strcmp(reason->kind, "race") && reason->other_line && reason->argument && !strcmp(reason->argument, outside->argument);
+    const bool is_one_line = !reason->other_line || reason->other_line == reason->line, is_store = reason->line == outside->other_line;
+    const bool is_there = is_one_line && (is_store || reason->line == outside->line) && !strcmp(reason->file, outside->file);
+    const bool is_overwritten = !strcmp(reason->kind, "race") && reason->other_line && reason->argument && (is_store || !strcmp(reason->argument, outside->argument));
     return is_there && (is_overwritten || unwritten_array(reason));
 }
 
 static void unite_stores(struct judge_verdict *verdict) {
     for (size_t i = verdict->reason_count; i-- > 0;) {
-        struct judge_reason *outside = find_reason(verdict, is_outside_output);
+        struct judge_reason *outside = find_reason(verdict, is_outside_store);
         if (!outside || !comes_with(outside, &verdict->reasons[i])) continue;
         const bool is_race = !strcmp(verdict->reasons[i].kind, "race");
         if (is_race && !outside->reaches_others) append(outside, "; it stores to other threads' elements, too: compare each index with the extent that it belongs to, which is "
@@ -215,7 +223,7 @@ static void unite_stores(struct judge_verdict *verdict) {
         outside->reaches_others |= is_race;
         remove_reason(verdict, &verdict->reasons[i]);
     }
-    struct judge_reason *outside = find_reason(verdict, is_outside_output), *result = find_reason(verdict, is_result);
+    struct judge_reason *outside = find_reason(verdict, is_outside_store), *result = find_reason(verdict, is_result);
     if (outside && outside->reaches_others && result && !stays(result)) remove_reason(verdict, result);
 }
 
@@ -228,12 +236,58 @@ static void unite_elsewhere(struct judge_verdict *verdict) {
     remove_reason(verdict, result);
 }
 
+/* What races there with what other threads store, each other's results. */
+static bool is_overwritten(const struct judge_reason *reason) {
+    return !strcmp(reason->kind, "race") && reason->argument && strstr(reason->message, " overwrite each other's result");
+}
+
+static bool is_undefined(const struct judge_reason *reason) {
+    return !strcmp(reason->kind, "race") || !strcmp(reason->kind, "uninitialised") || !strcmp(reason->kind, "shuffle");
+}
+
+/* Blocks that store where others do leave out elements, and store what they have not loaded: at one line, that is its index. */
+static void unite_overwritten(struct judge_verdict *verdict) {
+    for (size_t i = verdict->reason_count; i-- > 0;) {
+        const struct judge_reason *race = find_reason(verdict, is_overwritten), *other = &verdict->reasons[i];
+        const bool is_of_index = race && race->line == race->other_line && other->line == race->line && !strcmp(other->file, race->file) &&
+                                 (unwritten_array(other) || is_unwritten(other));
+        if (is_of_index) remove_reason(verdict, &verdict->reasons[i]);
+    }
+}
+
+/* A result that is wrong only where something undefined was found is no other fault; what it is instead helps all the same. */
+static void unite_following(struct judge_verdict *verdict) {
+    struct judge_reason *result = find_reason(verdict, is_result), *cause = find_reason(verdict, is_undefined);
+    if (!result || !cause || !result->may_follow) return;
+    const char *why = result->cause == JUDGE_CAUSE_OTHER ? NULL : strstr(result->message, "; ");
+    if (why) append(cause, "; %.*s%s", (int)strcspn(result->message, ","), result->message, why);
+    remove_reason(verdict, result);
+}
+
+/* Accesses that go beyond the ends only where there are more threads than elements lack the same guard, each; or both have the
+ * other extent for the length of a row. */
+static void unite_both(struct judge_verdict *verdict) {
+    struct judge_reason *load = find_reason(verdict, is_outside_input), *store = find_reason(verdict, is_outside_output);
+    if (!load || !store || load->other_line || store->other_line || strcmp(load->file, store->file)) return;
+    const bool is_guard = verdict->has_fitting && !load->does_fit && !store->does_fit;
+    const bool is_pitch = load->has_other_pitch && store->has_other_pitch && (load->does_fit || store->does_fit);
+    if (!is_guard && !is_pitch) return;
+    struct judge_reason *first = load < store ? load : store, *second = load < store ? store : load;
+    append(first, "; line %u goes beyond the end of `%s`, too: %s", (unsigned)second->line, second->argument,
+           is_guard ? "each needs a guard of its own, of both indices where there are two"
+                    : "both take the other extent for the length of a row, by which a row's index must be multiplied");
+    first->other_line = second->line;
+    first->launches += second->launches; /* either stops a launch */
+    remove_reason(verdict, second);
+}
+
 /* What is one fault is one reason. */
 static void unite(struct judge_verdict *verdict) {
     unite_tiles(verdict);
     unite_stores(verdict);
     unite_accesses(verdict);
     unite_guards(verdict);
+    unite_overwritten(verdict);
 }
 
 /* By what a later launch shows; with that launch where the message has its numbers. */
@@ -252,6 +306,9 @@ static void conclude_reason(struct judge_verdict *verdict, const struct judge_re
         verdict->reasons[i].launches += verdict->reasons[i].last_launch != verdict->launches;
         verdict->reasons[i].last_launch = verdict->launches;
         verdict->reasons[i].is_blamed |= reason->is_blamed;
+        verdict->reasons[i].may_follow &= reason->may_follow;
+        verdict->reasons[i].does_fit |= reason->does_fit;
+        verdict->reasons[i].has_other_pitch &= reason->has_other_pitch;
         if (is_stronger(reason, &verdict->reasons[i])) replace(&verdict->reasons[i], reason);
         return;
     }
@@ -285,12 +342,15 @@ void hints_conclude(const struct hint_tally *hints, struct judge_verdict *verdic
     while (h < hint_count() && (hints[h].is_refuted || hints[h].launches < hint_launches(h))) h++;
     if (result && h < hint_count() && result->cause == JUDGE_CAUSE_OTHER) replace(result, &hints[h].reason);
     unite_elsewhere(verdict);
+    unite_following(verdict);
+    unite_both(verdict);
     for (size_t r = 0; r < verdict->reason_count; r++)
         if (verdict->reasons[r].is_blamed) append(&verdict->reasons[r], "; wrong results come from that: in an order without the race they are right");
 }
 
 void record_conclude(const struct record *record, size_t gate_count, struct judge_verdict *verdict, struct hint_tally *hints) {
     verdict->launches += record->is_launched;
+    verdict->has_fitting |= record->is_launched && record->does_fit;
     for (size_t r = 0; r < record->reason_count; r++) conclude_reason(verdict, &record->reasons[r]);
     unite(verdict);
     conclude_hints(record, hints);

@@ -78,7 +78,14 @@ static void name_launch(const struct trial *trial, char *text, size_t nbytes) {
     if (trial->bench->keeps_variables) snprintf(text, nbytes, ", `__device__` variables as earlier launches left them");
 }
 
+/* Whether no thread lies beyond the elements, for whom a guard is needed. */
+static bool does_fit(const struct trial *trial) {
+    const uint64_t threads = trial->scope.grid * trial->scope.block, n = (uint64_t)trial->scope.size->n;
+    return threads && n && n % threads == 0;
+}
+
 static void refuse(struct trial *trial, struct judge_reason *reason) {
+    reason->does_fit = does_fit(trial);
     name_launch(trial, reason->where, sizeof reason->where);
     record_add(trial->record, reason);
 }
@@ -128,6 +135,33 @@ static void append_text(struct judge_reason *reason, const char *text) {
     snprintf(reason->message + length, sizeof reason->message - length, "%s", text);
 }
 
+/* Whether the index is that of a row and a column of the matrix, the thread's own, but for the other extent as the length of a row. */
+static bool has_other_pitch(const struct trial *trial, const simt_finding *finding, int64_t index) {
+    const struct size *size = trial->scope.size;
+    const uint32_t *block = trial->launch.block;
+    if (index < 0 || !size->cols || size->rows == size->cols) return false;
+    for (int d = 0; d < 2; d++) {
+        const int64_t column = (int64_t)finding->block[d] * block[0] + finding->thread[0];
+        for (int p = 0; p < 2; p++) {
+            const int64_t pitch = p ? size->rows : size->cols, length = p ? size->cols : size->rows, row = (index - column) / pitch;
+            if (index >= column && (index - column) % pitch == 0 && row < pitch && column < length && row % (block[1] ? block[1] : 1) == finding->thread[1]) return true;
+        }
+    }
+    return false;
+}
+
+/* Where each element of the output is one thread's, an atomic is no cure. */
+static void name_owner(const struct trial *trial, struct judge_reason *reason) {
+    static const char overwrite[] = "overwrite each other's result: ";
+    const enum reference_kind kind = trial->judging->task->reference.kind;
+    char *cure = kind == REFERENCE_ELEMENTS || kind == REFERENCE_SOFTMAX || kind == REFERENCE_SCAN ? strstr(reason->message, overwrite) : NULL;
+    if (!cure) return;
+    cure += strlen(overwrite);
+    snprintf(cure, sizeof reason->message - (size_t)(cure - reason->message),
+             "each element must be stored by one thread alone: the index that is stored to is calculated wrongly, as where the block's number "
+             "is missing, or only one of two coordinates has been exchanged");
+}
+
 /* "... (index 1000 of `in`, which has 1000 elements)", and of an access outside what it is to be united with. */
 static void name_element(const struct trial *trial, const simt_finding *finding, struct judge_reason *reason) {
     int64_t index;
@@ -136,11 +170,13 @@ static void name_element(const struct trial *trial, const simt_finding *finding,
     char text[192];
     if (!argument) return;
     snprintf(text, sizeof text, " (index %" PRId64 " of `%s`, which has %" PRIu64 " element%s)", index, argument->name, count, count == 1 ? "" : "s");
+    if (argument->role == ROLE_OUTPUT) name_owner(trial, reason);
     append_text(reason, text);
     reason->argument = argument->name;
     if (finding->kind != SIMT_FINDING_BOUNDS) return;
     reason->cause = argument->role == ROLE_OUTPUT ? JUDGE_CAUSE_OUTSIDE_OUTPUT : JUDGE_CAUSE_OUTSIDE_INPUT;
     reason->beyond = index - (int64_t)count;
+    reason->has_other_pitch = has_other_pitch(trial, finding, index);
     const struct reference *reference = &trial->judging->task->reference;
     const bool is_one = reference->kind == REFERENCE_OP && !reference->by_row && !reference->partials;
     const bool is_shared_result = reason->cause == JUDGE_CAUSE_OUTSIDE_OUTPUT && is_one && index > 0;
@@ -554,6 +590,7 @@ static simt_error run_stages(struct trial *trial, const void *const *values) {
     const struct judge_task *task = trial->judging->task;
     simt_error error = SIMT_OK;
     size_t s = 0;
+    trial->record->does_fit = does_fit(trial);
     trial->record->is_launched = true; /* those of a task of several kernels count as one */
     while (s < task->stage_count && !error) error = run_stage(trial, s++, values);
     if (error == SIMT_ERROR_STOPPED && trial->reports[s - 1]) {
@@ -644,6 +681,19 @@ static bool is_right_without_races(const struct trial *trial, const struct order
     return again->has_result && !again->has_wrong;
 }
 
+/* What is undefined may make a result wrong, and no other order tells whether it does. */
+static bool may_follow_from_findings(const struct trial *trial, const struct order *orders) {
+    bool may_follow = false;
+    for (size_t s = 0; s < trial->judging->task->stage_count; s++) {
+        may_follow |= orders[s].is_uncertain;
+        for (size_t i = 0; i < simt_report_finding_count(trial->reports[s]); i++) {
+            const enum simt_finding_kind kind = simt_report_finding(trial->reports[s], i)->kind;
+            may_follow |= kind == SIMT_FINDING_UNINITIALISED || kind == SIMT_FINDING_SHUFFLE;
+        }
+    }
+    return may_follow;
+}
+
 /* A wrong result is the race's, if it is right in an order without one; else it is told as it is without one. */
 static void refuse_wrong(struct trial *trial) {
     struct order orders[STAGES_MAX];
@@ -656,6 +706,7 @@ static void refuse_wrong(struct trial *trial) {
     told->record = trial->record;
     if (is_right) record_blame_races(trial->record);
     else refuse_value(told, &told->wrong);
+    if (!is_right && may_follow_from_findings(trial, orders)) record_note_following(trial->record);
     trial_clear(&again);
     record_destroy(record);
 }
