@@ -170,21 +170,28 @@ static void unite_guards(struct judge_verdict *verdict) {
     remove_reason(verdict, result);
 }
 
-/* A load and a store that go as far beyond the ends of their arrays, or that a guard lets through which leaves out others, have
- * one guard, or two that are alike. */
-static void unite_accesses(struct judge_verdict *verdict) {
+/* A load and a store that leave their arrays, in the order in which they are told; false: there are no two. */
+static bool find_accesses(struct judge_verdict *verdict, struct judge_reason **first, struct judge_reason **second) {
     struct judge_reason *load = find_reason(verdict, is_outside_input), *store = find_reason(verdict, is_outside_output);
-    if (!load || !store || load->other_line || store->other_line || strcmp(load->file, store->file)) return;
-    if (load->beyond != store->beyond && !load->leaves_out && !store->leaves_out) return;
-    struct judge_reason *first = load < store ? load : store, *second = load < store ? store : load;
-    if (load->leaves_out || store->leaves_out) append(first, "; likewise at line %u, of `%s`", (unsigned)second->line, second->argument);
-    else append(first, "; line %u goes as far beyond the end of `%s`: the guards of both are wrong alike, as by <= in place of <",
-                (unsigned)second->line, second->argument);
+    *first = load < store ? load : store;
+    *second = load < store ? store : load;
+    return load && store && !load->other_line && !store->other_line && !strcmp(load->file, store->file);
+}
+
+static void join_second(struct judge_verdict *verdict, struct judge_reason *first, struct judge_reason *second) {
     first->other_line = second->line;
     first->leaves_out |= second->leaves_out;
     first->launches += second->last_launch == first->last_launch ? 0 : second->launches;
     if (second->last_launch > first->last_launch) first->last_launch = second->last_launch;
     remove_reason(verdict, second);
+}
+
+/* What a guard lets through that leaves out others is of one guard, or of two that are alike. */
+static void unite_accesses(struct judge_verdict *verdict) {
+    struct judge_reason *first, *second;
+    if (!find_accesses(verdict, &first, &second) || !(first->leaves_out || second->leaves_out)) return;
+    append(first, "; likewise at line %u, of `%s`", (unsigned)second->line, second->argument);
+    join_second(verdict, first, second);
 }
 
 /* Whether that goes wrong because the blocks store their tiles at other places: at the line of the store, and no other. */
@@ -213,13 +220,15 @@ static bool comes_with(const struct judge_reason *outside, const struct judge_re
     return is_there && (is_overwritten || unwritten_array(reason));
 }
 
+static const char reaching[] = "; it stores to other threads' elements, too: compare each index with the extent that it belongs to, which is also the "
+                               "length of a row";
+
 static void unite_stores(struct judge_verdict *verdict) {
     for (size_t i = verdict->reason_count; i-- > 0;) {
         struct judge_reason *outside = find_reason(verdict, is_outside_store);
         if (!outside || !comes_with(outside, &verdict->reasons[i])) continue;
         const bool is_race = !strcmp(verdict->reasons[i].kind, "race");
-        if (is_race && !outside->reaches_others) append(outside, "; it stores to other threads' elements, too: compare each index with the extent that it belongs to, which is "
-                                                                 "also the length of a row");
+        if (is_race && !outside->reaches_others) append(outside, "%s", reaching);
         outside->reaches_others |= is_race;
         remove_reason(verdict, &verdict->reasons[i]);
     }
@@ -264,21 +273,22 @@ static void unite_following(struct judge_verdict *verdict) {
     remove_reason(verdict, result);
 }
 
-/* Accesses that go beyond the ends only where there are more threads than elements lack the same guard, each; or both have the
- * other extent for the length of a row. */
-static void unite_both(struct judge_verdict *verdict) {
-    struct judge_reason *load = find_reason(verdict, is_outside_input), *store = find_reason(verdict, is_outside_output);
-    if (!load || !store || load->other_line || store->other_line || strcmp(load->file, store->file)) return;
-    const bool is_guard = verdict->has_fitting && !load->does_fit && !store->does_fit;
-    const bool is_pitch = load->has_other_pitch && store->has_other_pitch && (load->does_fit || store->does_fit);
-    if (!is_guard && !is_pitch) return;
-    struct judge_reason *first = load < store ? load : store, *second = load < store ? store : load;
-    append(first, "; line %u goes beyond the end of `%s`, too: %s", (unsigned)second->line, second->argument,
-           is_guard ? "each needs a guard of its own, of both indices where there are two"
-                    : "both take the other extent for the length of a row, by which a row's index must be multiplied");
-    first->other_line = second->line;
-    first->launches += second->launches; /* either stops a launch */
-    remove_reason(verdict, second);
+/* What both accesses lack, once all launches are over; NULL: each has a fault of its own. */
+static const char *common_fault(const struct judge_verdict *verdict, const struct judge_reason *a, const struct judge_reason *b) {
+    if (a->beyond == b->beyond && a->does_fit == b->does_fit) return "as far, so the guards of both are wrong alike, as by <= in place of <";
+    if (verdict->has_fitting && !a->does_fit && !b->does_fit) return "each needs a guard of its own, of both indices where there are two";
+    if (a->has_other_pitch && b->has_other_pitch && (a->does_fit || b->does_fit))
+        return "both take the other extent for the length of a row, by which a row's index must be multiplied";
+    return NULL;
+}
+
+static void unite_faults(struct judge_verdict *verdict) {
+    struct judge_reason *first, *second;
+    const char *fault = find_accesses(verdict, &first, &second) ? common_fault(verdict, first, second) : NULL;
+    if (!fault) return;
+    append(first, "; line %u goes beyond the end of `%s`, too: %s", (unsigned)second->line, second->argument, fault);
+    if (second->reaches_others) append(first, "%s", reaching);
+    join_second(verdict, first, second);
 }
 
 /* What is one fault is one reason. */
@@ -343,7 +353,7 @@ void hints_conclude(const struct hint_tally *hints, struct judge_verdict *verdic
     if (result && h < hint_count() && result->cause == JUDGE_CAUSE_OTHER) replace(result, &hints[h].reason);
     unite_elsewhere(verdict);
     unite_following(verdict);
-    unite_both(verdict);
+    unite_faults(verdict);
     for (size_t r = 0; r < verdict->reason_count; r++)
         if (verdict->reasons[r].is_blamed) append(&verdict->reasons[r], "; wrong results come from that: in an order without the race they are right");
 }
