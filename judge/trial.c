@@ -202,6 +202,12 @@ static void leave_out_option(char *text) {
     if (at) memmove(at, at + strlen(option), strlen(at + strlen(option)) + 1);
 }
 
+/* Nor is the size of an `extern` array the kernel's to choose. */
+static void leave_out_size(char *text) {
+    char *at = strstr(text, ", or the array greater: ");
+    if (at) *at = '\0';
+}
+
 static void refuse_findings(struct trial *trial, const struct stage *stage, const simt_report *report) {
     for (size_t i = 0; i < simt_report_finding_count(report); i++) {
         const simt_finding *finding = simt_report_finding(report, i);
@@ -210,6 +216,7 @@ static void refuse_findings(struct trial *trial, const struct stage *stage, cons
         snprintf(reason.kind, sizeof reason.kind, "%s", simt_finding_kind_name(finding->kind));
         snprintf(reason.message, sizeof reason.message, "%s", finding->message);
         leave_out_option(reason.message);
+        leave_out_size(reason.message);
         name_argument(trial, stage, reason.message, sizeof reason.message);
         name_element(trial, finding, &reason);
         snprintf(reason.file, sizeof reason.file, "%s", finding->file);
