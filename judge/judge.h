@@ -75,7 +75,11 @@ struct judge_reason {
     enum judge_cause cause;
     const char *argument; /* that the access is of, or outside of, as long as the task; or NULL */
     int64_t beyond;       /* elements behind its end; 0: the first one behind it */
+    bool is_blamed;       /* a race: results that were wrong are right in an order without it */
+    bool may_follow;      /* a result: from a finding of the same launch, in each launch */
+    bool does_fit;        /* a launch that gave it has as many threads as there are elements, or a divisor of that */
     bool leaves_out;      /* the guard that lets it through leaves out others */
+    bool has_other_pitch; /* it would be inside if rows were as long as columns are, in each launch */
     bool reaches_others;  /* the same store reaches elements that other threads store */
 };
 
@@ -91,6 +95,7 @@ enum { JUDGE_REASONS_MAX = 16, JUDGE_GATES_MAX = 16 };
 struct judge_verdict {
     bool is_accepted;
     uint64_t launches;
+    bool has_fitting; /* a launch that does_fit */
     char sizes[JUDGE_SIZES_MAX][JUDGE_SIZE_CAPACITY]; /* that were tried: the task's, then others; "1000", "31x33" */
     size_t size_count, task_size_count;
     char blocks[JUDGE_BLOCKS_MAX][JUDGE_BLOCK_CAPACITY]; /* that were tried, as the task has them: "256", "16x16" */

@@ -7,6 +7,8 @@
 
 #include "task.h"
 
+static bool is_result(const struct judge_reason *reason) { return !strcmp(reason->kind, "result"); }
+
 struct record *record_create(void) {
     return calloc(1, sizeof(struct record));
 }
@@ -35,6 +37,14 @@ void record_error(struct record *record, const struct rounding *rounding) {
     if (record->has_error && rounding->error_ulp <= record->worst.error_ulp) return;
     record->has_error = true;
     record->worst = *rounding;
+}
+
+void record_blame_races(struct record *record) {
+    for (size_t r = 0; r < record->reason_count; r++) record->reasons[r].is_blamed = !strcmp(record->reasons[r].kind, "race");
+}
+
+void record_note_following(struct record *record) {
+    for (size_t r = 0; r < record->reason_count; r++) record->reasons[r].may_follow = is_result(&record->reasons[r]);
 }
 
 static struct hint_tally *hint_at(struct record *record, size_t hint) {
@@ -82,8 +92,6 @@ static bool lack_one_array(const struct judge_reason *a, const struct judge_reas
     const char *array = unwritten_array(a), *other = unwritten_array(b);
     return array && other && !strncmp(array, other, strcspn(array, ",") + 1);
 }
-
-static bool is_result(const struct judge_reason *reason) { return !strcmp(reason->kind, "result"); }
 
 static bool is_outside(const struct judge_reason *reason) {
     return reason->cause == JUDGE_CAUSE_OUTSIDE_INPUT || reason->cause == JUDGE_CAUSE_OUTSIDE_OUTPUT;
@@ -162,21 +170,28 @@ static void unite_guards(struct judge_verdict *verdict) {
     remove_reason(verdict, result);
 }
 
-/* A load and a store that go as far beyond the ends of their arrays, or that a guard lets through which leaves out others, have
- * one guard, or two that are alike. */
-static void unite_accesses(struct judge_verdict *verdict) {
+/* A load and a store that leave their arrays, in the order in which they are told; false: there are no two. */
+static bool find_accesses(struct judge_verdict *verdict, struct judge_reason **first, struct judge_reason **second) {
     struct judge_reason *load = find_reason(verdict, is_outside_input), *store = find_reason(verdict, is_outside_output);
-    if (!load || !store || load->other_line || store->other_line || strcmp(load->file, store->file)) return;
-    if (load->beyond != store->beyond && !load->leaves_out && !store->leaves_out) return;
-    struct judge_reason *first = load < store ? load : store, *second = load < store ? store : load;
-    if (load->leaves_out || store->leaves_out) append(first, "; likewise at line %u, of `%s`", (unsigned)second->line, second->argument);
-    else append(first, "; line %u goes as far beyond the end of `%s`: the guards of both are wrong alike, as by <= in place of <",
-                (unsigned)second->line, second->argument);
+    *first = load < store ? load : store;
+    *second = load < store ? store : load;
+    return load && store && !load->other_line && !store->other_line && !strcmp(load->file, store->file);
+}
+
+static void join_second(struct judge_verdict *verdict, struct judge_reason *first, struct judge_reason *second) {
     first->other_line = second->line;
     first->leaves_out |= second->leaves_out;
     first->launches += second->last_launch == first->last_launch ? 0 : second->launches;
     if (second->last_launch > first->last_launch) first->last_launch = second->last_launch;
     remove_reason(verdict, second);
+}
+
+/* What a guard lets through that leaves out others is of one guard, or of two that are alike. */
+static void unite_accesses(struct judge_verdict *verdict) {
+    struct judge_reason *first, *second;
+    if (!find_accesses(verdict, &first, &second) || !(first->leaves_out || second->leaves_out)) return;
+    append(first, "; likewise at line %u, of `%s`", (unsigned)second->line, second->argument);
+    join_second(verdict, first, second);
 }
 
 /* Whether that goes wrong because the blocks store their tiles at other places: at the line of the store, and no other. */
@@ -193,25 +208,31 @@ static void unite_tiles(struct judge_verdict *verdict) {
     }
 }
 
+/* Of an output, be it told with a load or alone. */
+static bool is_outside_store(const struct judge_reason *reason) { return is_outside_output(reason) || (is_outside(reason) && reason->other_line); }
+
 /* What a store beyond the end brings along at its own line: what nobody loaded is stored there, and behind the end of a row are
  * the next one's elements, which then are wrong. */
 static bool comes_with(const struct judge_reason *outside, const struct judge_reason *reason) {
-    const bool is_there = reason->line == outside->line && (!reason->other_line || reason->other_line == reason->line) && !strcmp(reason->file, outside->file);
-    const bool is_overwritten = !strcmp(reason->kind, "race") && reason->other_line && reason->argument && !strcmp(reason->argument, outside->argument);
+    const bool is_one_line = !reason->other_line || reason->other_line == reason->line, is_store = reason->line == outside->other_line;
+    const bool is_there = is_one_line && (is_store || reason->line == outside->line) && !strcmp(reason->file, outside->file);
+    const bool is_overwritten = !strcmp(reason->kind, "race") && reason->other_line && reason->argument && (is_store || !strcmp(reason->argument, outside->argument));
     return is_there && (is_overwritten || unwritten_array(reason));
 }
 
+static const char reaching[] = "; it stores to other threads' elements, too: compare each index with the extent that it belongs to, which is also the "
+                               "length of a row";
+
 static void unite_stores(struct judge_verdict *verdict) {
     for (size_t i = verdict->reason_count; i-- > 0;) {
-        struct judge_reason *outside = find_reason(verdict, is_outside_output);
+        struct judge_reason *outside = find_reason(verdict, is_outside_store);
         if (!outside || !comes_with(outside, &verdict->reasons[i])) continue;
         const bool is_race = !strcmp(verdict->reasons[i].kind, "race");
-        if (is_race && !outside->reaches_others) append(outside, "; it stores to other threads' elements, too: compare each index with the extent that it belongs to, which is "
-                                                                 "also the length of a row");
+        if (is_race && !outside->reaches_others) append(outside, "%s", reaching);
         outside->reaches_others |= is_race;
         remove_reason(verdict, &verdict->reasons[i]);
     }
-    struct judge_reason *outside = find_reason(verdict, is_outside_output), *result = find_reason(verdict, is_result);
+    struct judge_reason *outside = find_reason(verdict, is_outside_store), *result = find_reason(verdict, is_result);
     if (outside && outside->reaches_others && result && !stays(result)) remove_reason(verdict, result);
 }
 
@@ -224,12 +245,59 @@ static void unite_elsewhere(struct judge_verdict *verdict) {
     remove_reason(verdict, result);
 }
 
+/* What races there with what other threads store, each other's results. */
+static bool is_overwritten(const struct judge_reason *reason) {
+    return !strcmp(reason->kind, "race") && reason->argument && strstr(reason->message, " overwrite each other's result");
+}
+
+static bool is_undefined(const struct judge_reason *reason) {
+    return !strcmp(reason->kind, "race") || !strcmp(reason->kind, "uninitialised") || !strcmp(reason->kind, "shuffle");
+}
+
+/* Blocks that store where others do leave out elements, and store what they have not loaded: at one line, that is its index. */
+static void unite_overwritten(struct judge_verdict *verdict) {
+    for (size_t i = verdict->reason_count; i-- > 0;) {
+        const struct judge_reason *race = find_reason(verdict, is_overwritten), *other = &verdict->reasons[i];
+        const bool is_of_index = race && race->line == race->other_line && other->line == race->line && !strcmp(other->file, race->file) &&
+                                 (unwritten_array(other) || is_unwritten(other));
+        if (is_of_index) remove_reason(verdict, &verdict->reasons[i]);
+    }
+}
+
+/* A result that is wrong only where something undefined was found is no other fault; what it is instead helps all the same. */
+static void unite_following(struct judge_verdict *verdict) {
+    struct judge_reason *result = find_reason(verdict, is_result), *cause = find_reason(verdict, is_undefined);
+    if (!result || !cause || !result->may_follow) return;
+    const char *why = result->cause == JUDGE_CAUSE_OTHER ? NULL : strstr(result->message, "; ");
+    if (why) append(cause, "; %.*s%s", (int)strcspn(result->message, ","), result->message, why);
+    remove_reason(verdict, result);
+}
+
+/* What both accesses lack, once all launches are over; NULL: each has a fault of its own. */
+static const char *common_fault(const struct judge_verdict *verdict, const struct judge_reason *a, const struct judge_reason *b) {
+    if (a->beyond == b->beyond && a->does_fit == b->does_fit) return "as far, so the guards of both are wrong alike, as by <= in place of <";
+    if (verdict->has_fitting && !a->does_fit && !b->does_fit) return "each needs a guard of its own, of both indices where there are two";
+    if (a->has_other_pitch && b->has_other_pitch && (a->does_fit || b->does_fit))
+        return "both take the other extent for the length of a row, by which a row's index must be multiplied";
+    return NULL;
+}
+
+static void unite_faults(struct judge_verdict *verdict) {
+    struct judge_reason *first, *second;
+    const char *fault = find_accesses(verdict, &first, &second) ? common_fault(verdict, first, second) : NULL;
+    if (!fault) return;
+    append(first, "; line %u goes beyond the end of `%s`, too: %s", (unsigned)second->line, second->argument, fault);
+    if (second->reaches_others) append(first, "%s", reaching);
+    join_second(verdict, first, second);
+}
+
 /* What is one fault is one reason. */
 static void unite(struct judge_verdict *verdict) {
     unite_tiles(verdict);
     unite_stores(verdict);
     unite_accesses(verdict);
     unite_guards(verdict);
+    unite_overwritten(verdict);
 }
 
 /* By what a later launch shows; with that launch where the message has its numbers. */
@@ -247,6 +315,10 @@ static void conclude_reason(struct judge_verdict *verdict, const struct judge_re
         if (!is_alike(&verdict->reasons[i], reason)) continue;
         verdict->reasons[i].launches += verdict->reasons[i].last_launch != verdict->launches;
         verdict->reasons[i].last_launch = verdict->launches;
+        verdict->reasons[i].is_blamed |= reason->is_blamed;
+        verdict->reasons[i].may_follow &= reason->may_follow;
+        verdict->reasons[i].does_fit |= reason->does_fit;
+        verdict->reasons[i].has_other_pitch &= reason->has_other_pitch;
         if (is_stronger(reason, &verdict->reasons[i])) replace(&verdict->reasons[i], reason);
         return;
     }
@@ -280,10 +352,15 @@ void hints_conclude(const struct hint_tally *hints, struct judge_verdict *verdic
     while (h < hint_count() && (hints[h].is_refuted || hints[h].launches < hint_launches(h))) h++;
     if (result && h < hint_count() && result->cause == JUDGE_CAUSE_OTHER) replace(result, &hints[h].reason);
     unite_elsewhere(verdict);
+    unite_following(verdict);
+    unite_faults(verdict);
+    for (size_t r = 0; r < verdict->reason_count; r++)
+        if (verdict->reasons[r].is_blamed) append(&verdict->reasons[r], "; wrong results come from that: in an order without the race they are right");
 }
 
 void record_conclude(const struct record *record, size_t gate_count, struct judge_verdict *verdict, struct hint_tally *hints) {
     verdict->launches += record->is_launched;
+    verdict->has_fitting |= record->is_launched && record->does_fit;
     for (size_t r = 0; r < record->reason_count; r++) conclude_reason(verdict, &record->reasons[r]);
     unite(verdict);
     conclude_hints(record, hints);

@@ -22,6 +22,7 @@ struct hint_tally {
 /* Kept apart from the verdict until the launches before it are in it, whichever ends first. */
 struct record {
     bool is_launched;
+    bool does_fit; /* as a reason has it */
     bool is_over; /* more launches of its kind would only take long */
     struct judge_reason *reasons;
     size_t reason_count, reason_capacity;
@@ -40,6 +41,12 @@ void record_destroy(struct record *record); /* NULL: nothing */
 /* Without memory for it that is the record's error. */
 void record_add(struct record *record, const struct judge_reason *reason);
 void record_error(struct record *record, const struct rounding *rounding);
+
+/* The races of the launch are why its result is wrong. */
+void record_blame_races(struct record *record);
+
+/* The wrong result may come from a finding of the launch. */
+void record_note_following(struct record *record);
 
 /* The launch says that the hint holds, with the reason that it gives, or that it fails. */
 void record_hint(struct record *record, size_t hint, const struct judge_reason *reason);

@@ -10,6 +10,7 @@
 #include "buffers.h"
 #include "chains.h"
 #include "hints.h"
+#include "order.h"
 #include "reference.h"
 #include "tiles.h"
 
@@ -23,6 +24,12 @@ static const struct schedule {
                           {"split", SIMT_SPLIT, 0},
                           {"random:1", SIMT_RANDOM, 1},
                           {"random:2", SIMT_RANDOM, 2}};
+
+/* An element, or what the output is reduced to, with its distances in ulp. */
+struct comparison {
+    uint64_t element, roundings;
+    long double value, exact, error, bound;
+};
 
 struct trial {
     const struct judging *judging;
@@ -39,6 +46,9 @@ struct trial {
     long double *values;   /* what is compared, as many as are expected */
     bool *is_wrong;        /* of each of them */
     struct expected expected;
+    bool has_result, has_wrong;
+    struct comparison wrong; /* the value that is told */
+    const struct order *orders; /* of each stage, which it is launched in once more; NULL: for the first time */
     simt_report *reports[STAGES_MAX]; /* NULL: not launched */
 };
 
@@ -68,7 +78,14 @@ static void name_launch(const struct trial *trial, char *text, size_t nbytes) {
     if (trial->bench->keeps_variables) snprintf(text, nbytes, ", `__device__` variables as earlier launches left them");
 }
 
+/* Whether no thread lies beyond the elements, for whom a guard is needed. */
+static bool does_fit(const struct trial *trial) {
+    const uint64_t threads = trial->scope.grid * trial->scope.block, n = (uint64_t)trial->scope.size->n;
+    return threads && n && n % threads == 0;
+}
+
 static void refuse(struct trial *trial, struct judge_reason *reason) {
+    reason->does_fit = does_fit(trial);
     name_launch(trial, reason->where, sizeof reason->where);
     record_add(trial->record, reason);
 }
@@ -118,6 +135,33 @@ static void append_text(struct judge_reason *reason, const char *text) {
     snprintf(reason->message + length, sizeof reason->message - length, "%s", text);
 }
 
+/* Whether the index is that of a row and a column of the matrix, the thread's own, but for the other extent as the length of a row. */
+static bool has_other_pitch(const struct trial *trial, const simt_finding *finding, int64_t index) {
+    const struct size *size = trial->scope.size;
+    const uint32_t *block = trial->launch.block;
+    if (index < 0 || !size->cols || size->rows == size->cols) return false;
+    for (int d = 0; d < 2; d++) {
+        const int64_t column = (int64_t)finding->block[d] * block[0] + finding->thread[0];
+        for (int p = 0; p < 2; p++) {
+            const int64_t pitch = p ? size->rows : size->cols, length = p ? size->cols : size->rows, row = (index - column) / pitch;
+            if (index >= column && (index - column) % pitch == 0 && row < pitch && column < length && row % (block[1] ? block[1] : 1) == finding->thread[1]) return true;
+        }
+    }
+    return false;
+}
+
+/* Where each element of the output is one thread's, an atomic is no cure. */
+static void name_owner(const struct trial *trial, struct judge_reason *reason) {
+    static const char overwrite[] = "overwrite each other's result: ";
+    const enum reference_kind kind = trial->judging->task->reference.kind;
+    char *cure = kind == REFERENCE_ELEMENTS || kind == REFERENCE_SOFTMAX || kind == REFERENCE_SCAN ? strstr(reason->message, overwrite) : NULL;
+    if (!cure) return;
+    cure += strlen(overwrite);
+    snprintf(cure, sizeof reason->message - (size_t)(cure - reason->message),
+             "each element must be stored by one thread alone: the index that is stored to is calculated wrongly, as where the block's number "
+             "is missing, or only one of two coordinates has been exchanged");
+}
+
 /* "... (index 1000 of `in`, which has 1000 elements)", and of an access outside what it is to be united with. */
 static void name_element(const struct trial *trial, const simt_finding *finding, struct judge_reason *reason) {
     int64_t index;
@@ -126,11 +170,13 @@ static void name_element(const struct trial *trial, const simt_finding *finding,
     char text[192];
     if (!argument) return;
     snprintf(text, sizeof text, " (index %" PRId64 " of `%s`, which has %" PRIu64 " element%s)", index, argument->name, count, count == 1 ? "" : "s");
+    if (argument->role == ROLE_OUTPUT) name_owner(trial, reason);
     append_text(reason, text);
     reason->argument = argument->name;
     if (finding->kind != SIMT_FINDING_BOUNDS) return;
     reason->cause = argument->role == ROLE_OUTPUT ? JUDGE_CAUSE_OUTSIDE_OUTPUT : JUDGE_CAUSE_OUTSIDE_INPUT;
     reason->beyond = index - (int64_t)count;
+    reason->has_other_pitch = has_other_pitch(trial, finding, index);
     const struct reference *reference = &trial->judging->task->reference;
     const bool is_one = reference->kind == REFERENCE_OP && !reference->by_row && !reference->partials;
     const bool is_shared_result = reason->cause == JUDGE_CAUSE_OUTSIDE_OUTPUT && is_one && index > 0;
@@ -156,6 +202,12 @@ static void leave_out_option(char *text) {
     if (at) memmove(at, at + strlen(option), strlen(at + strlen(option)) + 1);
 }
 
+/* Nor is the size of an `extern` array the kernel's to choose. */
+static void leave_out_size(char *text) {
+    char *at = strstr(text, ", or the array greater: ");
+    if (at) *at = '\0';
+}
+
 static void refuse_findings(struct trial *trial, const struct stage *stage, const simt_report *report) {
     for (size_t i = 0; i < simt_report_finding_count(report); i++) {
         const simt_finding *finding = simt_report_finding(report, i);
@@ -164,6 +216,7 @@ static void refuse_findings(struct trial *trial, const struct stage *stage, cons
         snprintf(reason.kind, sizeof reason.kind, "%s", simt_finding_kind_name(finding->kind));
         snprintf(reason.message, sizeof reason.message, "%s", finding->message);
         leave_out_option(reason.message);
+        leave_out_size(reason.message);
         name_argument(trial, stage, reason.message, sizeof reason.message);
         name_element(trial, finding, &reason);
         snprintf(reason.file, sizeof reason.file, "%s", finding->file);
@@ -228,12 +281,6 @@ static long double bound_at(const struct trial *trial, uint64_t i, uint64_t roun
     return gamma_of(roundings, type) * expected->scales[i] + ldexpl(expected->scales[i], -60) +
            expected->underflows * least_of(type);
 }
-
-/* An element, or what the output is reduced to, with its distances in ulp. */
-struct comparison {
-    uint64_t element, roundings;
-    long double value, exact, error, bound;
-};
 
 /* Of a kernel whose every launch was right as long as blocks ran one after the other. */
 static const char in_turns[] =
@@ -388,8 +435,7 @@ static simt_error check_output(struct trial *trial) {
     const struct judge_task *task = trial->judging->task;
     const bool is_whole = inputs_are_whole(task, &trial->buffers), has_errors = is_float(task->arguments[task->reference.output].type);
     const simt_error error = read_output(trial);
-    struct comparison told = {0};
-    bool has_wrong = false, has_value = false;
+    bool has_value = false;
     for (uint64_t i = 0; i < trial->expected.count && !error; i++) {
         bool is_counted;
         const struct comparison c = compare(trial, i, is_whole, &is_counted);
@@ -398,10 +444,10 @@ static simt_error check_output(struct trial *trial) {
             record_error(trial->record, &(struct rounding){(double)c.error, (double)c.bound, c.roundings, is_counted});
         if (!trial->is_wrong[i] || has_value) continue;
         has_value = !is_left(trial, i);
-        if (!has_wrong || has_value) told = c;
-        has_wrong = true;
+        if (!trial->has_wrong || has_value) trial->wrong = c;
+        trial->has_wrong = true;
     }
-    if (has_wrong) refuse_value(trial, &told);
+    trial->has_result = !error;
     return error;
 }
 
@@ -494,6 +540,9 @@ static simt_error place(struct trial *trial, const void **values) {
     return SIMT_OK;
 }
 
+/* Only the result counts. */
+static bool is_of_result(const struct trial *trial) { return trial->planned->is_interleaved || trial->orders; }
+
 static bool set_launch(struct trial *trial, size_t s) {
     const struct judging *judging = trial->judging;
     const struct stage *stage = &judging->task->stages[s];
@@ -505,7 +554,7 @@ static bool set_launch(struct trial *trial, size_t s) {
                             .schedule = trial->schedule->schedule,
                             .seed = trial->schedule->seed + (trial->planned->is_interleaved ? SCHEDULES * trial->planned->set : 0),
                             .threads = 1,
-                            .observers = trial->planned->is_interleaved ? judging->chains_alone : judging->observers,
+                            .observers = is_of_result(trial) ? judging->chains_alone : judging->observers,
                             .interleaves = trial->planned->is_interleaved,
                             .context = trial->bench->chains};
     if (!task_extents(judging->task, stage, trial->planned->block, &trial->scope, &extents, &trial->record->message)) return false;
@@ -536,10 +585,11 @@ static simt_error run_stage(struct trial *trial, size_t s, const void *const *va
     for (size_t i = 0; i < stage->argument_count; i++) own[i] = values[stage->arguments[i]];
     if (s && !set_launch(trial, s)) return SIMT_ERROR_ARGUMENT;
     trial->launch.arguments = own;
+    if (trial->orders) simt_machine_hold(trial->bench->machine, trial->orders[s].held, trial->orders[s].held_count);
     simt_error error =
         simt_machine_launch(trial->bench->machine, &trial->launch, &trial->reports[s], &trial->record->message);
     const bool has_findings = !error || (error == SIMT_ERROR_STOPPED && trial->reports[s]);
-    if (has_findings && !trial->planned->is_interleaved) refuse_findings(trial, stage, trial->reports[s]);
+    if (has_findings && !is_of_result(trial)) refuse_findings(trial, stage, trial->reports[s]);
     return error;
 }
 
@@ -547,6 +597,7 @@ static simt_error run_stages(struct trial *trial, const void *const *values) {
     const struct judge_task *task = trial->judging->task;
     simt_error error = SIMT_OK;
     size_t s = 0;
+    trial->record->does_fit = does_fit(trial);
     trial->record->is_launched = true; /* those of a task of several kernels count as one */
     while (s < task->stage_count && !error) error = run_stage(trial, s++, values);
     if (error == SIMT_ERROR_STOPPED && trial->reports[s - 1]) {
@@ -554,8 +605,8 @@ static simt_error run_stages(struct trial *trial, const void *const *values) {
         return SIMT_OK;
     }
     if (!error) error = check_output(trial);
-    if (!error) error = check_inputs(trial);
-    return error ? error : check_gates(trial);
+    if (!error && !trial->orders) error = check_inputs(trial);
+    return error || trial->orders ? error : check_gates(trial);
 }
 
 /* Before anything else is allocated, so that every address is the same in each trial. */
@@ -610,11 +661,69 @@ static void trial_clear(struct trial *trial) {
     buffers_clear(&trial->buffers);
 }
 
+/* ---- a wrong result */
+
+/* The same launch in another order, to be cleared by the caller. */
+static void launch_again(const struct trial *trial, const struct schedule *schedule, const struct order *orders, struct record *record,
+                         struct trial *again) {
+    *again = (struct trial){.judging = trial->judging, .planned = trial->planned, .bench = trial->bench, .record = record,
+                            .cancel = trial->cancel, .context = trial->context, .schedule = schedule,
+                            .scope = {trial->planned->size, 0, 0}, .orders = orders};
+    bench_reset(trial->bench);
+    if (launch(again)) again->has_result = false;
+}
+
+/* Whether the kernel is right where nothing races: by barriers where these lack, or one thread after the other. */
+static bool is_right_without_races(const struct trial *trial, const struct order *orders, struct record *record, struct trial *again) {
+    static const struct schedule orderly[] = {{"lockstep without the races", SIMT_HELD, 0}, {"one thread after the other", SIMT_SPLIT, 0}};
+    bool has_held = false, has_others = false;
+    for (size_t s = 0; s < trial->judging->task->stage_count; s++) {
+        has_held |= orders[s].held_count > 0;
+        has_others |= orders[s].has_others;
+    }
+    if (has_held) launch_again(trial, &orderly[0], orders, record, again);
+    if (!has_others || (again->has_result && !again->has_wrong)) return again->has_result && !again->has_wrong;
+    trial_clear(again);
+    launch_again(trial, &orderly[1], orders, record, again);
+    return again->has_result && !again->has_wrong;
+}
+
+/* What is undefined may make a result wrong, and no other order tells whether it does. */
+static bool may_follow_from_findings(const struct trial *trial, const struct order *orders) {
+    bool may_follow = false;
+    for (size_t s = 0; s < trial->judging->task->stage_count; s++) {
+        may_follow |= orders[s].is_uncertain;
+        for (size_t i = 0; i < simt_report_finding_count(trial->reports[s]); i++) {
+            const enum simt_finding_kind kind = simt_report_finding(trial->reports[s], i)->kind;
+            may_follow |= kind == SIMT_FINDING_UNINITIALISED || kind == SIMT_FINDING_SHUFFLE;
+        }
+    }
+    return may_follow;
+}
+
+/* A wrong result is the race's, if it is right in an order without one; else it is told as it is without one. */
+static void refuse_wrong(struct trial *trial) {
+    struct order orders[STAGES_MAX];
+    struct trial again = {.bench = trial->bench};
+    struct record *record = record_create();
+    for (size_t s = 0; s < trial->judging->task->stage_count; s++) order_of(trial->reports[s], &orders[s]);
+    const bool may_race = record && !trial->planned->is_interleaved && !trial->bench->keeps_variables;
+    const bool is_right = may_race && is_right_without_races(trial, orders, record, &again);
+    struct trial *told = again.has_result ? &again : trial;
+    told->record = trial->record;
+    if (is_right) record_blame_races(trial->record);
+    else refuse_value(told, &told->wrong);
+    if (!is_right && may_follow_from_findings(trial, orders)) record_note_following(trial->record);
+    trial_clear(&again);
+    record_destroy(record);
+}
+
 void trial_run(const struct judging *judging, const struct planned *planned, struct bench *bench, simt_cancel_function *cancel,
                void *context, struct record *record) {
     struct trial trial = {.judging = judging, .planned = planned, .bench = bench, .record = record, .cancel = cancel,
                           .context = context, .schedule = &schedules[planned->schedule], .scope = {planned->size, 0, 0}};
     const simt_error error = launch(&trial);
+    if (!error && trial.has_wrong) refuse_wrong(&trial);
     if (error) record->error = error;
     trial_clear(&trial);
 }

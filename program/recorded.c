@@ -125,6 +125,7 @@ static void name_index(const struct program *program, const struct names *names,
     const int64_t index = finding->offset / nbytes - (finding->offset % nbytes < 0);
     snprintf(text + length, RECORD_MESSAGE_NBYTES - length, " (index %" PRId64 " of `%s`, %s *)", index,
              parameter->name, parameter->type);
+    bounds_add_cure(text, RECORD_MESSAGE_NBYTES, index);
 }
 
 /* The names of arguments that the message has by their numbers. */

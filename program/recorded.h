@@ -4,7 +4,7 @@
 
 #include "names.h"
 
-enum { RECORD_MESSAGE_NBYTES = RECORD_NAME + 192 };
+enum { RECORD_MESSAGE_NBYTES = RECORD_NAME + 320 };
 
 uint32_t record_kernel_count(const struct record *record);
 uint32_t record_finding_count(const struct record *record);

@@ -5,7 +5,7 @@
 #include "inspect_report.h"
 
 static void give_finding(const struct inspection_report *report, const simt_finding *finding, host_put *put, void *to) {
-    char message[sizeof finding->message + 256], text[sizeof message + 640];
+    char message[sizeof finding->message + 384], text[sizeof message + 640];
     const uint32_t *block = finding->block, *thread = finding->thread;
     finding_message(report, finding, message, sizeof message);
     snprintf(text, sizeof text,

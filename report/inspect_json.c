@@ -31,7 +31,7 @@ static void put_other(struct json *json, const simt_finding *finding) {
 static void put_finding(struct json *json, const struct inspection_report *report, size_t index) {
     const simt_finding *finding = simt_report_finding(report->counts, index);
     const simt_finding_detail *detail = simt_report_finding_detail(report->counts, index);
-    char message[sizeof finding->message + 256];
+    char message[sizeof finding->message + 384];
     finding_message(report, finding, message, sizeof message);
     json_begin(json, '{');
     json_key_text(json, "kind", simt_finding_kind_name(finding->kind));

@@ -74,7 +74,7 @@ static void put_finding(FILE *stream, const struct inspection_report *report, si
     if (threads > 1) fprintf(stream, "; %" PRIu32 " threads of a block", threads);
     char times[NUMERAL_NBYTES];
     if (finding->count > 1) fprintf(stream, ", %s times", numeral(times, finding->count));
-    char text[sizeof finding->message + 256];
+    char text[sizeof finding->message + 384];
     finding_message(report, finding, text, sizeof text);
     fputs("\n    ", stream);
     put_name(stream, text, strlen(text));

@@ -28,7 +28,7 @@ static bool is_of_global_memory(const simt_finding *finding) {
 }
 
 /* " (index 1000 of `in`, float[1000])" */
-static void name_index(const struct inspection_report *report, const struct report_buffer *buffer, const simt_finding *finding,
+static int64_t name_index(const struct inspection_report *report, const struct report_buffer *buffer, const simt_finding *finding,
                        char *text, size_t nbytes) {
     char name[96];
     const size_t number = (size_t)(buffer - report->buffers);
@@ -45,6 +45,7 @@ static void name_index(const struct inspection_report *report, const struct repo
                              sizeof member);
     snprintf(text, nbytes, " (index %" PRId64 " of %s, %s[%" PRIu64 "]%s)", index, name, is_struct ? buffer->struct_type : buffer->type,
              all / (uint64_t)size, member);
+    return index;
 }
 
 static void name_arguments(const struct inspection_report *report, char *text, size_t nbytes) {
@@ -65,12 +66,13 @@ void finding_message(const struct inspection_report *report, const simt_finding 
     if (source) kernel_source_overlap(source, finding->line, finding->other_line, text, nbytes);
     name_arguments(report, text, nbytes);
     const size_t length = strlen(text);
-    if (buffer) name_index(report, buffer, finding, text + length, nbytes - length);
+    const int64_t index = buffer ? name_index(report, buffer, finding, text + length, nbytes - length) : 0;
+    if (buffer && finding->kind == SIMT_FINDING_BOUNDS) bounds_add_cure(text, nbytes, index);
     numerals_group(text, nbytes);
 }
 
 void put_finding_message(FILE *stream, const struct inspection_report *report, const simt_finding *finding) {
-    char text[sizeof finding->message + 256];
+    char text[sizeof finding->message + 384];
     finding_message(report, finding, text, sizeof text);
     fputs(text, stream);
 }

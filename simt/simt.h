@@ -473,7 +473,8 @@ size_t simt_shared_nbytes_of(uint32_t resident_blocks);
 typedef enum simt_schedule {
     SIMT_LOCKSTEP, /* lanes stay together until a branch splits them, and reconverge at its post-dominator */
     SIMT_SPLIT,    /* the lanes of a warp run separately, in order, wherever nothing synchronises them */
-    SIMT_RANDOM    /* lanes split and warps take turns at random, by the seed */
+    SIMT_RANDOM,   /* lanes split and warps take turns at random, by the seed */
+    SIMT_HELD      /* lockstep, but threads wait in held lines: simt_machine_hold */
 } simt_schedule;
 
 /* The position of a launch that has been running for long; not a verdict. */
@@ -513,6 +514,16 @@ typedef struct simt_child {
  * a launch is a finding. */
 typedef bool simt_child_function(void *context, const simt_child *child);
 void simt_machine_set_launch(simt_machine *machine, simt_child_function *function, void *context);
+
+/* Of the source, or without line information of the PTX. */
+typedef struct simt_held_lines {
+    uint32_t first, last;
+} simt_held_lines;
+
+/* Sets the lines in which launches with SIMT_HELD hold threads: each waits before every access to memory there until no other
+ * thread of its block can continue, as at a barrier.  Where the later lines of races are held, a launch shows what it would do
+ * without these.  The caller keeps them.  A count of 0: none. */
+void simt_machine_hold(simt_machine *machine, const simt_held_lines *lines, size_t count);
 
 struct simt_observer; /* simt_observer.h, for observers of your own */
 

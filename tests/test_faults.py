@@ -19,21 +19,14 @@ from pathlib import Path
 
 import pytest
 
-from cli_helpers import CLI, ROOT, npy, pack, printed, refused, run
+from cli_helpers import CLI, FAULTS, ROOT, npy, pack, printed, refused, run, with_faults
 
-LIBRARY = Path(os.environ.get("WARPFOLD_BUILD", Path(CLI).parent)) / "tests" / "faults.so"
 IS_LONG = bool(os.environ.get("FAULTS_ALL"))
 FIRST, SAMPLES = 24, 24  # of the calls, without FAULTS_ALL
 TIMEOUT_SECONDS = 120
 ENOSPC, EIO, EINTR, EDQUOT = 28, 5, 4, 122
 
-pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="the tests' programs are not built")
-
-
-def environment(**faults):
-    sanitizer = ":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0"]))
-    return {**os.environ, "LD_PRELOAD": str(LIBRARY), "ASAN_OPTIONS": sanitizer,
-            **{"FAULT_" + name.upper(): str(value) for name, value in faults.items()}}
+pytestmark = pytest.mark.skipif(not FAULTS.exists(), reason="the tests' programs are not built")
 
 
 def limited(letter, units, command):
@@ -46,7 +39,7 @@ def start(folder, arguments, **options):
     faults = {name: options.pop(name) for name in ("kind", "at", "lasting", "error", "signal", "named", "count")
               if name in options}
     options.setdefault("stdout", subprocess.PIPE)
-    settings = environment(**faults)
+    settings = with_faults(**faults)
     if arguments == ["devices"]:  # what dlerror keeps is found by leak checkers only where it is the loader's own malloc
         settings["ASAN_OPTIONS"] += ":detect_leaks=0"
     return subprocess.run([CLI, *arguments], cwd=folder, env=settings, stdin=subprocess.DEVNULL,
@@ -430,7 +423,7 @@ def test_a_failing_save_prints_nothing(tmp_path):
 
 def test_the_library(tmp_path):
     """tests/faults/library.c: every call of it, with each allocation and each start of a thread failing."""
-    done = subprocess.run([LIBRARY.parent / "faults_library", tmp_path], env=environment(), capture_output=True,
+    done = subprocess.run([FAULTS.parent / "faults_library", tmp_path], env=with_faults(), capture_output=True,
                           timeout=TIMEOUT_SECONDS, check=False)
     assert done.returncode == 0, done
     tried = dict(line.split() for line in done.stdout.decode().splitlines())

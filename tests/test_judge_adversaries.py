@@ -21,7 +21,7 @@ WORSE = {
     "right unless n is odd and large": ("sum", ALONE % "for (int i = 0; i < n - (n > 2000); i++) *out += in[i];", {"result"}),
     "whole numbers only": ("sum", BODY_OF_SUM.replace("in[i]", "(float)(int)in[i]"), {"result"}),
     "sums of the launch before": ("sum", ALONE % "*out = kept; for (kept = 0; n--;) kept += in[n];", {"result"}),
-    "atomics for barriers": ("sum", BODY_OF_SUM.replace("        __syncthreads();", "        atomicAdd(&kept, 1);"), {"race", "result"}),
+    "atomics for barriers": ("sum", BODY_OF_SUM.replace("        __syncthreads();", "        atomicAdd(&kept, 1);"), {"race"}),
     "a race of few blocks and data": ("sum", BODY_OF_SUM.replace(
         "atomicAdd(out, s[0])", "if (blockIdx.x == 3 && n > 2000 && in[5] > 0.9f) *out += s[0]; else atomicAdd(out, s[0])"), {"race"}),
     "zero": ("sum", "*out = 0;", {"result"}),
@@ -34,7 +34,7 @@ WORSE = {
                        " own[0] += in[i]; if (n) *out = in[0]; }", {"input"}),
     "past the end": ("sum", SUM.split("{", 1)[1].rsplit("}", 1)[0].replace("i < n ? in[i] : 0.0f", "in[i]"), {"bounds"}),
     "no barrier": ("sum", SUM.split("{", 1)[1].rsplit("}", 1)[0].replace("            s[t] += s[t + k];\n        __syncthreads();",
-                                                                        "            s[t] += s[t + k];"), {"race", "result"}),
+                                                                        "            s[t] += s[t + k];"), {"race"}),
     "never ends": ("sum", "while (n >= 0) { }", {"runaway"}),
     "half precision": ("sum", "if (blockIdx.x + threadIdx.x == 0) { float s = 0; for (int i = 0; i < n; i++)"
                        " s = __int_as_float(__float_as_int(s + in[i]) & 0xffffe000); *out = s; }", {"result"}),
@@ -48,7 +48,7 @@ WORSE = {
     "an array that nobody began": ("sum", ALONE % "float own[4]; for (int i = 0; i < n; i++) own[i & 3] += in[i];"
                                    " *out = own[0] + own[1] + own[2] + own[3];", {"result"}),
     "a lost update": ("histogram", "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)"
-                      " bins[in[i]]++;", {"race", "result"}),
+                      " bins[in[i]]++;", {"race"}),
 }
 
 

@@ -150,7 +150,8 @@ def test_bounds(ran):
     finding = report["findings"][0]
     assert (finding["kind"], finding["line"], finding["thread"]) == \
         ("bounds", line_of("{ data[index + threadIdx.x] = 7; }"), [24, 0, 0])
-    assert finding["message"].endswith("byte 256 of an allocation of 256 (index 64 of `data`, int *)")
+    assert finding["message"].endswith("byte 256 of an allocation of 256 (index 64 of `data`, int *); a guard such as if (i < n) must leave that out, unless the index is "
+                                       "calculated wrongly or too little is allocated")
     assert (report["leaks"], report["leaked_bytes"], report["status"]) == (1, 256, 4)
 
 

@@ -88,7 +88,7 @@ def test_the_first_reason_is_why_and_not_what_follows(name, write):
     reasons = json.loads(done.stdout)["reasons"]
     assert done.returncode == 3 and reasons[0]["kind"] == kind and said in reasons[0]["message"], reasons
     kinds = [reason["kind"] for reason in reasons]
-    assert kinds == sorted(kinds, key=["race", "result", "gate"].index) and len(kinds) > 1
+    assert kinds == sorted(kinds, key=["race", "result", "gate"].index) and (name == "05_lost_updates" or "result" not in kinds)
 
 
 # What puzzle 06 may end with instead of an atomicAdd(), by the thread that has the block's sum.

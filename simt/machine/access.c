@@ -75,29 +75,32 @@ static void name_index(const struct warp *warp, const struct path *path, const s
     else snprintf(text, nbytes, ": `argument %u[%" PRId64 "]`%s", number, index, zero);
 }
 
-/* What has ended there.  The size of an `extern` array is the launch's to give, and easily forgotten. */
+/* What has ended there, or begins behind it.  The size of an `extern` array is the launch's to give, and easily forgotten. */
 static void name_end(const struct launch *launch, const struct request *request, uint32_t lane, char *text, size_t nbytes) {
     const uint64_t given = launch->request->shared_nbytes;
     const int64_t element = request->code->memory.vector.element_nbytes, size = element ? element : request->nbytes;
-    char name[64], index[128] = "";
+    char name[64], index[128] = "", limit[64] = "";
     struct placed array;
+    int64_t offset = 0;
     snprintf(text, nbytes, "%s", request->space == SIMT_LOCAL ? ": an index beyond an array of the thread's own" : "");
     const uint32_t count = request->space == SIMT_SHARED ? simt_dynamic_arrays(launch->image, &array) : 0;
     if (!count) return;
     if (count == 1) {
-        const int64_t offset = (int64_t)(request->addresses[lane] - array.address);
+        offset = (int64_t)(request->addresses[lane] - array.address);
         simt_plain_name(array.variable->name, name, sizeof name);
         snprintf(index, sizeof index, " (index %" PRId64 " of `%s`, %" PRIu64 " elements of %" PRId64 " bytes)",
                  offset / size - (offset % size < 0), name, given / (uint64_t)size, size);
     }
-    snprintf(text, nbytes, "%s: an `extern` array has the %llu bytes that the launch gives it, as the third number in <<< >>> (--shared)",
-             index, (unsigned long long)given);
+    if (offset >= 0 && count == 1 && given) snprintf(limit, sizeof limit, "the index must be below %" PRIu64 ", or the array greater: ", given / (uint64_t)size);
+    if (offset < 0) snprintf(text, nbytes, "%s: no element comes before the first: leave it out there, or correct the index", index);
+    else snprintf(text, nbytes, "%s: %san `extern` array has the %llu bytes that the launch gives it, as the third number in <<< >>> (--shared)",
+                  index, limit, (unsigned long long)given);
 }
 
 static void fault(struct warp *warp, struct path *path, const struct request *request, uint32_t lane,
                   const struct allocation *allocation, uint64_t limit) {
     static const char *const verbs[] = {"loads", "stores", "updates"};
-    char index[256];
+    char index[384];
     const char *verb = verbs[request->kind], *space = space_name(request->space);
     const struct memory *memory = &warp->block->launch->machine->memory;
     simt_event event = simt_event_of(warp, path, request->lanes);

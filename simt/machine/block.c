@@ -535,6 +535,13 @@ static enum round run_round(struct block *block, uint64_t budget, uint64_t *rand
     return goes_on || release_returning(block) ? ROUND_GOES_ON : ROUND_STUCK;
 }
 
+/* Those that the schedule has held, all at once. */
+static bool let_go(struct block *block) {
+    bool is_any = false;
+    for (uint32_t w = 0; w < block->warp_count; w++) is_any |= simt_warp_let_go(&block->warps[w]);
+    return is_any;
+}
+
 /* Whether another block has let a path continue since the block's turn. */
 static bool has_ready(const struct block *block) {
     for (uint32_t w = 0; w < block->warp_count; w++)
@@ -556,7 +563,7 @@ static enum round run_members(struct block **members, uint32_t count, uint64_t b
         if (has_ready(members[b])) round = ROUND_GOES_ON;
     if (round != ROUND_STUCK) return round;
     for (uint32_t b = 0; b < count; b++)
-        if (!members[b]->has_ended && simt_mbarrier_waits_resume(members[b])) round = ROUND_GOES_ON;
+        if (!members[b]->has_ended && (let_go(members[b]) || simt_mbarrier_waits_resume(members[b]))) round = ROUND_GOES_ON;
     if (round == ROUND_STUCK) deadlock(members, count);
     return round == ROUND_STUCK ? ROUND_OVER : round;
 }

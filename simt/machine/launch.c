@@ -398,6 +398,22 @@ static bool is_watched(const struct launch *launch, uint32_t pc) {
     return false;
 }
 
+void simt_machine_hold(struct simt_machine *machine, const simt_held_lines *lines, size_t count) {
+    machine->held = lines;
+    machine->held_count = count;
+}
+
+/* What touches memory, of the lines that the schedule holds. */
+static bool is_held(const struct launch *launch, uint32_t pc) {
+    const struct simt_machine *machine = launch->machine;
+    const struct code *code = &launch->image->codes[pc];
+    const simt_place *place = &launch->view.places[pc];
+    const uint32_t line = place->file ? place->line : place->ptx_line; /* as findings have it */
+    size_t i = launch->request->schedule == SIMT_HELD && !code->lanes && !code->is_branch ? 0 : machine->held_count;
+    while (i < machine->held_count && (line < machine->held[i].first || line > machine->held[i].last)) i++;
+    return i < machine->held_count;
+}
+
 static bool set_paces(struct launch *launch) {
     const uint32_t count = launch->view.place_count;
     launch->paces = calloc((size_t)count + 1, sizeof *launch->paces);
@@ -405,6 +421,7 @@ static bool set_paces(struct launch *launch) {
         struct pace *pace = &launch->paces[pc];
         const uint8_t straight = launch->image->codes[pc].straight;
         pace->is_watched = launch->instruction.count && is_watched(launch, pc);
+        pace->is_held = is_held(launch, pc);
         if (straight && !pace->is_watched) pace->straight = (uint8_t)(1 + (straight > 1 ? pace[1].straight : 0));
     }
     return launch->paces;

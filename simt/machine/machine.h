@@ -334,7 +334,8 @@ enum path_state {
     PATH_AT_BARRIER,
     PATH_AT_MBARRIER,
     PATH_AT_CLUSTER_BARRIER,
-    PATH_AT_WARPGROUP /* at wgmma.wait_group, for the other warps */
+    PATH_AT_WARPGROUP, /* at wgmma.wait_group, for the other warps */
+    PATH_HELD          /* by the schedule, until nothing else of the block can continue */
 };
 
 struct path {
@@ -352,6 +353,7 @@ struct path {
     uint32_t waiting_lanes; /* those that execute the instruction that the path waits at */
     uint32_t barrier;       /* PATH_AT_BARRIER */
     bool has_waited_enough; /* at an mbarrier: its next wait returns, whatever the phase */
+    bool is_let_go;         /* was held here: its next instruction is executed */
 };
 
 /* Bytes, by where the simulator keeps them, which is another place for each, whatever their space.  Sorted, apart. */
@@ -499,6 +501,7 @@ struct hooks {
 struct pace {
     uint8_t straight; /* as its code has it, up to what is watched */
     bool is_watched;  /* observers are told of it */
+    bool is_held;     /* the schedule holds who comes there */
 };
 
 struct launch {
@@ -556,6 +559,8 @@ struct simt_machine {
     struct image *images;
     struct image *kept_images; /* the latest that a reset keeps, */
     uint64_t kept_slots;       /* and how much of memory */
+    const simt_held_lines *held;
+    size_t held_count;
     simt_cancel_function *cancel; /* NULL: nobody gives launches up */
     void *cancel_context;
     simt_notice_function *notice; /* NULL: nobody wants to know where a long launch is */
@@ -705,6 +710,7 @@ void simt_apart_say(struct warp *warp, struct path *path); /* likewise where the
 enum { POLLS_TURN = 64 }; /* polls of a warp after which others get their turn, unless all its lanes do so again before */
 enum progress { PROGRESS_YES, PROGRESS_WAITING, PROGRESS_DONE };
 enum progress simt_warp_run(struct warp *warp, uint64_t budget);
+bool simt_warp_let_go(struct warp *warp); /* those that the schedule holds; false: none */
 void simt_warp_step(struct warp *warp, struct path *path); /* one instruction, or some that nothing can come between */
 
 /* recurrence.c: whether the warp's lanes are in a loop that never ends, for certain or as long as nothing changes in

@@ -50,6 +50,7 @@ static struct path *path_create(struct warp *warp, const struct path *like, uint
     path->state = PATH_READY;
     path->waiting_lanes = 0;
     path->has_waited_enough = false;
+    path->is_let_go = false;
     leaf_link(warp, path);
     return path;
 }

@@ -56,8 +56,27 @@ static __attribute__((noinline)) bool ask_for_more(struct warp *warp, const stru
     return false;
 }
 
+/* Whether the path waits now, where it has not been let go. */
+static bool hold(const struct launch *launch, struct path *path) {
+    const bool is_held = launch->paces[path->pc].is_held && !path->is_let_go;
+    path->is_let_go = false;
+    if (is_held) path->state = PATH_HELD;
+    return is_held;
+}
+
+bool simt_warp_let_go(struct warp *warp) {
+    bool is_any = false;
+    for (struct path *path = warp->leaves; path; path = path->next) {
+        if (path->state != PATH_HELD) continue;
+        path->state = PATH_READY;
+        is_any = path->is_let_go = true;
+    }
+    return is_any;
+}
+
 /* Applies the schedule before an instruction; false: another path runs first. */
 static bool schedule(struct warp *warp, struct path *path, simt_schedule order) {
+    if (order == SIMT_HELD) return !hold(warp->block->launch, path);
     const struct code *code = &warp->block->launch->image->codes[path->pc];
     bool is_alone = (path->mask & (path->mask - 1)) == 0;
     if (order == SIMT_SPLIT && !is_alone && !code->is_synchronising) {
@@ -214,7 +233,7 @@ void simt_warp_step(struct warp *warp, struct path *path) {
     const uint32_t live = warp->live;
     const simt_schedule order = warp->block->launch->request->schedule;
     struct turn turn = turn_of(warp, 1, warp->block->tally.instructions);
-    run_path(warp, path, &turn, order == SIMT_RANDOM ? SIMT_LOCKSTEP : order);
+    run_path(warp, path, &turn, order == SIMT_SPLIT ? order : SIMT_LOCKSTEP);
     if (warp->live == live) return;
     warp->block->changes++;
     release_waiting_for_exited(warp);

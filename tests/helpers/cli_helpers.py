@@ -15,10 +15,18 @@ from oracle import FLOATS, INTEGERS, STATS, TYPECODES, Oracle, Real, fraction, t
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CLI = str(Path(os.environ.get("WARPFOLD_CLI", ROOT / "build" / "warpfold")).absolute())
+FAULTS = Path(os.environ.get("WARPFOLD_BUILD", Path(CLI).parent)) / "tests" / "faults.so"
 TIMEOUT_SECONDS = 120
 LEAK_CHECK_CRASHED = b"LeakSanitizer has encountered a fatal error"
 
 # ---- running it --------------------------------------------------------------------------------------
+
+
+def with_faults(**faults):
+    """The environment of a program for which calls fail as tests/faults/faults.c says."""
+    sanitizer = ":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0"]))
+    return {**os.environ, "LD_PRELOAD": str(FAULTS), "ASAN_OPTIONS": sanitizer,
+            **{"FAULT_" + name.upper(): str(value) for name, value in faults.items()}}
 
 
 def run(*arguments, data=b"", **options):
