@@ -145,6 +145,7 @@ static struct worker *worker_create(void) {
         worker->bins[i].are_many = false;
     }
     worker->columns = NULL;
+    worker->had_nans = false;
     worker->kept = (struct wf_pages){0};
     worker->guessed.type = WF_TYPE_DEFAULT;
     worker->specials_expected = 0;
