@@ -369,7 +369,7 @@ bool wf_few_take_nans(struct few_without_nans *others, struct worker *worker, co
     bool of_index;
     enum wf_part part;
     const unsigned parts = wf_job_short_parts(job, &part, &of_index);
-    if (!may_take_nans(job, few, parts) || !wf_job_has_columns(worker)) return false;
+    if (!may_take_nans(job, few, parts) || !wf_worker_has_columns(worker)) return false;
     others->few = *few;
     if (few->rows) {
         others->rows = *few->rows;

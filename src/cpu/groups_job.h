@@ -210,9 +210,6 @@ void wf_few_bound_rows(const struct job *job, const struct few *few, bool *has_f
 
 /* ---- tiles ---- */
 
-/* Whether the worker has columns: makes them, unless memory is short. */
-bool wf_job_has_columns(struct worker *worker);
-
 /* Reduces a tile, or several that are short segments, at most limit; returns how many. */
 int64_t wf_job_reduce_tiles(struct job *job, struct worker *worker, int64_t tile, int64_t limit);
 

@@ -83,11 +83,6 @@ static int64_t count_rows(const struct job *job, const struct place *place, int6
     return groups;
 }
 
-bool wf_job_has_columns(struct worker *worker) {
-    if (!worker->columns) worker->columns = wf_columns_create();
-    return worker->columns;
-}
-
 /* Writes what nothing gives to groups that have no elements; false if they have some, or are added to something. */
 static bool try_nothing(struct job *job, const struct place *place, int64_t groups) {
     unsigned char nothing[sizeof(uint64_t)];
@@ -330,7 +325,7 @@ static void reduce_place(struct job *job, struct worker *worker, struct place pl
         reduce_tile_of_rows(job, worker, place, count);
         return;
     }
-    if (job->uses_columns && !wf_job_has_columns(worker))
+    if (job->uses_columns && !wf_worker_has_columns(worker))
         for (int64_t i = 0; i < count; i++, wf_place_move(&place, job, job->ndim - 1, 1)) reduce_group(job, worker, &place);
     else if (job->panel == PANEL_OF_MINMAX)
         reduce_extrema(job, worker, place, count);
@@ -376,7 +371,7 @@ static bool are_segments(const struct job *job) {
 static int64_t reduce_few_segments(struct job *job, struct worker *worker, int64_t tile, int64_t limit) {
     enum { ENOUGH = 16 };
     struct place place;
-    if (!job->quotient.parts || job->divides_rows || !are_segments(job) || !wf_job_has_columns(worker)) return 0;
+    if (!job->quotient.parts || job->divides_rows || !are_segments(job) || !wf_worker_has_columns(worker)) return 0;
     wf_place_find(&place, job, tile);
     size_t groups = count_short_segments(job, &place, limit);
     if (groups < ENOUGH && (int64_t)groups < limit) return 0;
@@ -394,7 +389,7 @@ int64_t wf_job_reduce_tiles(struct job *job, struct worker *worker, int64_t tile
         if (rows) reduce_rows(job, worker, place, rows, job->divides_rows);
         if (rows) return rows;
     }
-    if (are_segments(job) && wf_job_has_columns(worker)) {
+    if (are_segments(job) && wf_worker_has_columns(worker)) {
         wf_place_find(&place, job, tile);
         size_t groups = count_short_segments(job, &place, limit);
         if (try_short_segments(worker, job, &place, groups)) return (int64_t)groups;

@@ -157,6 +157,11 @@ static struct worker *worker_create(void) {
     return worker;
 }
 
+bool wf_worker_has_columns(struct worker *worker) {
+    if (!worker->columns) worker->columns = wf_columns_create();
+    return worker->columns;
+}
+
 int wf_cpu_ensure_workers(struct cpu *cpu, int count) {
     if (count <= cpu->worker_count) return count;
     struct worker **larger = realloc(cpu->worker, (size_t)count * sizeof *larger);

@@ -47,6 +47,9 @@ void wf_cpu_add_alone(struct wf_accumulator *into, const struct wf_tier *tier, c
 int wf_cpu_ensure_workers(struct cpu *cpu, int count);
 void wf_cpu_destroy_workers(struct cpu *cpu);
 
+/* Whether the worker has columns: makes them, unless memory is short. */
+bool wf_worker_has_columns(struct worker *worker);
+
 /* The most threads that a call with the handle may use. */
 int wf_cpu_threads(const wf_handle *handle);
 
