@@ -119,14 +119,6 @@ static void measure_arrays(void) {
     }
 }
 
-/* Over nearly all exponents, so few elements that emptying bins takes a part of the time. */
-static void measure_any_exponents(void) {
-    enum { ANY_COUNT = 1 << 12 };
-    static double data[ANY_COUNT];
-    for (int i = 0; i < ANY_COUNT; i++) data[i] = ldexp(draw_real(false), (int)(draw() % 2001) - 1000);
-    measure_op(WF_SUM, WF_F64, " of any exponents", (void *const[2]){data, data}, ANY_COUNT);
-}
-
 /* ---- groups */
 
 static void reduce_groups(struct work *work) {
@@ -284,6 +276,21 @@ static void measure_by_groups(void) {
     measure_groups("mean f32 wide of columns", WF_MEAN, few_singles, wf_groups_axes(1 << 0));
     measure_short_groups(reals, singles, keys);
     measure_nans(reals, singles, keys);
+}
+
+/* Over nearly all exponents, so few elements that emptying bins takes a part of the time. */
+static void measure_any_exponents(void) {
+    enum { ANY_COUNT = 1 << 12 };
+    static double data[ANY_COUNT];
+    static const int64_t columns_of_16[2] = {16, ANY_COUNT / 16};
+    for (int i = 0; i < ANY_COUNT; i++) data[i] = ldexp(draw_real(false), (int)(draw() % 2001) - 1000);
+    measure_op(WF_SUM, WF_F64, " of any exponents", (void *const[2]){data, data}, ANY_COUNT);
+    measure(&(struct work){.name = "var f64 of columns of any exponents",
+                           .count = ANY_COUNT,
+                           .run = reduce_groups,
+                           .reduction = wf_reduction_of(WF_VAR),
+                           .arrays = {{.data = data, .type = WF_F64, .ndim = 2, .shape = columns_of_16}},
+                           .groups = wf_groups_axes(1 << 0)});
 }
 
 /* ---- files */

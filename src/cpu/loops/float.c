@@ -358,12 +358,6 @@ bool WF_LOOPS_NAME(clean_columns, TYPE, TIER)(struct wf_open_partial *into, cons
     return into->parts & SUMS && !(into->parts & ~(unsigned)SUMS) && clean_tile(into, tile, x, y);
 }
 
-wf_leave_out_nans_function WF_LOOPS_NAME(leave_out_nans, TYPE, TIER);
-
-bool WF_LOOPS_NAME(leave_out_nans, TYPE, TIER)(const struct wf_tile *tile, unsigned char *x, uint64_t instead, int64_t *nans) {
-    return leave_out_nans(tile, x, (uword)instead, nans);
-}
-
 wf_results_function WF_LOOPS_NAME(find_results, TYPE, TIER);
 
 bool WF_LOOPS_NAME(find_results, TYPE, TIER)(const struct wf_tile *tile, enum wf_part part, void *results) {

@@ -1,6 +1,21 @@
-/* Copies of rows of floats, with what adds nothing in place of their NaNs.  Compiled for each tier and type. */
+/* Tiles and copies of rows of floats, with what adds nothing in place of their NaNs.  Compiled for each tier and type. */
 #include "cpu/left_out.h"
 #include "cpu/loops/left_out.h"
+
+wf_leave_out_nans_function WF_LOOPS_NAME(leave_out_nans, TYPE, TIER);
+
+/* A tile's rows lie as the copies of a strip's do: it becomes one in its place. */
+bool WF_LOOPS_NAME(leave_out_nans, TYPE, TIER)(const struct wf_tile *tile, unsigned char *x, uint64_t instead, int64_t *nans) {
+    const struct strip strip = {x, (int64_t)(tile->pitch * sizeof(uword)), tile->rows, tile->pitch, 0, NULL, 0};
+    uword found[WF_COLUMNS_MAX] = {0};
+    bool any = false;
+    strip_without_nans((uword *)x, found, strip, (uword)instead);
+    for (size_t c = 0; c < tile->columns; c++) {
+        nans[c] = found[c];
+        any |= found[c] != 0;
+    }
+    return any;
+}
 
 /* A row, and the other operand's, which is NULL if there is none; and where they are copied to. */
 struct copied_row {
