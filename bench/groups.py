@@ -129,7 +129,11 @@ def axis_cases(wf, rng, dtype, scale):
         array = values_of_kind(rng, "NaN", math.prod(shape), dtype).reshape(shape)
         yield axis_case(wf, f"NaN {shape} axis {axis}", array, np.roll(array, 1), axis)
     left_out = [("NaN", (4, -1), 0), # of other kinds some columns would have nothing but NaNs
-                *((kind, *of) for kind in ("NaN", "half NaN", "any bits") for of in (((-1, 2**10), 0), ((-1, 64), 1)))]
+                *((kind, *of) for kind in ("NaN", "half NaN", "any bits") for of in (((-1, 2**10), 0), ((-1, 64), 1), ((-1, 256), 1))),
+                ("NaN", (-1, 16), 1)]
+    for rows in (2, 16) if dtype.startswith("f") else (): # whose squares and products few f64 hold
+        array = values_of_kind(rng, "any bits", 2**20 * scale, dtype).reshape(rows, -1)
+        yield axis_case(wf, f"any bits {array.shape} axis 0", array, np.roll(array, 1), 0)
     for kind, shape, axis in left_out if dtype.startswith("f") else ():
         array = values_of_kind(rng, kind, 2**20 * scale, dtype).reshape(shape)
         yield axis_case(wf, f"{kind}, left out, {array.shape} axis {axis}", array, np.roll(array, 1), axis, nan="omit")

@@ -476,11 +476,11 @@ def columns_with_nans(type_name, rows, columns, rng):
     return pack(type_name, elements)
 
 
-@pytest.mark.parametrize("rows,columns", [(1, 64), (3, 67), (8, 129), (70, 71), (140, 1027)])
+@pytest.mark.parametrize("rows,columns", [(1, 64), (2, 130), (3, 67), (4, 9), (8, 129), (16, 33), (70, 71), (140, 1027)])
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_nans_in_columns_of_extremes(handle, type_name, rows, columns):
     """A NaN in any row and in any lane: it is the result, or the first one's index is; it is left out, and columns of
-    nothing else take the fill; or it is an error."""
+    nothing else take the fill; or it is an error.  Of the same columns as rows, too."""
     rng, nbytes = random.Random(f"NaNs in columns {type_name} {rows}"), struct.calcsize(TYPECODES[type_name])
     data = columns_with_nans(type_name, rows, columns, rng)
     column = [b"".join(data[i:i + nbytes] for i in range(c * nbytes, len(data), columns * nbytes)) for c in range(columns)]
@@ -493,8 +493,10 @@ def test_nans_in_columns_of_extremes(handle, type_name, rows, columns):
         one = (name, nearest(name, 1) if name in FLOATS else 1)
         results = [Oracle(type_name, x, first_index=7).reduce(op, nan=nan) for x in column]
         expected = as_returned([one if beside and result == "WF_ERROR_EMPTY" else result for result in results], op, type_name)
-        got = returned(handle, op, groups, [array], nan=nan, first_index=7, threads=threads, **({"fill": fill} if beside else {}))
-        assert got == expected, (op, nan, threads)
+        chosen = {"nan": nan, "first_index": 7, "threads": threads, **({"fill": fill} if beside else {})}
+        assert returned(handle, op, groups, [array], **chosen) == expected, (op, nan, threads)
+        along = wf.strided(b"".join(column), type_name, (columns, rows), (rows * nbytes, nbytes))
+        assert returned(handle, op, library.wf_groups_axes(2), [along], **chosen) == expected, (op, nan, threads)
 
 
 @pytest.mark.parametrize("type_name", ["i16", "f16", "u8"])

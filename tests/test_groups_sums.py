@@ -293,6 +293,39 @@ def test_nans_left_out_of_columns_and_rows(handle, type_name, rows, columns):
         assert returned(handle, op, library.wf_groups_axes(2), along, **chosen) == expected, (op, chosen)
 
 
+@functools.lru_cache(1)
+def any_floats(type_name, rows):
+    """Columns of any bits, of large, small or subnormal numbers, or of neighbours; some with a NaN or an infinity."""
+    form, rng = FLOATS[type_name], random.Random(f"any floats {type_name} {rows}")
+    unit, columns = form.infinity & -form.infinity, []
+    for c in range(70):
+        low, end = {1: (form.infinity * 7 // 10, form.infinity), 2: (0, form.infinity // 4), 3: (0, unit)}.get(c % 8, (0, form.infinity))
+        values = [rng.randrange(low, end) | rng.choice([0, form.sign]) for _ in range(rows)]
+        if c % 8 == 4:
+            values = [values[0] % (form.infinity - 8) + rng.randrange(2) for _ in range(rows)]
+        if c % 8 == 5:
+            values[c % rows] = rng.choice(specials(type_name)[4:])
+        if c % 16 == 6:
+            values[c % rows] = form.infinity
+        columns.append(pack(type_name, values))
+    return columns
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("rows", [2, 3, 8, 40, 130])
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_squares_of_any_floats(handle, type_name, rows):
+    """Some are too large for an f64, and results infinite; some too small, and results 0 or subnormal."""
+    columns, nbytes = any_floats(type_name, rows), struct.calcsize(TYPECODES[type_name])
+    down = wf.strided(transposed(b"".join(columns), len(columns), rows, nbytes), type_name, (rows, len(columns)),
+                      (len(columns) * nbytes, nbytes))
+    along = wf.strided(b"".join(columns), type_name, (len(columns), rows), (rows * nbytes, nbytes))
+    for op, nan in itertools.product(("var", "std", "norm2", "norm1", "mean", "sum"), ("omit", "propagate")):
+        expected = as_returned([Oracle(type_name, x).reduce(op, nan=nan) for x in columns], op, type_name)
+        assert returned(handle, op, library.wf_groups_axes(1), [down], nan=nan) == expected, (op, nan)
+        assert returned(handle, op, library.wf_groups_axes(2), [along], nan=nan) == expected, (op, nan)
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("longest", [40, 300])
 @pytest.mark.parametrize("type_name", FLOATS)

@@ -93,11 +93,11 @@ typedef bool wf_leave_out_nans_function(const struct wf_tile *tile, unsigned cha
 typedef void wf_fill_segments_function(unsigned char *tile, size_t pitch, size_t rows, const unsigned char *x,
                                        const int64_t *offset, size_t count, const uint64_t *bits);
 
-/* The results of one part for each column, where all of a group is in one tile: the sum, or the extreme or its index.
+/* The results of one part for each column, where all of a group is in one tile: the sum, or how many elements are nonzero.
  * Writes to results as many elements as there are columns: of the tile's type, of sums of integers int64_t, or uint64_t
- * if the type is unsigned or magnitudes are added, of indices and counts uint64_t.  False, and nothing of use written,
- * if some element or part needs more. */
-typedef bool wf_results_function(const struct wf_tile *tile, enum wf_part part, bool of_index, void *results);
+ * if the type is unsigned or magnitudes are added, of counts uint64_t.  False, and nothing of use written, if some element
+ * or part needs more. */
+typedef bool wf_results_function(const struct wf_tile *tile, enum wf_part part, void *results);
 
 /* Rows whose elements lie side by side, each of which is another group's: at most WF_COLUMNS_MAX rows, of at most
  * WF_ROW_COUNT_MAX elements, so that what a level adds up to is an f64. */

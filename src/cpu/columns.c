@@ -17,7 +17,7 @@
 #define SECONDS(a, b) __builtin_shuffle(a, b, (v2u64){1, 3})
 #endif
 
-#define TILE_NBYTES ((WF_WHOLE_TILE_ROWS_MAX + 1) * WF_COLUMNS_STEP * sizeof(uint64_t))
+#define TILE_NBYTES ((WF_WHOLE_TILE_ROWS_MAX + 1) * WF_COLUMNS_STEP * sizeof(uint64_t)) /* a row more: wf_columns_minmax */
 _Static_assert(TILE_NBYTES >= WF_TILE_ROWS_MAX * WF_COLUMNS_MAX * sizeof(uint64_t), "tiles of parts of groups fit, too");
 
 struct wf_columns {
@@ -27,6 +27,7 @@ struct wf_columns {
     const unsigned char *address[WF_TILE_ROWS_MAX * WF_COLUMNS_MAX]; /* of the first column's elements */
     struct wf_tile whole; /* that has all elements of its groups */
     bool has_lost_nans;
+    int64_t row_offset[WF_COLUMNS_MAX + 1]; /* of segments that have been copied to the tiles' places */
     struct wf_scratch scratch; /* for columns that must be added one by one */
     struct guessed guessed;    /* from whose elements, in scratch */
     struct wf_open_partial open[WF_COLUMNS_MAX];
@@ -339,70 +340,44 @@ bool wf_columns_fill_segments(struct wf_columns *columns, const struct wf_tier *
 
 /* ---- NaNs ---- */
 
-/* Whether there is a NaN in a row of elements, read by vectors, as what fills up the row allows; and what is done then; index:
- * the row's. */
-#define DEFINE_NANS(word)                                                                                              \
-    static bool has_nan_of_##word(const unsigned char *row, size_t count, uint64_t infinity) {                         \
-        enum { AT_ONCE = 16 / sizeof(word) };                                                                          \
-        const word magnitude = (word)-1 >> 1, largest = (word)infinity;                                                \
-        word any[AT_ONCE] = {0}, bits[AT_ONCE];                                                                        \
-        for (size_t c = 0; c < count; c += AT_ONCE) {                                                                  \
-            memcpy(bits, row + c * sizeof *bits, sizeof bits);                                                         \
-            for (size_t i = 0; i < AT_ONCE; i++) any[i] |= (word)(largest - (bits[i] & magnitude));                    \
-        }                                                                                                              \
-        uint64_t halves[2];                                                                                            \
-        memcpy(halves, any, sizeof halves);                                                                            \
-        return (halves[0] | halves[1]) & (UINT64_MAX / (word)-1) << (8 * sizeof(word) - 1);                            \
-    }                                                                                                                  \
-    static void take_nans_of_##word(unsigned char *row, size_t count, uint64_t infinity, uint64_t instead,             \
-                                    int64_t index, int64_t *first) {                                                   \
-        const word magnitude = (word)-1 >> 1, other = (word)instead;                                                   \
-        for (size_t c = 0; c < count; c++) {                                                                           \
-            word bits;                                                                                                 \
-            memcpy(&bits, row + c * sizeof bits, sizeof bits);                                                         \
-            if ((bits & magnitude) <= (word)infinity) continue;                                                        \
-            memcpy(row + c * sizeof bits, &other, sizeof other);                                                       \
-            if (index < first[c]) first[c] = index;                                                                    \
-        }                                                                                                              \
-    }
-
-DEFINE_NANS(uint16_t)
-DEFINE_NANS(uint32_t)
-DEFINE_NANS(uint64_t)
-
-/* By the logarithm of an element's bytes. */
-static bool (*const has_nan[])(const unsigned char *row, size_t count, uint64_t infinity) = {
-    NULL, has_nan_of_uint16_t, has_nan_of_uint32_t, has_nan_of_uint64_t};
-static void (*const take_nans[])(unsigned char *row, size_t count, uint64_t infinity, uint64_t instead, int64_t index,
-                                 int64_t *first) = {NULL, take_nans_of_uint16_t, take_nans_of_uint32_t, take_nans_of_uint64_t};
-
-bool wf_columns_take_nans(struct wf_columns *columns, wf_type type, unsigned parts, int64_t first[WF_COLUMNS_MAX]) {
-    const struct wf_tile *tile = &columns->whole;
-    const size_t pitch_nbytes = tile->pitch * wf_type_nbytes(type);
-    const int width = __builtin_ctz((unsigned)wf_type_nbytes(type));
-    const uint64_t unit = UINT64_C(1) << (wf_type_table[type].precision - 1), bias = (uint64_t)wf_type_bias(type);
-    const uint64_t infinity = (2 * bias + 1) * unit, instead = parts & (WF_PART_NONZERO | WF_PART_PRODUCT) ? bias * unit : 0;
-    size_t r = 0;
-    while (r < tile->rows && !has_nan[width](tile->x + r * pitch_nbytes, tile->columns, infinity)) r++;
-    if (r == tile->rows) return false;
-    for (size_t c = 0; c < tile->columns; c++) first[c] = INT64_MAX;
-    for (; r < tile->rows; r++)
-        take_nans[width](columns->tile[0] + r * pitch_nbytes, tile->columns, infinity, instead, tile->index + (int64_t)r, first);
-    columns->has_lost_nans = true;
-    return true;
+/* What stands in place of NaNs. */
+static uint64_t instead_of_nans(wf_type type, unsigned parts, bool are_counted) {
+    const uint64_t one = (uint64_t)wf_type_bias(type) << (wf_type_table[type].precision - 1);
+    return are_counted && parts & (WF_PART_NONZERO | WF_PART_PRODUCT) ? one : filling(type, parts, 0);
 }
 
-bool wf_columns_leave_out_nans(struct wf_columns *columns, const struct wf_tier *tier, wf_type type, unsigned parts,
-                               int64_t nans[WF_COLUMNS_MAX]) {
-    const uint64_t instead = filling(type, parts, 0);
+bool wf_columns_take_nans(struct wf_columns *columns, const struct wf_tier *tier, wf_type type, unsigned parts, bool are_counted,
+                          int64_t nans[WF_COLUMNS_MAX]) {
+    const uint64_t instead = instead_of_nans(type, parts, are_counted);
     const bool any = tier->leave_out_nans[type](&columns->whole, columns->tile[0], instead, nans);
     columns->has_lost_nans |= any;
     return any;
 }
 
+bool wf_columns_take_nans_of_rows(struct wf_columns *columns, const struct wf_tier *tier, wf_type type, unsigned parts,
+                                  bool are_counted, struct wf_rows *rows, const unsigned char **y, int64_t *y_stride_bytes,
+                                  int64_t nans[WF_COLUMNS_MAX]) {
+    unsigned char *const copy[2] = {columns->tile[0], columns->tile[1]};
+    const uint64_t instead = instead_of_nans(type, parts, are_counted);
+    columns->has_lost_nans = true;
+    if (!tier->copy_rows[type](copy, rows, *y, *y_stride_bytes, instead, nans)) return false;
+    for (size_t r = 0; rows->offset && r <= rows->rows; r++) columns->row_offset[r] = rows->offset[r] - rows->offset[0];
+    if (rows->offset) rows->offset = columns->row_offset;
+    rows->x = copy[0];
+    if (*y) *y = copy[1];
+    rows->stride_bytes = *y_stride_bytes = rows->count * (int64_t)wf_type_nbytes(type);
+    return true;
+}
+
 void wf_columns_clear(struct wf_columns *columns, size_t column, size_t nbytes) {
     const struct wf_tile *tile = &columns->whole;
     for (size_t r = 0; r < tile->rows; r++) memset(columns->tile[0] + (r * tile->pitch + column) * nbytes, 0, nbytes);
+}
+
+void wf_columns_clear_row(struct wf_columns *columns, const struct wf_rows *rows, size_t row, size_t nbytes) {
+    const int64_t begin = rows->offset ? rows->offset[row] : (int64_t)row * rows->count;
+    const int64_t count = rows->offset ? rows->offset[row + 1] - begin : rows->count;
+    memset(columns->tile[0] + (size_t)begin * nbytes, 0, (size_t)count * nbytes);
 }
 
 bool wf_columns_are_whole(const struct wf_columns *columns) {
@@ -412,8 +387,20 @@ bool wf_columns_are_whole(const struct wf_columns *columns) {
 /* ---- results of a tile ---- */
 
 bool wf_columns_results(const struct wf_columns *columns, const struct wf_tier *tier, wf_type type, enum wf_part part,
-                        bool of_index, void *results) {
-    return tier->find_results[type](&columns->whole, part, of_index, results);
+                        void *results) {
+    return tier->find_results[type](&columns->whole, part, results);
+}
+
+/* Rows of fewer columns than a panel has are read with the row after them: what that gives has no meaning. */
+bool wf_columns_minmax(struct wf_columns *columns, const struct wf_tier *tier, wf_type type, struct wf_extremum asked,
+                       uint64_t results[WF_COLUMNS_MAX], bool are_nans[WF_COLUMNS_MAX]) {
+    const struct wf_tile *tile = &columns->whole;
+    const size_t pitch_nbytes = tile->pitch * wf_type_nbytes(type);
+    const struct wf_panel panel = {tile->x, (int64_t)pitch_nbytes, tile->rows, WF_STRIP_COLUMNS, 0, NULL, 0};
+    if (tile->pitch < WF_STRIP_COLUMNS) memset(columns->tile[0] + tile->rows * pitch_nbytes, 0, pitch_nbytes);
+    const bool any = tier->find_panel_minmax[type](&panel, asked, results, are_nans);
+    for (size_t c = 0; asked.of_index && c < tile->columns; c++) results[c] += (uint64_t)tile->index;
+    return any && memchr(are_nans, true, tile->columns);
 }
 
 /* Into the place of the other operand's tile, which there is not. */

@@ -40,24 +40,31 @@ bool wf_columns_fill_segments(struct wf_columns *columns, const struct wf_tier *
 
 /* The result of one part for each group of the tile (wf_results_function), without accumulators. */
 bool wf_columns_results(const struct wf_columns *columns, const struct wf_tier *tier, wf_type type, enum wf_part part,
-                        bool of_index, void *results);
+                        void *results);
+
+/* The extreme of each group of the tile, or its index, as wf_panel_minmax_function has it. */
+bool wf_columns_minmax(struct wf_columns *columns, const struct wf_tier *tier, wf_type type, struct wf_extremum asked,
+                       uint64_t results[WF_COLUMNS_MAX], bool are_nans[WF_COLUMNS_MAX]);
 
 /* What is asked for of each group of the tile (wf_few_rows_function); false if some group needs more. */
 bool wf_columns_find_few(const struct wf_columns *columns, const struct wf_tier *tier, wf_type type,
                          const struct wf_quotient *asked, void *results);
 
-/* Puts 1 in place of each NaN of the first operand's tile, or 0 in place of those that are added or compared, so that the tile
- * no longer shows its groups.  first: of each column the index of the first one; INT64_MAX where there is none.  False, and
- * nothing done, if there is none at all. */
-bool wf_columns_take_nans(struct wf_columns *columns, wf_type type, unsigned parts, int64_t first[WF_COLUMNS_MAX]);
+/* Puts what adds nothing in place of the NaNs of floats, or, where they count as elements, 1 in place of those that are counted
+ * or multiplied, so that the tile no longer shows its groups.  nans: of each column how many there were.  False, and nothing done,
+ * if there is none at all. */
+bool wf_columns_take_nans(struct wf_columns *columns, const struct wf_tier *tier, wf_type type, unsigned parts, bool are_counted,
+                          int64_t nans[WF_COLUMNS_MAX]);
 
-/* Puts zeros that add nothing in place of the NaNs of floats that are added up, so that the tile no longer shows its groups.
- * nans: of each column how many there were.  False, and nothing done, if there is none at all. */
-bool wf_columns_leave_out_nans(struct wf_columns *columns, const struct wf_tier *tier, wf_type type, unsigned parts,
-                               int64_t nans[WF_COLUMNS_MAX]);
+/* The same of rows, of at most WF_ROWS_NBYTES and another row, and, of pairs, of those of y, which become copies: there is no tile
+ * then, and the copies stay until the next one. */
+bool wf_columns_take_nans_of_rows(struct wf_columns *columns, const struct wf_tier *tier, wf_type type, unsigned parts,
+                                  bool are_counted, struct wf_rows *rows, const unsigned char **y, int64_t *y_stride_bytes,
+                                  int64_t nans[WF_COLUMNS_MAX]);
 
-/* Makes all elements of a column 0, as where there are none. */
+/* Makes all elements of a column of the tile, or of a row of such copies, 0, as where there are none. */
 void wf_columns_clear(struct wf_columns *columns, size_t column, size_t nbytes);
+void wf_columns_clear_row(struct wf_columns *columns, const struct wf_rows *rows, size_t row, size_t nbytes);
 
 /* Whether the tile shows its groups: it has been filled, and no NaNs have been taken since. */
 bool wf_columns_are_whole(const struct wf_columns *columns);

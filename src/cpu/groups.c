@@ -62,7 +62,7 @@ static bool try_shared_tiles(wf_handle *handle, struct job *job) {
     if (wf_job_group_count(job) < WORTHWHILE / job->tile) return false;
     threads = wf_cpu_ensure_workers(cpu, threads);
     for (int i = 0; i < threads; i++)
-        if (!wf_job_has_columns(cpu->worker[i])) return false;
+        if (!wf_worker_has_columns(cpu->worker[i])) return false;
     for (int64_t number = 0; number < job->tile_count; number++) reduce_shared_tile(job, number, threads);
     return true;
 }

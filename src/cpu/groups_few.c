@@ -80,12 +80,28 @@ static bool find_panel_totals(const struct job *job, const struct few *few, enum
 }
 
 /* Finds the extrema of rows, or their indices; false: of some row it is a NaN that is left out or an error. */
-static bool find_row_minmax(const struct job *job, const struct few *few, bool largest, bool of_index, uint64_t *found) {
+static bool find_row_minmax(const struct job *job, const struct few *few, struct wf_extremum asked, uint64_t *found) {
     const struct wf_accumulator *empty = job->grouped->empty;
-    const struct wf_extremum asked = {largest, of_index, empty->nan != WF_NAN_OMIT};
     const bool has_nan = job->cpu->tier->find_row_minmax[empty->type](few->rows, asked, found);
-    if (has_nan && empty->nan != WF_NAN_PROPAGATE) return false;
-    for (size_t c = 0; of_index && !few->offset && c < few->groups; c++) found[c] += (uint64_t)empty->first_index;
+    for (size_t c = 0; asked.of_index && c < few->groups; c++)
+        found[c] += (uint64_t)(empty->first_index + (few->offset ? few->offset[c] : 0));
+    return !has_nan || empty->nan == WF_NAN_PROPAGATE;
+}
+
+/* The same of a tile's groups: where there are only NaNs, which are left out, it is the fill, if there is one. */
+static bool find_tile_minmax(const struct worker *worker, const struct job *job, const struct few *few, struct wf_extremum asked,
+                             uint64_t *found) {
+    const struct wf_grouped *grouped = job->grouped;
+    const struct wf_accumulator *empty = grouped->empty;
+    const size_t nbytes = wf_type_nbytes(grouped->result_type);
+    bool are_nans[WF_COLUMNS_MAX];
+    const bool has_nan = wf_columns_minmax(worker->columns, job->cpu->tier, empty->type, asked, found, are_nans);
+    for (size_t c = 0; asked.of_index && few->offset && c < few->groups; c++)
+        found[c] += (uint64_t)(empty->first_index + few->offset[c]);
+    if (!has_nan || empty->nan == WF_NAN_PROPAGATE) return true;
+    if (empty->nan == WF_NAN_ERROR || !grouped->has_fill) return false;
+    for (size_t c = 0; c < few->groups; c++)
+        if (are_nans[c]) wf_value_store(&grouped->fill, (unsigned char *)found + c * nbytes);
     return true;
 }
 
@@ -103,12 +119,13 @@ static bool find_row_dots(const struct job *job, const struct few *few, uint64_t
 static bool find_results(const struct worker *worker, const struct job *job, const struct few *few, enum wf_part part,
                          bool of_index, uint64_t *found) {
     wf_type type = job->grouped->empty->type;
+    const struct wf_extremum asked = {part == WF_PART_MAX, of_index, job->grouped->empty->nan != WF_NAN_OMIT};
     bool is_minmax = part & (WF_PART_MIN | WF_PART_MAX);
-    if (few->rows && is_minmax) return find_row_minmax(job, few, part == WF_PART_MAX, of_index, found);
+    if (is_minmax) return few->rows ? find_row_minmax(job, few, asked, found) : find_tile_minmax(worker, job, few, asked, found);
     if (few->rows && part == WF_PART_DOT) return find_row_dots(job, few, found);
     if (few->rows) return job->cpu->tier->find_row_results[type](few->rows, part, found);
     if (few->panel) return find_panel_results(job, few, part, found);
-    return wf_columns_results(worker->columns, job->cpu->tier, type, part, of_index, found);
+    return wf_columns_results(worker->columns, job->cpu->tier, type, part, found);
 }
 
 /* Finds the exact sums of rows of integers with those of their squares, which are dot products with themselves. */
@@ -166,8 +183,6 @@ static bool write_parts(const struct worker *worker, const struct job *job, cons
     uint64_t found[WF_COLUMNS_MAX];
     if (!find_results(worker, job, few, part, of_index, found))
         return part & (WF_PART_SUM | WF_PART_ABS) && round_totals(worker, job, few, part);
-    for (size_t c = 0; of_index && few->offset && c < few->groups; c++)
-        found[c] += (uint64_t)(grouped->empty->first_index + few->offset[c]);
     if (grouped->empty->op == WF_ANY || grouped->empty->op == WF_ALL)
         find_truths(found, few, grouped->empty->op == WF_ALL);
     write_found(few, found, wf_type_nbytes(grouped->result_type));
@@ -323,59 +338,69 @@ static bool write_few(const struct worker *worker, const struct job *job, const 
     return levels_come_first && try_quotient(worker, job, few);
 }
 
-/* The results of groups that have a NaN, the first of which has that index: NaN, or the index; counts and truths count it as
- * nonzero. */
-static void write_nans(const struct job *job, const struct few *few, const int64_t *first, bool of_index) {
-    const struct wf_grouped *grouped = job->grouped;
-    wf_value value = {.type = grouped->result_type};
-    const struct wf_number nan = wf_number_nan();
-    if (!of_index && !(wf_op_gives_value(grouped->empty->op) && wf_number_round(&nan, grouped->result_type, &value))) return;
-    for (size_t c = 0; c < few->groups; c++) {
-        if (first[c] == INT64_MAX) continue;
-        if (of_index) value.v.u = (uint64_t)(first[c] + (few->offset ? grouped->empty->first_index + few->offset[c] : 0));
-        write_value(&value, few, c);
-    }
+/* Whether NaNs that elements may have can be taken out, and something else can stand in their place: of sums and counts, and of
+ * products, where the results of groups that have NaNs are known. */
+static bool may_take_nans(const struct job *job, const struct few *few, unsigned parts) {
+    const struct wf_accumulator *empty = job->grouped->empty;
+    const unsigned added = WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES | WF_PART_NONZERO | (few->rows ? WF_PART_DOT : 0);
+    const unsigned taken = added | (empty->nan == WF_NAN_PROPAGATE ? WF_PART_PRODUCT : 0);
+    return !few->panel && wf_type_is_float(empty->type) && empty->nan != WF_NAN_ERROR && parts && !(parts & ~taken);
 }
 
-/* Writes results of a tile in which there are NaNs that make the result one, or are counted. */
-static bool write_with_nans(const struct worker *worker, const struct job *job, const struct few *few) {
+/* Makes groups that have that many NaNs, which have been taken out, groups of their other elements; of rows those are copies. */
+static void leave_out_nans(struct few_without_nans *others, const struct worker *worker, const struct job *job) {
+    const size_t nbytes = wf_type_nbytes(job->grouped->empty->type);
+    struct few *few = &others->few;
+    others->offset[0] = 0;
+    for (size_t c = 0; c < few->groups; c++) {
+        others->offset[c + 1] = others->offset[c] + count_in(few, c) - others->nans[c];
+        if (others->offset[c + 1] != others->offset[c]) continue;
+        if (few->rows)
+            wf_columns_clear_row(worker->columns, few->rows, c, nbytes);
+        else
+            wf_columns_clear(worker->columns, c, nbytes);
+    }
+    few->offset = others->offset;
+}
+
+bool wf_few_take_nans(struct few_without_nans *others, struct worker *worker, const struct job *job, const struct few *few) {
     const struct wf_accumulator *empty = job->grouped->empty;
-    int64_t first[WF_COLUMNS_MAX];
+    const bool are_counted = empty->nan == WF_NAN_PROPAGATE;
     bool of_index;
     enum wf_part part;
     const unsigned parts = wf_job_short_parts(job, &part, &of_index);
-    if (few->rows || few->panel || !wf_type_is_float(empty->type) || empty->nan != WF_NAN_PROPAGATE) return false;
-    if (parts & WF_PART_DOT || !wf_columns_take_nans(worker->columns, empty->type, parts, first)) return false;
-    if (!write_few(worker, job, few)) return false;
-    write_nans(job, few, first, of_index);
+    if (!may_take_nans(job, few, parts) || !wf_worker_has_columns(worker)) return false;
+    others->few = *few;
+    if (few->rows) {
+        others->rows = *few->rows;
+        others->few.rows = &others->rows;
+        if (!wf_columns_take_nans_of_rows(worker->columns, job->cpu->tier, empty->type, parts, are_counted, &others->rows,
+                                          &others->few.y, &others->few.y_stride_bytes, others->nans))
+            return false;
+    } else if (!wf_columns_take_nans(worker->columns, job->cpu->tier, empty->type, parts, are_counted, others->nans)) {
+        return false;
+    }
+    if (!are_counted) leave_out_nans(others, worker, job);
     return true;
 }
 
-/* Whether NaNs that the worker's tile may have are left out of sums, or counts. */
-static bool may_leave_out_nans(const struct job *job, const struct few *few, unsigned parts) {
-    const struct wf_accumulator *empty = job->grouped->empty;
-    if (few->rows || few->panel || !wf_type_is_float(empty->type) || empty->nan != WF_NAN_OMIT) return false;
-    return parts && !(parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES | WF_PART_NONZERO));
-}
-
-/* Writes results of a tile in which there are NaNs that are left out: as of segments that have only the others. */
-static bool write_without_nans(const struct worker *worker, const struct job *job, const struct few *few, unsigned parts) {
-    const wf_type type = job->grouped->empty->type;
-    int64_t nans[WF_COLUMNS_MAX], offset[WF_COLUMNS_MAX + 1] = {0};
-    struct few others = *few;
-    if (!wf_columns_leave_out_nans(worker->columns, job->cpu->tier, type, parts, nans)) return false;
-    for (size_t c = 0; c < few->groups; c++) {
-        offset[c + 1] = offset[c] + count_in(few, c) - nans[c];
-        if (offset[c + 1] == offset[c]) wf_columns_clear(worker->columns, c, wf_type_nbytes(type));
+void wf_few_write_nans(const struct few_without_nans *others, const struct job *job, bool *has_failed) {
+    const struct wf_grouped *grouped = job->grouped;
+    wf_value value = {.type = grouped->result_type};
+    const struct wf_number nan = wf_number_nan();
+    if (grouped->empty->nan != WF_NAN_PROPAGATE || !wf_op_gives_value(grouped->empty->op)) return;
+    if (!wf_number_round(&nan, grouped->result_type, &value)) return;
+    for (size_t c = 0; c < others->few.groups; c++) {
+        if (!others->nans[c]) continue;
+        write_value(&value, &others->few, c);
+        if (has_failed) has_failed[c] = false;
     }
-    others.offset = offset;
-    return write_few(worker, job, &others);
 }
 
-bool wf_few_write(const struct worker *worker, const struct job *job, const struct few *few) {
-    if (write_few(worker, job, few) || write_with_nans(worker, job, few)) return true;
-    bool of_index;
-    enum wf_part part;
-    const unsigned parts = wf_job_short_parts(job, &part, &of_index);
-    return may_leave_out_nans(job, few, parts) && write_without_nans(worker, job, few, parts);
+bool wf_few_write(struct worker *worker, const struct job *job, const struct few *few) {
+    struct few_without_nans others;
+    if (write_few(worker, job, few)) return true;
+    if (few->rows || !wf_few_take_nans(&others, worker, job, few) || !write_few(worker, job, &others.few)) return false;
+    wf_few_write_nans(&others, job, NULL);
+    return true;
 }

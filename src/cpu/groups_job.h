@@ -91,6 +91,14 @@ struct few {
     const struct wf_view *view; /* of the panel's first group */
 };
 
+/* The same without their NaNs: the groups of the other elements, or, where a NaN makes the result one, with something else in its
+ * place.  Of rows, copies. */
+struct few_without_nans {
+    struct few few;
+    struct wf_rows rows;
+    int64_t nans[WF_COLUMNS_MAX], offset[WF_COLUMNS_MAX + 1];
+};
+
 /* ---- the plan ---- */
 
 /* Sets the results' dimensions and the view of a group.  There is one result at least. */
@@ -180,8 +188,15 @@ bool wf_job_try_small_sum(const struct job *job, const struct place *place);
 
 /* ---- without accumulators ---- */
 
-/* Writes results; false if the general path must find them. */
-bool wf_few_write(const struct worker *worker, const struct job *job, const struct few *few);
+/* Writes results; false if the general path must find them.  Of a tile: without its NaNs, if need be. */
+bool wf_few_write(struct worker *worker, const struct job *job, const struct few *few);
+
+/* Takes NaNs out of a tile's groups, or of copies of rows; false if there are none, or that is no way. */
+bool wf_few_take_nans(struct few_without_nans *others, struct worker *worker, const struct job *job, const struct few *few);
+
+/* Writes the results of groups that have NaNs, which have been taken out, if they are NaN; has_failed, which may be NULL: false for
+ * these. */
+void wf_few_write_nans(const struct few_without_nans *others, const struct job *job, bool *has_failed);
 
 /* Finds the results of columns of floats as bounds of their errors decide, whatever the range: of at most WF_BOUNDED_COLUMNS_MAX
  * of the panel that a view shows, from that one on; has_failed: for each column, whether the general path must find its
@@ -194,9 +209,6 @@ bool wf_few_bound_columns(const struct job *job, const struct few *few, size_t c
 void wf_few_bound_rows(const struct job *job, const struct few *few, bool *has_failed);
 
 /* ---- tiles ---- */
-
-/* Whether the worker has columns: makes them, unless memory is short. */
-bool wf_job_has_columns(struct worker *worker);
 
 /* Reduces a tile, or several that are short segments, at most limit; returns how many. */
 int64_t wf_job_reduce_tiles(struct job *job, struct worker *worker, int64_t tile, int64_t limit);

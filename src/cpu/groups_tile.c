@@ -69,13 +69,6 @@ static void find_rows(struct row_results *found, const struct job *job, const st
     }
 }
 
-/* Writes the sums, means or dot products of rows, the first of which is at that place; false if the general path must find them. */
-static bool try_rows(const struct worker *worker, const struct job *job, const struct place *place, size_t groups) {
-    struct row_results found;
-    find_rows(&found, job, place, groups);
-    return wf_few_write(worker, job, &found.few);
-}
-
 /* How many rows, at most limit, stay in the first-level cache; none if the first is too long. */
 static int64_t count_rows(const struct job *job, const struct place *place, int64_t limit) {
     int64_t most = WF_ROWS_NBYTES / (int64_t)job->view.nbytes, groups = 0;
@@ -88,11 +81,6 @@ static int64_t count_rows(const struct job *job, const struct place *place, int6
     while (groups < limit && offset[groups + 1] - offset[groups] <= WF_ROW_COUNT_MAX && offset[groups] - offset[0] <= most)
         groups++;
     return groups;
-}
-
-bool wf_job_has_columns(struct worker *worker) {
-    if (!worker->columns) worker->columns = wf_columns_create();
-    return worker->columns;
 }
 
 /* Writes what nothing gives to groups that have no elements; false if they have some, or are added to something. */
@@ -123,34 +111,66 @@ static void reduce_failed(struct job *job, struct worker *worker, struct place p
         if (has_failed[i]) reduce_group(job, worker, &place);
 }
 
-/* Writes the results of rows, the first of which is at that place; the general path finds only those that need it. */
-static void bound_rows(struct job *job, struct worker *worker, struct place place, const struct few *few, int along) {
-    bool has_failed[WF_COLUMNS_MAX];
-    wf_few_bound_rows(job, few, has_failed);
-    reduce_failed(job, worker, place, has_failed, few->groups, along);
+/* Writes the results of rows or segments: through a window, unless that is no way, or as bounds of their errors decide.  has_failed:
+ * of each row whether it needs more; returns whether none does. */
+static bool write_rows(struct job *job, struct worker *worker, const struct few *few, bool by_bounds, bool *has_failed) {
+    if (!by_bounds && wf_few_write(worker, job, few)) return true;
+    memset(has_failed, true, few->groups);
+    if (job->bounded.parts) wf_few_bound_rows(job, few, has_failed);
+    return !memchr(has_failed, true, few->groups);
 }
 
-/* The same of columns that have been copied to a tile, or are now, if there are more than windows of products have room for;
- * false if there is no bound for what is asked for, as where NaNs are left out, or no tile. */
-static bool try_bounds(struct job *job, struct worker *worker, const struct place *place, int64_t results,
-                       int64_t count) {
+/* Writes the result of one of several rows by itself, through a window of its own. */
+static bool try_one_row(struct worker *worker, const struct job *job, const struct few *few, size_t r) {
+    struct wf_rows row = *few->rows;
+    struct few one = *few;
+    row.rows = one.groups = 1;
+    if (row.offset) row.offset += r;
+    if (one.offset) one.offset += r;
+    if (!row.offset) row.x += (int64_t)r * row.stride_bytes;
+    if (!row.offset && one.y) one.y += (int64_t)r * one.y_stride_bytes;
+    one.rows = &row;
+    one.result += (int64_t)r * one.result_stride_bytes;
+    return wf_few_write(worker, job, &one);
+}
+
+/* Reduces rows whose results are along that dimension; where they have NaNs, without these. */
+static void reduce_few_rows(struct job *job, struct worker *worker, struct place place, const struct few *few, bool by_bounds,
+                            int along) {
+    struct few_without_nans others;
+    bool has_failed[WF_COLUMNS_MAX] = {false};
+    bool has_nans = worker->had_nans && wf_few_take_nans(&others, worker, job, few);
+    bool is_found = write_rows(job, worker, has_nans ? &others.few : few, by_bounds, has_failed);
+    if (!is_found && !worker->had_nans && wf_few_take_nans(&others, worker, job, few)) {
+        has_nans = true;
+        is_found = write_rows(job, worker, &others.few, by_bounds, has_failed);
+    }
+    worker->had_nans = has_nans;
+    if (has_nans) {
+        few = &others.few;
+        wf_few_write_nans(&others, job, has_failed);
+    }
+    for (size_t r = 0; !is_found && !job->bounded.parts && few->groups > 1 && r < few->groups; r++)
+        has_failed[r] = has_failed[r] && !try_one_row(worker, job, few, r);
+    if (!is_found) reduce_failed(job, worker, place, has_failed, few->groups, along);
+}
+
+/* Reduces columns that have been copied to a tile, or are now, if there are more than windows of products have room for, as rows;
+ * false if there is no bound for what is asked for, or no tile. */
+static bool try_bounds(struct job *job, struct worker *worker, const struct place *place, int64_t results, int64_t count) {
     const size_t nbytes = job->view.nbytes;
+    const struct dimension *last = &job->dimension[job->ndim - 1];
     const unsigned parts = job->bounded.parts;
-    const wf_type type = job->grouped->empty->type;
-    int64_t first, nans[WF_COLUMNS_MAX];
+    int64_t first;
     if (!parts || !count || !wf_columns_fit(count, results, nbytes, WF_PART_SUM)) return false;
-    const bool omits_nan = job->grouped->empty->nan == WF_NAN_OMIT, is_filled = wf_columns_fit(count, results, nbytes, parts);
-    if (omits_nan && is_filled && !wf_columns_are_whole(worker->columns)) return false;
-    if (!is_filled || !wf_columns_are_whole(worker->columns)) {
+    if (!wf_columns_fit(count, results, nbytes, parts) || !wf_columns_are_whole(worker->columns)) {
         const struct wf_view view = wf_place_view_tile(job, place, &first);
-        const int64_t *stride_bytes = job->dimension[job->ndim - 1].stride_bytes;
-        if (!wf_columns_fill(worker->columns, &view, stride_bytes, (size_t)results, first, WF_PART_SUM)) return false;
-        if (omits_nan && wf_columns_leave_out_nans(worker->columns, job->cpu->tier, type, parts, nans)) return false;
+        if (!wf_columns_fill(worker->columns, &view, last->stride_bytes, (size_t)results, first, WF_PART_SUM)) return false;
     }
     const struct wf_rows rows = wf_columns_turn(worker->columns, (size_t)results, nbytes);
     const struct few few = {.groups = rows.rows, .count = rows.count, .result = place->result, .rows = &rows,
-                            .result_stride_bytes = job->dimension[job->ndim - 1].result_stride_bytes};
-    bound_rows(job, worker, *place, &few, job->ndim - 1);
+                            .result_stride_bytes = last->result_stride_bytes};
+    reduce_few_rows(job, worker, *place, &few, true, job->ndim - 1);
     return true;
 }
 
@@ -279,32 +299,22 @@ static void reduce_extrema(struct job *job, struct worker *worker, struct place 
     if (has_nan && empty->nan != WF_NAN_PROPAGATE) write_without_values(job, place, are_nans, count);
 }
 
+/* The dimension of the rows' results. */
 static int along_rows(const struct job *job) {
     return job->counts_groups >= 0 ? job->counts_groups : job->ndim - 1;
 }
 
-/* Rows, or segments, from that place on as bounds of their errors decide. */
-static void reduce_bounded(struct job *job, struct worker *worker, const struct place *place, size_t count) {
+/* Rows, or segments, from that place on. */
+static void reduce_rows(struct job *job, struct worker *worker, struct place place, int64_t count, bool by_bounds) {
     struct row_results found;
-    find_rows(&found, job, place, count);
-    bound_rows(job, worker, *place, &found.few, along_rows(job));
-}
-
-/* Reduces rows: by a bound of the error, or through a window of their own, where one for all does not cover them. */
-static void reduce_rows(struct job *job, struct worker *worker, struct place place, int64_t count) {
-    if (!job->divides_rows && try_rows(worker, job, &place, (size_t)count)) return;
-    if (job->bounded.parts) {
-        reduce_bounded(job, worker, &place, (size_t)count);
-        return;
-    }
-    for (int64_t i = 0; i < count; i++, wf_place_move(&place, job, along_rows(job), 1))
-        if (count == 1 || !try_rows(worker, job, &place, 1)) reduce_group(job, worker, &place);
+    find_rows(&found, job, &place, (size_t)count);
+    reduce_few_rows(job, worker, place, &found.few, by_bounds, along_rows(job));
 }
 
 static void reduce_tile_of_rows(struct job *job, struct worker *worker, struct place place, int64_t count) {
     for (int64_t at_once; count; count -= at_once) {
         at_once = count_rows(job, &place, count);
-        reduce_rows(job, worker, place, at_once);
+        reduce_rows(job, worker, place, at_once, job->divides_rows);
         wf_place_move(&place, job, job->ndim - 1, at_once);
     }
 }
@@ -315,7 +325,7 @@ static void reduce_place(struct job *job, struct worker *worker, struct place pl
         reduce_tile_of_rows(job, worker, place, count);
         return;
     }
-    if (job->uses_columns && !wf_job_has_columns(worker))
+    if (job->uses_columns && !wf_worker_has_columns(worker))
         for (int64_t i = 0; i < count; i++, wf_place_move(&place, job, job->ndim - 1, 1)) reduce_group(job, worker, &place);
     else if (job->panel == PANEL_OF_MINMAX)
         reduce_extrema(job, worker, place, count);
@@ -361,7 +371,7 @@ static bool are_segments(const struct job *job) {
 static int64_t reduce_few_segments(struct job *job, struct worker *worker, int64_t tile, int64_t limit) {
     enum { ENOUGH = 16 };
     struct place place;
-    if (!job->quotient.parts || job->divides_rows || !are_segments(job) || !wf_job_has_columns(worker)) return 0;
+    if (!job->quotient.parts || job->divides_rows || !are_segments(job) || !wf_worker_has_columns(worker)) return 0;
     wf_place_find(&place, job, tile);
     size_t groups = count_short_segments(job, &place, limit);
     if (groups < ENOUGH && (int64_t)groups < limit) return 0;
@@ -376,16 +386,16 @@ int64_t wf_job_reduce_tiles(struct job *job, struct worker *worker, int64_t tile
     if (job->uses_rows && are_segments(job)) {
         wf_place_find(&place, job, tile);
         int64_t rows = count_rows(job, &place, limit);
-        if (rows) reduce_rows(job, worker, place, rows);
+        if (rows) reduce_rows(job, worker, place, rows, job->divides_rows);
         if (rows) return rows;
     }
-    if (are_segments(job) && wf_job_has_columns(worker)) {
+    if (are_segments(job) && wf_worker_has_columns(worker)) {
         wf_place_find(&place, job, tile);
         size_t groups = count_short_segments(job, &place, limit);
         if (try_short_segments(worker, job, &place, groups)) return (int64_t)groups;
         count = groups ? (int64_t)groups : 1;
         if (groups && job->bounded.parts && job->view.stride_bytes[0][0] == (int64_t)job->view.nbytes) {
-            reduce_bounded(job, worker, &place, (size_t)count);
+            reduce_rows(job, worker, place, count, true);
             return count;
         }
     }

@@ -6,6 +6,7 @@
 #include "core/types.h"
 #include "cpu/block.h"
 #include "cpu/dots.h"
+#include "cpu/left_out.h"
 #include "cpu/minmax.h"
 #include "cpu/round_slots.h"
 
@@ -17,6 +18,7 @@ struct wf_tier {
     /* NULL: the type has none */
     wf_clean_columns_function *clean_columns[WF_TYPE_COUNT];
     wf_leave_out_nans_function *leave_out_nans[WF_TYPE_COUNT];
+    wf_copy_rows_function *copy_rows[WF_TYPE_COUNT];
     wf_fill_segments_function *fill_segments[WF_TYPE_COUNT];
     wf_results_function *find_results[WF_TYPE_COUNT];
     wf_totals_function *find_totals[WF_TYPE_COUNT];

@@ -145,6 +145,7 @@ static struct worker *worker_create(void) {
         worker->bins[i].are_many = false;
     }
     worker->columns = NULL;
+    worker->had_nans = false;
     worker->kept = (struct wf_pages){0};
     worker->guessed.type = WF_TYPE_DEFAULT;
     worker->specials_expected = 0;
@@ -154,6 +155,11 @@ static struct worker *worker_create(void) {
                                           .scaled_nbytes = WF_STRETCH_NBYTES,
                                           .bins = worker->bins};
     return worker;
+}
+
+bool wf_worker_has_columns(struct worker *worker) {
+    if (!worker->columns) worker->columns = wf_columns_create();
+    return worker->columns;
 }
 
 int wf_cpu_ensure_workers(struct cpu *cpu, int count) {

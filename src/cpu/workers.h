@@ -20,6 +20,7 @@ struct worker {
     struct wf_accumulator partial;
     struct wf_tree tree; /* the partial's */
     struct wf_columns *columns; /* NULL: not needed yet */
+    bool had_nans;              /* that were taken out of the last rows: the next ones are likely to have some, too */
     struct wf_pages kept;       /* of a table by key, for the next one */
     int specials_expected; /* guess.specials as the last call began with it */
 };
@@ -45,6 +46,9 @@ void wf_cpu_add_alone(struct wf_accumulator *into, const struct wf_tier *tier, c
 /* Workers for as many threads as there is memory for, at most count; returns how many. */
 int wf_cpu_ensure_workers(struct cpu *cpu, int count);
 void wf_cpu_destroy_workers(struct cpu *cpu);
+
+/* Whether the worker has columns: makes them, unless memory is short. */
+bool wf_worker_has_columns(struct worker *worker);
 
 /* The most threads that a call with the handle may use. */
 int wf_cpu_threads(const wf_handle *handle);

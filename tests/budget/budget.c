@@ -119,14 +119,6 @@ static void measure_arrays(void) {
     }
 }
 
-/* Over nearly all exponents, so few elements that emptying bins takes a part of the time. */
-static void measure_any_exponents(void) {
-    enum { ANY_COUNT = 1 << 12 };
-    static double data[ANY_COUNT];
-    for (int i = 0; i < ANY_COUNT; i++) data[i] = ldexp(draw_real(false), (int)(draw() % 2001) - 1000);
-    measure_op(WF_SUM, WF_F64, " of any exponents", (void *const[2]){data, data}, ANY_COUNT);
-}
-
 /* ---- groups */
 
 static void reduce_groups(struct work *work) {
@@ -179,23 +171,26 @@ static void measure_short_groups(const double *reals, const float *singles, cons
 
 /* Of a few columns and rows with NaNs that are left out. */
 static void measure_left_out(wf_array columns, struct work work) {
-    static const int64_t rows_of_64[2] = {COUNT / 64, 64};
+    static const int64_t rows_of_64[2] = {COUNT / 64, 64}, rows_of_4[2] = {COUNT / 4, 4};
     const struct {
         const char *name;
         wf_op op;
-        bool is_of_rows;
-    } asked[] = {{"sum f32 of 4 rows, NaNs left out", WF_SUM, false},
-                 {"var f32 of 4 rows, NaNs left out", WF_VAR, false},
-                 {"norm2 f32 of 4 rows, NaNs left out", WF_NORM2, false},
-                 {"dot f32 of 4 rows, NaNs left out", WF_DOT, false},
-                 {"dot f32 of rows of 64, NaNs left out", WF_DOT, true}};
+        const int64_t *rows; /* NULL: of columns */
+    } asked[] = {{"sum f32 of 4 rows, NaNs left out", WF_SUM, NULL},
+                 {"var f32 of 4 rows, NaNs left out", WF_VAR, NULL},
+                 {"norm2 f32 of 4 rows, NaNs left out", WF_NORM2, NULL},
+                 {"dot f32 of 4 rows, NaNs left out", WF_DOT, NULL},
+                 {"dot f32 of rows of 64, NaNs left out", WF_DOT, rows_of_64},
+                 {"sum f32 of rows of 64, NaNs left out", WF_SUM, rows_of_64},
+                 {"var f32 of rows of 64, NaNs left out", WF_VAR, rows_of_64},
+                 {"max f32 of rows of 4, NaNs left out", WF_MAX, rows_of_4}};
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
         work.name = asked[i].name;
         work.reduction.op = asked[i].op;
         work.arrays[0] = columns;
-        if (asked[i].is_of_rows) work.arrays[0].shape = rows_of_64;
+        if (asked[i].rows) work.arrays[0].shape = asked[i].rows;
         work.arrays[1] = work.arrays[0];
-        work.groups = wf_groups_axes(asked[i].is_of_rows ? 1 << 1 : 1 << 0);
+        work.groups = wf_groups_axes(asked[i].rows ? 1 << 1 : 1 << 0);
         measure(&work);
     }
 }
@@ -281,6 +276,21 @@ static void measure_by_groups(void) {
     measure_groups("mean f32 wide of columns", WF_MEAN, few_singles, wf_groups_axes(1 << 0));
     measure_short_groups(reals, singles, keys);
     measure_nans(reals, singles, keys);
+}
+
+/* Over nearly all exponents, so few elements that emptying bins takes a part of the time. */
+static void measure_any_exponents(void) {
+    enum { ANY_COUNT = 1 << 12 };
+    static double data[ANY_COUNT];
+    static const int64_t columns_of_16[2] = {16, ANY_COUNT / 16};
+    for (int i = 0; i < ANY_COUNT; i++) data[i] = ldexp(draw_real(false), (int)(draw() % 2001) - 1000);
+    measure_op(WF_SUM, WF_F64, " of any exponents", (void *const[2]){data, data}, ANY_COUNT);
+    measure(&(struct work){.name = "var f64 of columns of any exponents",
+                           .count = ANY_COUNT,
+                           .run = reduce_groups,
+                           .reduction = wf_reduction_of(WF_VAR),
+                           .arrays = {{.data = data, .type = WF_F64, .ndim = 2, .shape = columns_of_16}},
+                           .groups = wf_groups_axes(1 << 0)});
 }
 
 /* ---- files */

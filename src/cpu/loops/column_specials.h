@@ -58,40 +58,4 @@ static bool clean_tile(struct wf_open_partial *into, const struct wf_tile *tile,
     return any;
 }
 
-/* ---- NaNs that are left out ---- */
-
-/* How many NaNs a vector's columns have, from x on, each lane as its opposite. */
-INLINE vsword count_nans_of_columns(const struct wf_tile *tile, const unsigned char *x) {
-    struct lane_counts nans = {.lanes = {0}};
-    vsword bits;
-    for (size_t r = 0; r < tile->rows; r++, x += tile->pitch * sizeof(uword)) {
-        memcpy(&bits, x, sizeof bits);
-        count_lanes(&nans, (bits & (sword)MAGNITUDE) > (sword)INFINITY_BITS);
-    }
-    return nans.lanes;
-}
-
-INLINE void replace_nans_of_columns(const struct wf_tile *tile, unsigned char *x, uword instead) {
-    vsword bits;
-    for (size_t r = 0; r < tile->rows; r++, x += tile->pitch * sizeof(uword)) {
-        memcpy(&bits, x, sizeof bits);
-        bits = select_where((bits & (sword)MAGNITUDE) > (sword)INFINITY_BITS, (vsword){0} + (sword)instead, bits);
-        memcpy(x, &bits, sizeof bits);
-    }
-}
-
-/* Puts what adds nothing in their place, where the tile's elements lie; returns whether there were any, of each column that
- * many. */
-static bool leave_out_nans(const struct wf_tile *tile, unsigned char *x, uword instead, int64_t *nans) {
-    bool any = false;
-    for (size_t c = 0; c < tile->pitch; c += STEP) {
-        const vsword found = count_nans_of_columns(tile, x + c * sizeof(uword));
-        for (size_t lane = 0; lane < STEP && c + lane < tile->columns; lane++) nans[c + lane] = -(int64_t)found[lane];
-        if (!any_lane(found)) continue;
-        replace_nans_of_columns(tile, x + c * sizeof(uword), instead);
-        any = true;
-    }
-    return any;
-}
-
 #endif

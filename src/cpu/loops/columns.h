@@ -56,20 +56,6 @@ static void add_column_extremes(struct wf_open_partial *into, const struct wf_ti
     }
 }
 
-/* Keys are made of bits, and bits of keys, by the same function. */
-static void find_extreme_results(const struct wf_tile *tile, bool largest, bool of_index, void *results) {
-    struct column_extremes found;
-    key flip = largest ? (key)~(key)0 : 0;
-    find_column_extremes(&found, tile, flip);
-    for (size_t c = 0; c < tile->columns; c++) {
-        uword bits = (uword)key_of((uword)(found.least[c] ^ flip));
-        if (of_index)
-            ((uint64_t *)results)[c] = (uint64_t)tile->index + found.row[c];
-        else
-            memcpy((unsigned char *)results + c * sizeof bits, &bits, sizeof bits);
-    }
-}
-
 /* ---- counts ---- */
 
 INLINE void count_columns(uword nonzero[WF_COLUMNS_MAX], const struct wf_tile *tile) {
@@ -112,17 +98,6 @@ static void add_column_extremes_and_counts(struct wf_open_partial *into, const s
     if (into->parts & WF_PART_MIN) add_column_extremes(into, tile, false);
     if (into->parts & WF_PART_MAX) add_column_extremes(into, tile, true);
     if (into->parts & WF_PART_NONZERO) add_column_counts(into, tile);
-}
-
-/* Extremes, their indices and counts; false: other parts. */
-static bool find_results_of_any_type(const struct wf_tile *tile, enum wf_part part, bool of_index, void *results) {
-    if (part == WF_PART_NONZERO)
-        find_count_results(tile, results);
-    else if (part == WF_PART_MIN || part == WF_PART_MAX)
-        find_extreme_results(tile, part == WF_PART_MAX, of_index, results);
-    else
-        return false;
-    return true;
 }
 
 #endif

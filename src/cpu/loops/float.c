@@ -358,19 +358,13 @@ bool WF_LOOPS_NAME(clean_columns, TYPE, TIER)(struct wf_open_partial *into, cons
     return into->parts & SUMS && !(into->parts & ~(unsigned)SUMS) && clean_tile(into, tile, x, y);
 }
 
-wf_leave_out_nans_function WF_LOOPS_NAME(leave_out_nans, TYPE, TIER);
-
-bool WF_LOOPS_NAME(leave_out_nans, TYPE, TIER)(const struct wf_tile *tile, unsigned char *x, uint64_t instead, int64_t *nans) {
-    return leave_out_nans(tile, x, (uword)instead, nans);
-}
-
 wf_results_function WF_LOOPS_NAME(find_results, TYPE, TIER);
 
-bool WF_LOOPS_NAME(find_results, TYPE, TIER)(const struct wf_tile *tile, enum wf_part part, bool of_index,
-                                             void *results) {
+bool WF_LOOPS_NAME(find_results, TYPE, TIER)(const struct wf_tile *tile, enum wf_part part, void *results) {
     if (part & SUMS) return find_sum_results(tile, part, results);
-    return find_magnitudes(tile->x, tile->rows * tile->pitch).max <= INFINITY_BITS &&
-           find_results_of_any_type(tile, part, of_index, results);
+    if (part != WF_PART_NONZERO || find_magnitudes(tile->x, tile->rows * tile->pitch).max > INFINITY_BITS) return false;
+    find_count_results(tile, results);
+    return true;
 }
 
 wf_totals_function WF_LOOPS_NAME(find_totals, TYPE, TIER);

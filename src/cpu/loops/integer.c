@@ -340,10 +340,11 @@ static bool find_sum_results(const struct wf_tile *tile, enum wf_part part, uint
 
 wf_results_function WF_LOOPS_NAME(find_results, TYPE, TIER);
 
-bool WF_LOOPS_NAME(find_results, TYPE, TIER)(const struct wf_tile *tile, enum wf_part part, bool of_index,
-                                             void *results) {
+bool WF_LOOPS_NAME(find_results, TYPE, TIER)(const struct wf_tile *tile, enum wf_part part, void *results) {
     if (part & (WF_PART_SUM | WF_PART_ABS | WF_PART_DOT)) return find_sum_results(tile, part, results);
-    return find_results_of_any_type(tile, part, of_index, results);
+    if (part != WF_PART_NONZERO) return false;
+    find_count_results(tile, results);
+    return true;
 }
 
 wf_totals_function WF_LOOPS_NAME(find_totals, TYPE, TIER);

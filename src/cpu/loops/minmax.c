@@ -98,7 +98,8 @@ INLINE void improve_group(unsigned char *best, const unsigned char *x, int64_t s
         else
             memcpy(&found[v], best + v * VECTOR_NBYTES, sizeof found[v]);
     }
-    for (size_t r = 0; r < rows; r++, x += stride_bytes) {
+    if (is_first) x += stride_bytes;
+    for (size_t r = is_first; r < rows; r++, x += stride_bytes) {
         UNROLLED
         for (size_t v = 0; v < GROUP / STEP; v++)
             found[v] = better(found[v], orders_at(x + v * VECTOR_NBYTES, asked), asked);
@@ -121,7 +122,8 @@ INLINE void improve_group_of_rows(unsigned char *best, unsigned char *row, const
         memcpy(&found[v], best + v * VECTOR_NBYTES, sizeof found[v]);
         memcpy(&at[v], row + v * VECTOR_NBYTES, sizeof at[v]);
     }
-    for (size_t r = 0; r < rows; r++, x += stride_bytes) {
+    if (is_first) x += stride_bytes;
+    for (size_t r = is_first; r < rows; r++, x += stride_bytes) {
         const vsword number = (vsword){0} + (sword)(first + (sword)r);
         UNROLLED
         for (size_t v = 0; v < GROUP / STEP; v++) {

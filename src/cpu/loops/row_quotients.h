@@ -9,10 +9,17 @@
 /* What is added up, as a constant.  are_f64: every sum of values is an f64, so that nothing is lost, or matters. */
 struct powers {
     bool squares, are_f64, magnitudes;
+    bool is_scaled; /* elements are multiplied first, by a power of two, which is no constant: */
+    double scale;
 };
 
-INLINE void add_powers_of(struct few_sums *sums, vf64 element, struct powers powers) {
+INLINE vf64 power_of(vf64 element, struct powers powers) {
     const vf64 x = value_of(element, powers.magnitudes);
+    return powers.is_scaled ? x * powers.scale : x;
+}
+
+INLINE void add_powers_of(struct few_sums *sums, vf64 element, struct powers powers) {
+    const vf64 x = power_of(element, powers);
     struct pair sum = {sums->value.high + x, {0}};
     if (!powers.are_f64) sum = two_sum(sums->value.high, x);
     sums->value.high = sum.high;
@@ -23,7 +30,7 @@ INLINE void add_powers_of(struct few_sums *sums, vf64 element, struct powers pow
 
 /* Field by field, as compilers would clear all of it by a slow instruction. */
 INLINE struct few_sums start_powers(vf64 element, struct powers powers) {
-    const vf64 x = value_of(element, powers.magnitudes);
+    const vf64 x = power_of(element, powers);
     const vf64 none = {0};
     struct few_sums sums;
     sums.value.high = x;
@@ -65,7 +72,7 @@ typedef vf64 lanes_function(vf64 a, vf64 b, int distance);
 /* Some lanes of both, of what is added up: what is not stays 0. */
 INLINE struct few_sums lanes_of_sums(const struct few_sums *a, const struct few_sums *b, int distance, struct powers powers,
                                      lanes_function *lanes) {
-    struct few_sums sums = start_powers(lanes(a->value.high, b->value.high, distance), (struct powers){false, true, false});
+    struct few_sums sums = start_powers(lanes(a->value.high, b->value.high, distance), (struct powers){.are_f64 = true});
     if (!powers.are_f64) sums.value.low = lanes(a->value.low, b->value.low, distance);
     if (!powers.are_f64 && !powers.squares) sums.bound = lanes(a->bound, b->bound, distance);
     if (!powers.squares) return sums;
@@ -116,6 +123,15 @@ static bool find_plainly(rounded *result, struct row row, double divisor, const 
     return found[0] - found[0] == 0 && !(is_half && found[0] < 0x1p-900);
 }
 
+/* What was found of elements that were multiplied; fails where it might be rounded a second time, as subnormals are. */
+INLINE vf64 unscaled(vi64 *lost, vf64 found, double scale, bool is_root) {
+    const double back = 1 / scale, least = 0x1p-1000, nothing = 0x1p-480; /* whose product with 2^-600 is rounded to 0 */
+    const vf64 once = found * back, result = is_root ? once : once * back;
+    *lost |= ~(vi64)(result >= least);
+    if (!is_root && back < 1) *lost &= ~(vi64)(once < nothing);
+    return result;
+}
+
 /* Finds the quotients of at most LANES rows from the first on. */
 INLINE void find_some_quotients(rounded *results, bool *has_failed, const struct wf_rows *rows, size_t first,
                                 const unsigned char *end, const struct wf_quotient *asked, struct powers powers) {
@@ -125,8 +141,11 @@ INLINE void find_some_quotients(rounded *results, bool *has_failed, const struct
     for (size_t r = 0; r < taken; r++) sums[r] = powers_of_row(row_at(rows, first + r), end, powers);
     for (size_t r = taken; r < LANES; r++) sums[r] = start_powers((vf64){0}, powers);
     struct few_sums all = join_rows_of_powers(sums, powers);
-    vf64 found = round_to_element(row_quotient(&all, &lanes, powers));
-    vi64 lost = all.lost | (vi64)(found - found);
+    const vf64 exact = row_quotient(&all, &lanes, powers);
+    vf64 found = round_to_element(exact);
+    vi64 lost = ELEMENT == ELEMENT_F32 ? (vi64)(exact - exact) : (vi64)(found - found); /* f32 may be rounded to infinity */
+    if (powers.is_scaled) found = unscaled(&lost, found, powers.scale, asked->is_root);
+    lost |= all.lost;
     store_elements(results + first, found);
     for (size_t r = 0; r < taken; r++) {
         has_failed[first + r] = lost[r];
@@ -134,38 +153,43 @@ INLINE void find_some_quotients(rounded *results, bool *has_failed, const struct
     }
 }
 
+/* What may be read of rows. */
+static const unsigned char *end_of_all(const struct wf_rows *rows) {
+    const struct row one = row_at(rows, 0), last = row_at(rows, rows->rows - 1), far = last.x > one.x ? last : one;
+    return far.x + far.count * sizeof(uword);
+}
+
 INLINE void find_quotients_of(rounded *results, bool *has_failed, const struct wf_rows *rows, const struct wf_quotient *asked,
                               struct powers powers) {
-    const struct row one = row_at(rows, 0), last = row_at(rows, rows->rows - 1), far = last.x > one.x ? last : one;
-    const unsigned char *end = far.x + far.count * sizeof(uword);
+    const unsigned char *end = end_of_all(rows);
     for (size_t r = 0; r < rows->rows; r += LANES) find_some_quotients(results, has_failed, rows, r, end, asked, powers);
 }
 
 /* What is asked for is a constant in each. */
 APART void find_row_means(rounded *results, bool *has_failed, const struct wf_rows *rows, const struct wf_quotient *asked) {
-    find_quotients_of(results, has_failed, rows, asked, (struct powers){false, false, false});
+    find_quotients_of(results, has_failed, rows, asked, (struct powers){.squares = false});
 }
 
 APART void find_row_magnitudes(rounded *results, bool *has_failed, const struct wf_rows *rows, const struct wf_quotient *asked) {
-    find_quotients_of(results, has_failed, rows, asked, (struct powers){false, false, true});
+    find_quotients_of(results, has_failed, rows, asked, (struct powers){.magnitudes = true});
 }
 
 APART void find_row_norms(rounded *results, bool *has_failed, const struct wf_rows *rows, const struct wf_quotient *asked) {
-    find_quotients_of(results, has_failed, rows, asked, (struct powers){true, true, true});
+    find_quotients_of(results, has_failed, rows, asked, (struct powers){.squares = true, .are_f64 = true, .magnitudes = true});
 }
 
 APART void find_row_variances(rounded *results, bool *has_failed, const struct wf_rows *rows, const struct wf_quotient *asked) {
-    find_quotients_of(results, has_failed, rows, asked, (struct powers){true, false, false});
+    find_quotients_of(results, has_failed, rows, asked, (struct powers){.squares = true});
 }
 
 /* Finds means of types shorter than f64 whose range is not too wide. */
 APART void find_near_row_means(rounded *results, bool *has_failed, const struct wf_rows *rows, const struct wf_quotient *asked) {
-    find_quotients_of(results, has_failed, rows, asked, (struct powers){false, true, false});
+    find_quotients_of(results, has_failed, rows, asked, (struct powers){.are_f64 = true});
 }
 
 APART void find_near_row_variances(rounded *results, bool *has_failed, const struct wf_rows *rows,
                                    const struct wf_quotient *asked) {
-    find_quotients_of(results, has_failed, rows, asked, (struct powers){true, true, false});
+    find_quotients_of(results, has_failed, rows, asked, (struct powers){.squares = true, .are_f64 = true});
 }
 
 /* Whether every sum of as many elements as a row may have is an f64. */
@@ -189,11 +213,52 @@ static row_quotients_function *row_quotients_for(const struct wf_rows *rows, con
     return squares ? find_row_variances : find_row_means;
 }
 
+/* ---- f64 whose squares are no f64, or next to nothing ---- */
+
+/* Finds the norms or variances of at most LANES rows by elements that are multiplied first. */
+APART void find_scaled_quotients(rounded *results, bool *has_failed, const struct wf_rows *rows, size_t first,
+                                 const struct wf_quotient *asked, double scale) {
+    const unsigned char *end = end_of_all(rows);
+    if (asked->parts == WF_PART_SQUARES)
+        find_some_quotients(results, has_failed, rows, first, end, asked, (struct powers){true, true, true, true, scale});
+    else
+        find_some_quotients(results, has_failed, rows, first, end, asked, (struct powers){true, false, false, true, scale});
+}
+
+/* By what a row's elements are best multiplied; 1: that would not help. */
+static double scale_of_row(struct row row) {
+    const uint64_t large = (uint64_t)(BIAS + 400) << FRACTION_BITS, small = (uint64_t)(BIAS - 400) << FRACTION_BITS;
+    const uint64_t most = row.count ? find_bounds(row.x, row.count).max : INFINITY_BITS;
+    if (most >= INFINITY_BITS) return 1;
+    return most > large ? 0x1p-600 : most < small ? 0x1p600 : 1;
+}
+
+/* The results of LANES rows, from the first on, some of which have failed. */
+static void find_far_quotients(rounded *results, bool *has_failed, const struct wf_rows *rows, size_t first,
+                               const struct wf_quotient *asked) {
+    const size_t end = rows->rows - first < LANES ? rows->rows : first + LANES;
+    rounded found[WF_COLUMNS_MAX];
+    bool again[WF_COLUMNS_MAX];
+    for (size_t r = first; r < end; r++) {
+        const double scale = has_failed[r] ? scale_of_row(row_at(rows, r)) : 1;
+        if (scale == 1) continue;
+        find_scaled_quotients(found, again, rows, first, asked, scale);
+        for (size_t i = r; i < end; i++) {
+            if (!has_failed[i] || again[i]) continue;
+            results[i] = found[i];
+            has_failed[i] = false;
+        }
+    }
+}
+
 wf_row_quotients_function WF_LOOPS_NAME(find_row_quotients, TYPE, TIER);
 
 void WF_LOOPS_NAME(find_row_quotients, TYPE, TIER)(const struct wf_rows *rows, const struct wf_quotient *asked, void *results,
                                                    bool *has_failed) {
     row_quotients_for(rows, asked)(results, has_failed, rows, asked);
+    for (size_t r = 0; IS_F64 && asked->parts & WF_PART_SQUARES && r < rows->rows; r += LANES)
+        if (memchr(has_failed + r, true, rows->rows - r < LANES ? rows->rows - r : LANES))
+            find_far_quotients(results, has_failed, rows, r, asked);
     forget_rounding();
 }
 

@@ -12,6 +12,7 @@
     wf_columns_function WF_LOOPS_NAME(add_columns, NAME, TIER);                                              \
     wf_clean_columns_function WF_LOOPS_NAME(clean_columns, NAME, TIER);                                      \
     wf_leave_out_nans_function WF_LOOPS_NAME(leave_out_nans, NAME, TIER);                                    \
+    wf_copy_rows_function WF_LOOPS_NAME(copy_rows, NAME, TIER);                                              \
     wf_fill_segments_function WF_LOOPS_NAME(fill_segments, NAME, TIER);                                      \
     wf_results_function WF_LOOPS_NAME(find_results, NAME, TIER);                                             \
     wf_totals_function WF_LOOPS_NAME(find_totals, NAME, TIER);                                               \
@@ -60,6 +61,7 @@ const struct wf_tier TIER_STRUCT(TIER) = {
     EACH(add_columns, NAME)                                                                                  \
     OF_##kind(clean_columns, NAME)                                                                           \
     OF_##kind(leave_out_nans, NAME)                                                                          \
+    OF_##kind(copy_rows, NAME)                                                                               \
     EACH(fill_segments, NAME)                                                                                \
     EACH(find_results, NAME)                                                                                 \
     EACH(find_totals, NAME)                                                                                  \
