@@ -46,7 +46,7 @@ def wide(type_name, count, seed, most=None):
     """Elements of any exponents up to most, of either sign."""
     form, draw = FLOATS[type_name], random.Random(f"{type_name} {seed}")
     lead = 1 << (form.precision - 1)
-    fields = most or form.infinity // lead - 40
+    fields = most or max(form.infinity // lead - 40, 16)
     return [draw.randrange(fields) * lead | draw.randrange(lead) | draw.choice((0, form.sign)) for _ in range(count)]
 
 
@@ -65,7 +65,7 @@ def test_results_that_what_is_lost_would_change(type_name):
     form = FLOATS[type_name]
     count, least = 80_000 // nbytes_of(type_name) | 1, 1
     one, half = magnitude_bits(type_name, 0), magnitude_bits(type_name, -form.precision)
-    some = wide(type_name, count // 2 - 8, "pairs", one // (1 << (form.precision - 1)) + 20)
+    some = wide(type_name, count // 2 - 8, "pairs", one // (1 << (form.precision - 1)) + 9)
     cancelled = [bits ^ sign for bits in some for sign in (0, form.sign)]
     zeros = [0] * (count // 2)
     arrays = {

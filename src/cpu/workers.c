@@ -48,14 +48,15 @@ static void expect_specials_again(struct worker *worker, bool is_alike) {
     worker->specials_expected = guess->specials;
 }
 
-/* What a call begins with.  After one whose sums lacked too much, as many more are exact, and after each like it twice as
- * many. */
+/* What a call begins with.  After one whose sums lacked too much, some are exact: the more, the more often that happens. */
 static void begin_lossy(struct wf_lossy_guess *guess, const struct wf_losses *losses, bool is_alike) {
-    enum { CALLS_MAX = 64 };
+    enum { CALLS_MAX = 7 };
     if (!is_alike) *guess = (struct wf_lossy_guess){.is_new = false};
     guess->is_new = true;
     if (guess->waits) guess->waits--;
-    if (!losses || !losses->are_refused) return;
+    if (!losses) return;
+    if (!losses->are_refused && guess->blocks > 0) guess->refused /= 2; /* the last one was of use */
+    if (!losses->are_refused) return;
     guess->refused = 2 * guess->refused + 1 < CALLS_MAX ? 2 * guess->refused + 1 : CALLS_MAX;
     guess->waits = guess->refused;
     guess->blocks = 0;

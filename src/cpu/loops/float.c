@@ -321,6 +321,7 @@ bool WF_LOOPS_NAME(add_run, TYPE, TIER)(struct wf_open_partial *into, struct wf_
     struct window window;
     if (is_decided(into)) return true;
     if (!(into->parts & SUMS) || into->parts & ~in_one_pass || are_for_integers(into->parts & SUMS)) return false;
+    if (into->losses && scratch->lossy.blocks > 0) return false;
     if (guess->specials || guess->outliers > 0 || (guess->wait ? guess->wait-- : is_scan_due(guess))) return false;
     scratch->passes = 1;
     if (!find_window(&window, into->parts & SUMS, range) || is_scaled(&window)) return false;
