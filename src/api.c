@@ -74,13 +74,15 @@ static wf_error finish_stats(wf_handle *handle, const struct wf_accumulator *acc
     return WF_OK;
 }
 
-/* Makes acc the reduction of all elements. */
+/* Makes acc the reduction of all elements.  losses: NULL, or what its sums may lack. */
 static wf_error reduce(wf_handle *handle, struct wf_accumulator *acc, const wf_reduction *reduction,
-                       const wf_array *a, const wf_array *b, struct wf_tree *tree) {
+                       const wf_array *a, const wf_array *b, struct wf_tree *tree, struct wf_losses *losses) {
     if (!handle) return WF_ERROR_ARGUMENT;
     if (!a) return wf_fail(handle, WF_ERROR_ARGUMENT, "the array is NULL");
     wf_error error = wf_reduction_begin(handle, acc, reduction, a->type, tree);
-    return error ? error : add(handle, acc, a, b);
+    if (error) return error;
+    acc->losses = wf_accumulator_may_lose(acc) ? losses : NULL;
+    return add(handle, acc, a, b);
 }
 
 /* ---- one call, one value ---- */
@@ -96,7 +98,13 @@ static bool try_few(wf_handle *handle, const wf_reduction *reduction, const wf_a
 static wf_error find_value(wf_handle *handle, const wf_reduction *reduction, const wf_array *a, const wf_array *b,
                            struct wf_tree *tree, wf_value *value) {
     struct wf_accumulator acc;
-    wf_error error = reduce(handle, &acc, reduction, a, b, tree);
+    struct wf_losses losses = {.are_refused = false};
+    wf_error error = reduce(handle, &acc, reduction, a, b, tree, &losses);
+    if (!error && !wf_losses_are_none(&losses)) {
+        if (wf_accumulator_finish_within(&acc, value)) return WF_OK;
+        losses = (struct wf_losses){.are_refused = true};
+        error = reduce(handle, &acc, reduction, a, b, tree, &losses);
+    }
     if (!error) error = wf_accumulator_finish(handle, &acc, acc.op, value);
     if (error != WF_ERROR_EMPTY || !reduction->fill) return error;
     return wf_fill_value(handle, reduction, wf_accumulator_result_type(&acc, acc.op), value);
@@ -124,7 +132,7 @@ wf_error wf_reduce_stats(wf_handle *handle, const wf_reduction *reduction, const
     wf_error error = check_stats(handle, stats);
     if (!error && reduction && reduction->op != WF_STATS)
         error = wf_fail(handle, WF_ERROR_ARGUMENT, "wf_reduce_stats takes the op WF_STATS, not %d", (int)reduction->op);
-    if (!error) error = reduce(handle, &acc, reduction, array, NULL, NULL);
+    if (!error) error = reduce(handle, &acc, reduction, array, NULL, NULL, NULL);
     return error ? error : finish_stats(handle, &acc, stats);
 }
 

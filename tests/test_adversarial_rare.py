@@ -42,6 +42,98 @@ def test_bins_that_hold_few_and_many(type_name):
             check(handle, type_name, data, handle.device, ops=("sum", "norm1", "var"), threads=(1,))
 
 
+def wide(type_name, count, seed, most=None):
+    """Elements of any exponents up to most, of either sign."""
+    form, draw = FLOATS[type_name], random.Random(f"{type_name} {seed}")
+    lead = 1 << (form.precision - 1)
+    fields = most or max(form.infinity // lead - 40, 16)
+    return [draw.randrange(fields) * lead | draw.randrange(lead) | draw.choice((0, form.sign)) for _ in range(count)]
+
+
+def check_in_a_row(type_name, arrays, ops):
+    """Calls of one handle for each tier, as what a call learns is of use, or a trap, for the next one."""
+    for tier in wf.tier_handles():
+        for op, _, (name, bits), threads in itertools.product(ops, range(2), arrays.items(), (1, 2)):
+            check_float(tier, type_name, bits, tier.device, name, ops=(op,), threads=(threads,))
+        for name, bits in arrays.items():
+            check_dot(tier, type_name, pack(type_name, bits), pack(type_name, bits[::-1]), tier.device, name)
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_results_that_what_is_lost_would_change(type_name):
+    """Sums of wide elements lack their lowest bits (core/losses.h), which decide these."""
+    form = FLOATS[type_name]
+    count, least = 80_000 // nbytes_of(type_name) | 1, 1
+    one, half = magnitude_bits(type_name, 0), magnitude_bits(type_name, -form.precision)
+    some = wide(type_name, count // 2 - 8, "pairs", one // (1 << (form.precision - 1)) + 9)
+    cancelled = [bits ^ sign for bits in some for sign in (0, form.sign)]
+    zeros = [0] * (count // 2)
+    arrays = {
+        "cancelled": cancelled,
+        "but for the least": cancelled + [least],
+        "but for a tie": cancelled + [one, half],
+        "above a tie": [least] + cancelled + [one, half],
+        "below a tie": [one, half] + cancelled + [least | form.sign],
+        "above a tie of few": [one] + zeros + [half] + zeros + [least],
+        "equal": [one | 1] * (count // 2) + [one | 1],
+        "equal but for one": [one] * count + [least],
+    }
+    check_in_a_row(type_name, arrays, ("sum", "mean", "norm1", "var", "norm2"))
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_wide_arrays_of_another_scale_one_after_the_other(type_name):
+    form = FLOATS[type_name]
+    count, lead = 70_000 // nbytes_of(type_name), 1 << (form.precision - 1)
+    fields, middle = form.infinity // lead, magnitude_bits(type_name, 0) // lead
+    large = [(fields - 1 - i % 5) * lead | i % lead for i in range(count)]
+    arrays = {
+        "any": wide(type_name, count, 1, fields),
+        "all but the uppermost": wide(type_name, count, 2),
+        "small": wide(type_name, count, 3, middle // 2),
+        "smallest": wide(type_name, count, 4, 8),
+        "subnormal": wide(type_name, count, 5, 1),
+        "large": [bits | form.sign * (i % 3 == 0) for i, bits in enumerate(large)],
+        "ascending": sorted(wide(type_name, count, 6), key=lambda bits: bits & ~form.sign),
+        "zeros": [form.sign] * count,
+    }
+    check_in_a_row(type_name, arrays, ("sum", "norm1", "std", "norm2"))
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_specials_among_wide_elements(type_name):
+    form = FLOATS[type_name]
+    count = 70_000 // nbytes_of(type_name)
+    ground = wide(type_name, count, "specials")
+    first, last, infinity = count // 3, count - 2, form.infinity
+    arrays = [
+        {first: form.nan},
+        {first: form.nan, last: form.nan | form.sign},
+        {first: infinity},
+        {first: infinity, last: infinity},
+        {first: infinity | form.sign, last: infinity},
+        {first: infinity, last: form.nan},
+        {first: form.nan, last: infinity},
+        {i: form.nan for i in range(7, count, 999)},
+    ]
+    for specials, tier in itertools.product(arrays, wf.tier_handles()):
+        data = pack(type_name, [specials.get(i, bits) for i, bits in enumerate(ground)])
+        whole, view = oracle_of(type_name, data), wf.vector(data, type_name)
+        for op, nan, threads in itertools.product(("sum", "mean", "norm1", "var", "norm2"), ("propagate", "omit", "error"), (1, 2)):
+            got = outcome(tier.reduce, op, view, nan=nan, threads=threads)
+            agree(whole.reduce(op, nan), got, op, type_name, nan, threads, tier.device, len(specials))
+
+
+@pytest.mark.parametrize("place", (5, 40_000, 99_999))
+def test_the_first_nan_among_wide_elements_is_named(handle, place):
+    bits = wide("f32", 100_000, place)
+    for i in range(place, len(bits), 10_000):
+        bits[i] = FLOATS["f32"].nan
+    for threads in (1, 2):
+        with pytest.raises(wf.WarpfoldError, match=f"NaN at index {place}$"):
+            handle.reduce("sum", wf.vector(pack("f32", bits), "f32"), nan="error", threads=threads)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_specials_in_the_interior_of_blocks(handle, type_name):

@@ -26,6 +26,7 @@ void wf_accumulator_init(struct wf_accumulator *acc, const wf_reduction *reducti
     acc->ddof = reduction->ddof;
     acc->parts = wf_op_parts(acc->op);
     acc->tree = uses_tree(reduction, type) ? tree : NULL;
+    acc->losses = NULL;
     acc->shaped = NULL;
     acc->xor_alone = false;
     clear(acc, reduction->first_index);
@@ -35,6 +36,7 @@ WF_HOT void wf_accumulator_init_like(struct wf_accumulator *acc, const struct wf
                               struct wf_tree *tree) {
     memmove(acc, like, offsetof(struct wf_accumulator, first_index)); /* like may be acc */
     acc->tree = like->tree ? tree : NULL;
+    acc->losses = NULL;
     acc->shaped = NULL;
     clear(acc, first_index);
 }
@@ -59,6 +61,7 @@ struct wf_open_partial wf_accumulator_open(struct wf_accumulator *acc) {
     return (struct wf_open_partial){.partial = &acc->partial,
                                     .tree = acc->tree,
                                     .parts = acc->parts,
+                                    .losses = acc->losses,
                                     .sum = wf_partial_sum(&acc->partial, acc->type),
                                     .abs = wf_partial_abs(&acc->partial, acc->type),
                                     .product_sum = wf_partial_product_sum(&acc->partial, acc->type)};
@@ -67,6 +70,7 @@ struct wf_open_partial wf_accumulator_open(struct wf_accumulator *acc) {
 bool wf_accumulator_join(struct wf_accumulator *into, const struct wf_accumulator *from) {
     if (into->tree && !wf_tree_join(into->tree, from->tree)) return false;
     wf_partial_merge(&into->partial, &from->partial, into->type, into->parts);
+    if (into->losses && from->losses) wf_losses_join(into->losses, from->losses);
     into->xor_alone |= from->xor_alone;
     into->blocks = 0;
     into->count += from->count;

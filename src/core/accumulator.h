@@ -21,6 +21,7 @@ struct wf_accumulator {
     unsigned blocks; /* added since the digits were last normalised (cpu/workers.c) */
     bool xor_alone; /* of xor: the and and or of the elements are not known */
     struct wf_tree *tree; /* the product, where it is a tree, in memory of the accumulator's owner; else NULL */
+    struct wf_losses *losses; /* what the sums lack, in memory of the accumulator's owner; NULL: they are to be exact */
     struct wf_shaped *shaped; /* which this is the common part of; NULL: a single one, or one result */
     /* Which elements. */
     int64_t first_index, end_index; /* the hull of their indices: first <= i < end */
@@ -68,6 +69,12 @@ wf_type wf_accumulator_result_type(const struct wf_accumulator *acc, wf_op op);
 
 /* Writes the value as one element of its type; data needs no alignment. */
 void wf_value_store(const wf_value *value, void *data);
+
+/* Whether its result is of the type of floats, and made of sums of them alone. */
+bool wf_accumulator_may_lose(const struct wf_accumulator *acc);
+
+/* Whether the value of its op is the same whatever the sums lack within their bounds; if so, writes it. */
+bool wf_accumulator_finish_within(const struct wf_accumulator *acc, wf_value *result);
 
 /* The value of op for what acc holds, or why it has none. */
 wf_error wf_accumulator_finish(wf_handle *handle, const struct wf_accumulator *acc, wf_op op, wf_value *result);

@@ -71,6 +71,25 @@ void wf_big_multiply_u64(struct wf_big *big, uint64_t factor) {
     trim(big);
 }
 
+void wf_big_add(struct wf_big *a, const struct wf_big *b) {
+    uint64_t carry = 0;
+    if (a->lowest > b->lowest) a->lowest = b->lowest;
+    while (a->count <= b->count) a->limb[a->count++] = 0;
+    for (int i = b->lowest; i < b->count || carry; i++) {
+        if (i == a->count) a->limb[a->count++] = 0;
+        carry += (uint64_t)a->limb[i] + (i < b->count ? b->limb[i] : 0);
+        a->limb[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    trim(a);
+}
+
+void wf_big_forget(struct wf_big *big, int limb) {
+    memset(big->limb, 0, (size_t)limb * sizeof big->limb[0]);
+    if (big->lowest < limb) big->lowest = limb;
+    if (big->count <= limb) big->count = 0;
+}
+
 int wf_big_compare(const struct wf_big *a, const struct wf_big *b) {
     if (a->count != b->count) return a->count < b->count ? -1 : 1;
     WF_ROLLED for (int i = a->count - 1; i >= 0; i--)

@@ -28,6 +28,11 @@ struct wf_number wf_total_to_number(const struct wf_total *total);
 void wf_big_multiply(struct wf_big *product, const struct wf_big *a, const struct wf_big *b);
 void wf_big_multiply_u64(struct wf_big *big, uint64_t factor);
 
+void wf_big_add(struct wf_big *a, const struct wf_big *b);
+
+/* Leaves out the limbs below that one. */
+void wf_big_forget(struct wf_big *big, int limb);
+
 /* Below, at or above 0 as a is below, at or above b. */
 int wf_big_compare(const struct wf_big *a, const struct wf_big *b);
 

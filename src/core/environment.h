@@ -22,6 +22,17 @@ static inline void wf_environment_leave(wf_environment callers) {
     _mm_setcsr(callers);
 }
 
+/* Inside: subnormals count as 0, operands as well as results, until they are kept again. */
+enum { WF_SUBNORMALS_DROPPED = 0x8040 };
+
+static inline void wf_environment_drop_subnormals(void) {
+    _mm_setcsr(_mm_getcsr() | (unsigned)WF_SUBNORMALS_DROPPED);
+}
+
+static inline void wf_environment_keep_subnormals(void) {
+    _mm_setcsr(_mm_getcsr() & ~(unsigned)WF_SUBNORMALS_DROPPED);
+}
+
 #else
 
 #include <fenv.h>
@@ -40,6 +51,10 @@ static inline void wf_environment_leave(wf_environment callers) {
     __asm__ volatile("" ::: "memory");
     fesetenv(&callers);
 }
+
+/* Only a matter of speed. */
+static inline void wf_environment_drop_subnormals(void) {}
+static inline void wf_environment_keep_subnormals(void) {}
 
 #endif
 

@@ -68,6 +68,9 @@ static wf_error finish_mean(const struct wf_finish *of, struct wf_number *number
 static void variance_numerator(struct wf_big *squares, const struct wf_big *sum, int64_t count, struct wf_big *square) {
     wf_big_multiply(square, sum, sum);
     wf_big_multiply_u64(squares, (uint64_t)count);
+#ifndef __CUDACC_RTC__ /* where no sum lacks anything */
+    if (wf_big_compare(squares, square) < 0) *squares = *square;
+#endif
     wf_big_subtract(squares, square);
 }
 

@@ -49,6 +49,7 @@ static inline int64_t wf_order_to_key(uint64_t order) {
 #ifndef __CUDACC_RTC__
 
 #include "core/exact.h"
+#include "core/losses.h"
 #include "core/product.h"
 
 /* Multiplies the product by the magnitude of an integer other than 0. */
@@ -60,6 +61,7 @@ struct wf_open_partial {
     struct wf_tree *tree; /* the product, where it is a tree; else NULL */
     unsigned parts;       /* enum wf_part: those that are gathered */
     struct wf_exact sum, abs, product_sum;
+    struct wf_losses *losses; /* what these may lack, of floats; NULL: nothing */
 };
 
 #endif

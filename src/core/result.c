@@ -58,29 +58,94 @@ static wf_error out_of_range(wf_handle *handle, const struct wf_accumulator *acc
                    wf_op_name(op), number->kind == WF_NUMBER_FINITE ? "about " : "", text, wf_type_name(type));
 }
 
-/* Apart, so that messages do not take their stack on top of the totals'.  Totals only of what op needs: reductions
- * of small arrays feel it. */
-static __attribute__((noinline)) wf_error find_value(const struct wf_accumulator *acc, wf_op op, wf_type type,
-                                                     struct wf_number *number, wf_value *result) {
+struct totals {
     struct wf_total sum, product_sum;
     struct wf_big square;
     struct wf_finish finish;
+};
+
+/* Only of what op needs: reductions of small arrays feel it. */
+static void find_totals(struct totals *of, const struct wf_accumulator *acc, wf_op op) {
+    struct wf_finish *finish = &of->finish;
     unsigned needs = wf_op_parts(op);
-    finish.partial = &acc->partial;
-    finish.type = acc->type;
-    finish.nan = acc->nan;
-    finish.ddof = acc->ddof;
-    finish.count = acc->count;
-    finish.index_count = acc->end_index - acc->first_index;
-    finish.sum = &sum;
-    finish.product_sum = &product_sum;
-    finish.square = &square;
-    if (needs & WF_PART_SUM) wf_total_of_exact(&sum, wf_partial_sum(&acc->partial, acc->type));
-    if (needs & WF_PART_ABS) wf_total_of_exact(&sum, wf_partial_abs(&acc->partial, acc->type));
+    finish->partial = &acc->partial;
+    finish->type = acc->type;
+    finish->nan = acc->nan;
+    finish->ddof = acc->ddof;
+    finish->count = acc->count;
+    finish->index_count = acc->end_index - acc->first_index;
+    finish->sum = &of->sum;
+    finish->product_sum = &of->product_sum;
+    finish->square = &of->square;
+    if (needs & WF_PART_SUM) wf_total_of_exact(&of->sum, wf_partial_sum(&acc->partial, acc->type));
+    if (needs & WF_PART_ABS) wf_total_of_exact(&of->sum, wf_partial_abs(&acc->partial, acc->type));
     if (needs & (WF_PART_SQUARES | WF_PART_DOT))
-        wf_total_of_exact(&product_sum, wf_partial_product_sum(&acc->partial, acc->type));
-    if (needs & WF_PART_PRODUCT) finish.product = number_of_product(acc);
-    return wf_finish_value(&finish, op, type, number, result);
+        wf_total_of_exact(&of->product_sum, wf_partial_product_sum(&acc->partial, acc->type));
+    if (needs & WF_PART_PRODUCT) finish->product = number_of_product(acc);
+}
+
+/* Apart, so that messages do not take their stack on top of the totals'. */
+static __attribute__((noinline)) wf_error find_value(const struct wf_accumulator *acc, wf_op op, wf_type type,
+                                                     struct wf_number *number, wf_value *result) {
+    struct totals totals;
+    find_totals(&totals, acc, op);
+    return wf_finish_value(&totals.finish, op, type, number, result);
+}
+
+/* ---- results of sums that lack something ---- */
+
+bool wf_accumulator_may_lose(const struct wf_accumulator *acc) {
+    return wf_type_is_float(acc->type) && wf_accumulator_result_type(acc, acc->op) == acc->type &&
+           !(acc->parts & ~(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES | WF_PART_DOT));
+}
+
+/* Moves a magnitude to an end of where it may be, and leaves out what lies below its bound; returns whether that is a
+ * magnitude. */
+static bool move_total(struct wf_total *total, const struct wf_bound *bound, bool is_most) {
+    struct wf_big *big = &total->magnitude, by;
+    int distance = bound->exponent - total->exponent, limb = distance / 32;
+    if (!bound->units) return true;
+    wf_u128 units = ((wf_u128)bound->units + 1) << distance % 32; /* with what is left out */
+    memset(by.limb, 0, (size_t)limb * sizeof by.limb[0]);
+    for (by.lowest = by.count = limb; units; units >>= 32) by.limb[by.count++] = (uint32_t)units;
+    wf_big_forget(big, limb);
+    if (is_most)
+        wf_big_add(big, &by);
+    else if (wf_big_compare(big, &by) < 0)
+        return false;
+    else
+        wf_big_subtract(big, &by);
+    return true;
+}
+
+/* Whether there are infinities or NaNs that decide the result alone. */
+static bool specials_decide(const struct wf_accumulator *acc) {
+    const unsigned infinite = WF_SPECIAL_POSITIVE_INFINITY | WF_SPECIAL_NEGATIVE_INFINITY | WF_SPECIAL_INVALID;
+    return acc->partial.special_seen & infinite || (acc->partial.nan_count && acc->nan != WF_NAN_OMIT);
+}
+
+/* Finds the result at an end of what the sums may be: in which a variance has most or least of its squares, and the other
+ * way round of its sum.  False: there is none. */
+static __attribute__((noinline)) bool find_end(const struct wf_accumulator *acc, wf_type type, bool is_most, wf_value *result) {
+    const bool is_variance = acc->op == WF_VAR || acc->op == WF_STD;
+    struct totals totals;
+    struct wf_number number;
+    find_totals(&totals, acc, acc->op);
+    if (!specials_decide(acc)) {
+        if (!move_total(&totals.product_sum, &acc->losses->products, is_most)) return false;
+        bool exists = move_total(&totals.sum, &acc->losses->sum, is_most != is_variance);
+        if (!exists && !is_variance) return false;
+        if (!exists) totals.sum.magnitude.count = 0;
+    }
+    return !wf_finish_value(&totals.finish, acc->op, type, &number, result);
+}
+
+bool wf_accumulator_finish_within(const struct wf_accumulator *acc, wf_value *result) {
+    const wf_type type = wf_accumulator_result_type(acc, acc->op);
+    wf_value least, most;
+    if (!find_end(acc, type, false, &least) || !find_end(acc, type, true, &most)) return false;
+    *result = most;
+    return memcmp(&least.v, &most.v, wf_type_table[type].nbytes) == 0;
 }
 
 /* By one instruction: gcc would loop over a number of bytes that it does not know, which takes thirty cycles. */

@@ -32,6 +32,15 @@ struct wf_guess {
     int top[2][2], low[2][2]; /* [block][operand] */
 };
 
+/* What blocks are expected to be of which sums lack something: loops/lossy.h. */
+struct wf_lossy_guess {
+    bool is_new; /* a call that has had no block yet */
+    int blocks;  /* for that many blocks to come, sums will lack something */
+    int top[2];  /* of each operand, of blocks before: all elements were less than 2^top in magnitude */
+    int waits;   /* for that many calls to come, no sum will */
+    int refused; /* from which the next wait follows */
+};
+
 /* The working memory of a thread. */
 struct wf_scratch {
     /* For each operand, room for a copy of a block that was not contiguous, or without its infinities, NaNs
@@ -43,6 +52,7 @@ struct wf_scratch {
     struct wf_bins *bins; /* [WF_BINS_SETS]; NULL if so little is summed that clearing them would cost more than they save */
     struct wf_guess guess;
     int passes, pass; /* the number of passes over the current block: of all, and of those that have begun */
+    struct wf_lossy_guess lossy;
 };
 
 /* If both sums of values and of magnitudes are asked for, the bins of values are those of magnitudes, too.  Powers: values

@@ -48,6 +48,20 @@ static void expect_specials_again(struct worker *worker, bool is_alike) {
     worker->specials_expected = guess->specials;
 }
 
+/* What a call begins with.  After one whose sums lacked too much, some are exact: the more, the more often that happens. */
+static void begin_lossy(struct wf_lossy_guess *guess, const struct wf_losses *losses, bool is_alike) {
+    enum { CALLS_MAX = 7 };
+    if (!is_alike) *guess = (struct wf_lossy_guess){.is_new = false};
+    guess->is_new = true;
+    if (guess->waits) guess->waits--;
+    if (!losses) return;
+    if (!losses->are_refused && guess->blocks > 0) guess->refused /= 2; /* the last one was of use */
+    if (!losses->are_refused) return;
+    guess->refused = 2 * guess->refused + 1 < CALLS_MAX ? 2 * guess->refused + 1 : CALLS_MAX;
+    guess->waits = guess->refused;
+    guess->blocks = 0;
+}
+
 /* Guesses are of use for the next call where it adds the same parts of the same type, and they were cheap. From others
  * it would take several slow blocks to learn better ones. */
 static void forget_other_guesses(struct worker *worker, const struct wf_accumulator *into) {
@@ -55,6 +69,7 @@ static void forget_other_guesses(struct worker *worker, const struct wf_accumula
     bool is_alike = are_guesses_for(&worker->guessed, into);
     expect_specials_again(worker, is_alike);
     guess->outliers = guess->outliers > 0;
+    begin_lossy(&worker->scratch.lossy, into->losses, is_alike);
     if (is_alike && !is_wide_guess(guess)) return;
     *guess = (struct wf_guess){.specials = guess->specials};
 }
@@ -176,8 +191,12 @@ static __attribute__((noinline)) void add_in_parallel(struct cpu *cpu, struct wf
                                                       const struct wf_view *view, struct wf_plan plan,
                                                       bool in_order) {
     struct job job = {cpu, view, plan, into->end_index, in_order, 0};
-    for (int i = 0; i < plan.threads; i++)
-        wf_accumulator_init_like(&cpu->worker[i]->partial, into, into->end_index, &cpu->worker[i]->tree);
+    for (int i = 0; i < plan.threads; i++) {
+        struct worker *worker = cpu->worker[i];
+        wf_accumulator_init_like(&worker->partial, into, into->end_index, &worker->tree);
+        if (into->losses) worker->losses = *into->losses; /* none yet */
+        if (into->losses) worker->partial.losses = &worker->losses;
+    }
     wf_threads_run(cpu->threads, plan.threads, reduce_share, &job);
     wf_environment callers = wf_environment_enter();
     for (int i = 0; i < plan.threads; i++) wf_accumulator_join(into, &cpu->worker[i]->partial);
@@ -233,12 +252,15 @@ void wf_cpu_add_view_in_parallel(wf_handle *handle, struct wf_accumulator *into,
 }
 
 wf_error wf_cpu_add(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b) {
+    enum { MANY = 1 << 15 };
     struct wf_view view;
+    if (into->losses) into->losses->nans_decide = into->nan != WF_NAN_OMIT;
     if (is_one_block(a, b)) {
         add_one_block(handle->device_state, into, a, b);
         return WF_OK;
     }
     wf_view_make(&view, a, b, wf_accumulator_is_indexed(into));
+    if (into->losses) into->losses->are_many = view.count > MANY;
     wf_cpu_add_view_in_parallel(handle, into, &view);
     return WF_OK;
 }

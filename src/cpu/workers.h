@@ -19,6 +19,7 @@ struct worker {
     struct wf_bins bins[WF_BINS_SETS];
     struct wf_accumulator partial;
     struct wf_tree tree; /* the partial's */
+    struct wf_losses losses; /* the partial's */
     struct wf_columns *columns; /* NULL: not needed yet */
     bool had_nans;              /* that were taken out of the last rows: the next ones are likely to have some, too */
     struct wf_pages kept;       /* of a table by key, for the next one */

@@ -22,6 +22,7 @@ typedef void scan_vector(struct scan *scan, const unsigned char *x);
 struct sums {
     vf64 term[TERMS_MAX][LEVELS_MAX][UNROLL_MAX];
     vf64 negative[LEVELS_MAX][UNROLL_MAX]; /* of the first terms of negative elements */
+    vf64 factor[2]; /* by which fitted elements are multiplied */
 };
 
 /* What was moved out of the sums, in units of each level's grid.  Unsigned, because it may wrap around if the
@@ -36,6 +37,7 @@ struct extracted {
     uint64_t units[TERMS_MAX][LEVELS_MAX];
     uint64_t negative[LEVELS_MAX];
     bool is_exact; /* only if the tier has NOTES_ROUNDING: whether the window has held */
+    bool has_stayed; /* every sum in its binade, at its end */
     struct specials *specials; /* what was taken out, of a kind that cleans */
 };
 
@@ -93,7 +95,7 @@ INLINE size_t group_count_of(struct shape shape, struct kind kind, size_t elemen
 INLINE void extract_term(struct sums *sums, struct shape shape, struct source source, size_t i,
                          struct kind kind, int term, int u) {
     int levels = levels_of(shape, term);
-    struct terms terms = terms_at(source, i, kind.load[term], levels);
+    struct terms terms = terms_at(source, i, kind.load[term], levels, sums->factor);
     if (kind.splits && term == 2) terms.multiplies = false; /* the scan of the same pass uses that unit */
     extract_terms(sums->term[term], splits(kind, term) ? sums->negative : NULL, levels, u, terms);
 }
@@ -109,7 +111,8 @@ INLINE void extract_group_by_levels(struct sums *sums, struct shape shape, struc
     const int last = shape.first - 1, unroll = unroll_of(shape, kind);
     struct terms terms[UNROLL_MAX];
     UNROLLED
-    for (int v = 0; v < UNROLL_MAX; v++) terms[v] = terms_at(source, i + (size_t)v * LANES, kind.load[0], shape.first);
+    for (int v = 0; v < UNROLL_MAX; v++)
+        terms[v] = terms_at(source, i + (size_t)v * LANES, kind.load[0], shape.first, sums->factor);
     UNROLLED
     for (int k = 0; k < last; k++) {
         UNROLLED
@@ -197,7 +200,12 @@ INLINE void start_sum(vf64 *sum, int unroll, vf64 anchor) {
     }
 }
 
+INLINE vf64 factor_of(int shift) {
+    return (vf64)((vi64){0} + ((int64_t)(1023 + shift) << 52));
+}
+
 INLINE void start_sums(struct sums *sums, const struct window *window, struct shape shape, struct kind kind) {
+    for (int operand = 0; kind.loses && operand < 2; operand++) sums->factor[operand] = factor_of(window->shift[operand]);
     EACH_LEVEL(t, k, shape, kind) {
         start_sum(sums->term[t][k], unroll_of(shape, kind), anchor_of(window, t, k));
         if (splits(kind, t)) start_sum(sums->negative[k], unroll_of(shape, kind), anchor_of(window, t, k));
@@ -239,8 +247,9 @@ INLINE void finish_sums(struct extracted *extracted, const struct collected *col
         extracted->units[t][k] = sum_of_lanes(collected->term[t][k]);
         if (splits(kind, t)) extracted->negative[k] = sum_of_lanes(collected->negative[k]);
     }
-    for (int lane = 0; lane < LANES; lane++) is_exact &= collected->changed[lane] >> 52 == 0;
-    extracted->is_exact = is_exact;
+    extracted->has_stayed = true;
+    for (int lane = 0; lane < LANES; lane++) extracted->has_stayed &= collected->changed[lane] >> 52 == 0;
+    extracted->is_exact = is_exact && extracted->has_stayed;
 }
 
 /* The number of elements whose terms can be added before sums must be moved out of their lanes: full groups,

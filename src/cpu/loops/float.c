@@ -7,6 +7,7 @@
 #include "cpu/loops/integer_sums.h"
 #include "cpu/loops/leaves.h"
 #include "cpu/loops/looks.h"
+#include "cpu/loops/lossy.h"
 #include "cpu/loops/outliers.h"
 #include "cpu/loops/panel_sums.h"
 #include "cpu/loops/row_quotients.h"
@@ -135,25 +136,6 @@ static bool is_to_be_cleaned(const struct block *block) {
            block->source.count <= room_for_copy(block);
 }
 
-/* Notes the block's infinities and NaNs, and puts a copy without them in its place.  There must be room. */
-APART void clean_block(struct block *block) {
-    struct source *source = &block->source;
-    struct wf_open_partial *into = block->into;
-    unsigned char *x = block->scratch->copy[0], *y = x;
-    bool any;
-    if (into->parts & WF_PART_DOT) { /* even for pairs of an array with itself */
-        y = block->scratch->copy[1];
-        any = clean_pairs(into, x, y, source->x, source->y, source->count, block->index);
-    } else {
-        any = clean(into, x, source->x, source->count, block->index);
-    }
-    if (any) expect_specials(&block->scratch->guess, block->expects_specials);
-    source->x = x;
-    source->y = y;
-    block->is_scanned = false;
-    block->scratch->passes = 0;
-}
-
 /* Where recent blocks had infinities or NaNs, they are taken out of this one before anything is tried but bins, which
  * leave them out by themselves: if a window is known, by the pass itself.  Returns whether that has added the block. */
 static bool add_cleaned_if_expected(struct block *block) {
@@ -169,10 +151,20 @@ static bool add_cleaned_if_expected(struct block *block) {
     return false;
 }
 
+/* Where a block's sums may lack something, and a window that covers it would have more levels for that. */
+static bool is_better_lossy(struct block *block) {
+    struct window window;
+    if (!may_lose(block)) return false;
+    ensure_scanned(block);
+    return is_finite(block) && (!find_window(&window, block->into->parts & SUMS, block->range) || !is_few(block, &window));
+}
+
 static enum outcome add_in_one_pass(struct block *block) {
-    if (is_to_be_looked_at(block) && look_at(block) != NARROW) return SLOW;
+    if (add_lossy_as_expected(block)) return TAKEN;
+    if (is_to_be_looked_at(block) && look_at(block) != NARROW) return begin_lossy(block) ? TAKEN : SLOW;
     if (add_cleaned_if_expected(block)) return TAKEN;
     enum outcome outcome = add_by_guess(block);
+    if (outcome == RETRY_WITH_RANGE_SCAN && is_better_lossy(block) && begin_lossy(block)) return TAKEN;
     return outcome == RETRY_WITH_RANGE_SCAN ? add_by_range_scan(block) : outcome;
 }
 
@@ -222,6 +214,7 @@ static void add_stretches(struct block *block) {
 
 /* Adds the sums of a block that no window holds, or seems to hold. */
 APART void add_slowly(struct block *block) {
+    if (begin_lossy(block)) return;
     bool is_short = block->source.count <= STRETCH;
     enum look look = block->look == UNSEEN && !is_short ? look_at(block) : block->look;
     if (look != NARROW) expect_changes(&block->scratch->guess);
@@ -299,6 +292,7 @@ void WF_LOOPS_NAME(add_block, TYPE, TIER)(struct wf_open_partial *into, struct w
                           .expects_specials = scratch->guess.specials > 0};
     enum outcome outcome = TAKEN;
     int64_t nans = 0;
+    if (is_decided(into)) return;
     scratch->passes = parts & SUMS && parts & EXTREMES && !NOTES_ROUNDING ? 2 : 1;
     scratch->pass = 0;
     if (parts & EXTREMES && !NOTES_ROUNDING && !scratch->guess.specials) set_extremes(&block);
@@ -325,7 +319,9 @@ bool WF_LOOPS_NAME(add_run, TYPE, TIER)(struct wf_open_partial *into, struct wf_
     struct block run = {.into = into, .scratch = scratch, .source = source, .index = index};
     struct range range[2] = {guessed_range(guess, 0), guessed_range(guess, 1)};
     struct window window;
+    if (is_decided(into)) return true;
     if (!(into->parts & SUMS) || into->parts & ~in_one_pass || are_for_integers(into->parts & SUMS)) return false;
+    if (into->losses && scratch->lossy.blocks > 0) return false;
     if (guess->specials || guess->outliers > 0 || (guess->wait ? guess->wait-- : is_scan_due(guess))) return false;
     scratch->passes = 1;
     if (!find_window(&window, into->parts & SUMS, range) || is_scaled(&window)) return false;

@@ -82,7 +82,7 @@ INLINE void add_some_columns(double *upper, double *lower, struct strip strip, i
         prefetch_next_strip(strip.x, strip.next, (size_t)(unroll * LANES) * sizeof(uword));
         UNROLLED
         for (int u = 0; u < unroll; u++)
-            extract_terms(level, NULL, levels, u, load(strip.x + (size_t)(u * LANES) * sizeof(uword), NULL, levels));
+            extract_terms(level, NULL, levels, u, load(strip.x + (size_t)(u * LANES) * sizeof(uword), NULL, levels, NULL));
     }
     UNROLLED
     for (int u = 0; u < unroll * levels; u++)

@@ -23,8 +23,9 @@ struct terms {
 
 /* Loads the terms of LANES elements.  levels: the number of levels that the terms will be split into.  Up to
  * two levels may be given factors instead of a product: then what a level leaves of a * b is an f64, so the
- * multiplication can be fused with the addition. */
-typedef struct terms load_terms(const unsigned char *x, const unsigned char *y, int levels);
+ * multiplication can be fused with the addition.  factor: by what loaders of fitted terms multiply either operand; others do
+ * not look at it. */
+typedef struct terms load_terms(const unsigned char *x, const unsigned char *y, int levels, const vf64 *factor);
 
 #define ONES ((vf64){0} + 1)
 
@@ -57,8 +58,8 @@ INLINE struct source padded(struct source source, size_t nbytes, struct group *g
     return (struct source){group->x, pairs ? group->y : group->x, source.count, source.nbytes, source.ahead};
 }
 
-INLINE struct terms terms_at(struct source source, size_t i, load_terms *load, int levels) {
-    return load(source.x + i * source.nbytes, source.y + i * source.nbytes, levels);
+INLINE struct terms terms_at(struct source source, size_t i, load_terms *load, int levels, const vf64 *factor) {
+    return load(source.x + i * source.nbytes, source.y + i * source.nbytes, levels, factor);
 }
 
 INLINE void store_vector(double *term, size_t count, struct terms terms) {
@@ -70,10 +71,10 @@ INLINE void store_vector(double *term, size_t count, struct terms terms) {
 INLINE void store_terms(double *term, struct source source, load_terms *load) {
     struct group group;
     size_t i = 0;
-    for (; i + LANES <= source.count; i += LANES) store_vector(term + i, LANES, terms_at(source, i, load, 1));
+    for (; i + LANES <= source.count; i += LANES) store_vector(term + i, LANES, terms_at(source, i, load, 1, NULL));
     if (i < source.count)
         store_vector(term + i, source.count - i,
-                     terms_at(padded(part_of(source, i, LANES), LANES * source.nbytes, &group), 0, load, 1));
+                     terms_at(padded(part_of(source, i, LANES), LANES * source.nbytes, &group), 0, load, 1, NULL));
 }
 
 #endif

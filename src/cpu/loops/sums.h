@@ -14,38 +14,66 @@
 
 /* ---- terms ---- */
 
-INLINE struct terms load_value(const unsigned char *x, const unsigned char *y, int levels) {
-    (void)y, (void)levels;
+INLINE struct terms load_value(const unsigned char *x, const unsigned char *y, int levels, const vf64 *factor) {
+    (void)y, (void)levels, (void)factor;
     return (struct terms){widen(x), ONES, true};
 }
 
-INLINE struct terms load_scaled_value(const unsigned char *x, const unsigned char *y, int levels) {
-    (void)y, (void)levels;
+INLINE struct terms load_scaled_value(const unsigned char *x, const unsigned char *y, int levels, const vf64 *factor) {
+    (void)y, (void)levels, (void)factor;
     return (struct terms){scaled_value(widen(x)), ONES, true};
 }
 
-INLINE struct terms load_scaled_magnitude(const unsigned char *x, const unsigned char *y, int levels) {
-    (void)y, (void)levels;
+INLINE struct terms load_scaled_magnitude(const unsigned char *x, const unsigned char *y, int levels, const vf64 *factor) {
+    (void)y, (void)levels, (void)factor;
     return (struct terms){(vf64)((vi64)scaled_value(widen(x)) & INT64_MAX), ONES, true};
 }
 
-INLINE struct terms load_magnitude(const unsigned char *x, const unsigned char *y, int levels) {
-    (void)y, (void)levels;
+INLINE struct terms load_magnitude(const unsigned char *x, const unsigned char *y, int levels, const vf64 *factor) {
+    (void)y, (void)levels, (void)factor;
     return (struct terms){(vf64)((vi64)widen(x) & INT64_MAX), ONES, true};
 }
 
 /* The product, rounded if it is one of f64; of narrower types, whose products are exact, as factors if there
  * are few levels: see load_terms. */
-INLINE struct terms load_product(const unsigned char *x, const unsigned char *y, int levels) {
+INLINE struct terms load_product(const unsigned char *x, const unsigned char *y, int levels, const vf64 *factor) {
+    (void)factor;
     vf64 a = widen(x), b = widen(y);
     if (!IS_F64 && levels <= 2) return (struct terms){a, b, true};
     return (struct terms){quiet_multiply(a, b), ONES, false};
 }
 
 /* The rounding error of a product of f64. */
-INLINE struct terms load_product_error(const unsigned char *x, const unsigned char *y, int levels) {
-    (void)levels;
+INLINE struct terms load_product_error(const unsigned char *x, const unsigned char *y, int levels, const vf64 *factor) {
+    (void)levels, (void)factor;
     vf64 a = widen(x), b = widen(y), negative_product = -quiet_multiply(a, b);
+    return (struct terms){fused(a, b, negative_product), ONES, true};
+}
+
+/* Of f64 that are multiplied by a power of two first, so that neither they nor their products leave the range: what becomes
+ * subnormal by that is lost (lossy.h). */
+INLINE vf64 fitted(const unsigned char *x, vf64 factor) {
+    return widen(x) * factor;
+}
+
+INLINE struct terms load_fitted_value(const unsigned char *x, const unsigned char *y, int levels, const vf64 *factor) {
+    (void)y, (void)levels;
+    return (struct terms){fitted(x, factor[0]), ONES, true};
+}
+
+INLINE struct terms load_fitted_magnitude(const unsigned char *x, const unsigned char *y, int levels, const vf64 *factor) {
+    (void)y, (void)levels;
+    return (struct terms){(vf64)((vi64)fitted(x, factor[0]) & INT64_MAX), ONES, true};
+}
+
+INLINE struct terms load_fitted_product(const unsigned char *x, const unsigned char *y, int levels, const vf64 *factor) {
+    (void)levels;
+    return (struct terms){quiet_multiply(fitted(x, factor[0]), fitted(y, factor[1])), ONES, false};
+}
+
+INLINE struct terms load_fitted_error(const unsigned char *x, const unsigned char *y, int levels, const vf64 *factor) {
+    (void)levels;
+    vf64 a = fitted(x, factor[0]), b = fitted(y, factor[1]), negative_product = -quiet_multiply(a, b);
     return (struct terms){fused(a, b, negative_product), ONES, true};
 }
 
@@ -342,20 +370,22 @@ enum {
 
 /* The kind that adds all of these sums, WF_PART_SUM and so on, at once. */
 INLINE struct kind kind_of(unsigned sums) {
-    if (sums == WF_PART_SUM) return (struct kind){1, false, {load_value}, {LOW_EXPONENT}, add_values, NULL};
-    if (sums == WF_PART_ABS) return (struct kind){1, false, {load_magnitude}, {LOW_EXPONENT}, add_magnitudes, NULL};
+    if (sums == WF_PART_SUM) return (struct kind){1, false, {load_value}, {LOW_EXPONENT}, add_values, false, NULL};
+    if (sums == WF_PART_ABS) return (struct kind){1, false, {load_magnitude}, {LOW_EXPONENT}, add_magnitudes, false, NULL};
     if (sums & WF_PART_SUM)
         return (struct kind){1 + PRODUCT_TERMS,
                              sums & WF_PART_ABS,
                              {load_value, load_product, load_product_error},
                              {LOW_EXPONENT, PRODUCT_FLOOR, PRODUCT_FLOOR},
                              NULL,
+                             false,
                              NULL};
     return (struct kind){PRODUCT_TERMS,
                          false,
                          {load_product, load_product_error},
                          {PRODUCT_FLOOR, PRODUCT_FLOOR},
                          sums == WF_PART_DOT ? add_products : add_squares,
+                         false,
                          NULL};
 }
 

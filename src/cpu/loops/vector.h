@@ -28,6 +28,9 @@
  * - HAS_ANY_SPECIAL, if it is better than the one here:
  *   is_any_special(x, nbytes, infinity): whether any element's magnitude, of some vectors, is at least `infinity`.
  *
+ * - HAS_LARGER_MAGNITUDES, if it is better than the one here:
+ *   larger_magnitudes(largest, x): of floats' bits, the larger of magnitudes and those of x; where x is NaN, either.
+ *
  * - HAS_LANE_BITS, if it is better than the one here:
  *   lane_bits(x): the top bits of all bytes, the first one's lowest.
  *
@@ -59,6 +62,12 @@
 #define VECTOR_HEADER(tier) VECTOR_HEADER_(tier)
 
 #include QUOTE(VECTOR_HEADER(TIER))
+
+#ifndef HAS_LARGER_MAGNITUDES
+INLINE vsword larger_magnitudes(vsword largest, vsword x) {
+    return max_signed(largest, x & (sword)((uword)-1 >> 1));
+}
+#endif
 
 #ifndef HAS_BOUNDS
 #define upper_bound max_signed

@@ -50,6 +50,7 @@ struct kind {
     int floor[TERMS_MAX]; /* all terms are multiples of 2^floor: no grid need be finer */
     /* Adds the elements' first terms, of whatever range, without a window; NULL if several sums are added. */
     add_to_wide_sum *add_wide;
+    bool loses; /* the last level's additions may round (lossy.h) */
     /* NULL, or what takes infinities and NaNs out of each group before it is added. */
     clean_group *clean;
 };
@@ -70,7 +71,7 @@ INLINE int unroll_of(struct shape shape, struct kind kind) {
  * there is only one term to add; with products it is more often, because two levels of 45 bits hold the
  * squares of most blocks of f64, and two of 42 would not. */
 INLINE int headroom_of(struct kind kind) {
-    return kind.terms == 1 ? 10 : 7;
+    return kind.terms == 1 && !kind.loses ? 10 : 7;
 }
 
 /* Of more than two levels for a block's only term, each covers more bits: to move their sums out of their lanes more often

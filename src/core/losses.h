@@ -1,0 +1,42 @@
+/* What sums may lack of the exact ones: nothing that matters, where one result is made of them and nothing else.  A sum that
+ * no window of few levels covers would take several times as long as another; but its result mostly depends on the highest
+ * bits only.  So what is below them is left out, with a bound of how much that is.  Where the result is the same at either
+ * end of what the sums may be, it is the exact one's; elsewhere the sums are made again, exactly. */
+#ifndef WF_CORE_LOSSES_H
+#define WF_CORE_LOSSES_H
+
+#include "core/portable.h"
+
+/* At most units * 2^exponent. */
+struct wf_bound {
+    uint64_t units;
+    int32_t exponent;
+};
+
+struct wf_losses {
+    struct wf_bound sum, products; /* of the sum of values or magnitudes, and of that of products */
+    bool are_refused; /* nothing may be lost: the result of a first attempt was not certain */
+    bool nans_decide; /* with a NaN, there is nothing else to be known */
+    bool are_many;    /* there are so many elements that sums of narrow types lose less of each */
+};
+
+static inline void wf_bound_add(struct wf_bound *into, struct wf_bound more) {
+    const struct wf_bound least = into->exponent < more.exponent ? *into : more;
+    struct wf_bound sum = into->exponent < more.exponent ? more : *into;
+    const int32_t shift = sum.exponent - least.exponent;
+    if (!more.units) return;
+    if (!into->units) sum = more;
+    if (into->units) sum.units += (shift < 64 ? least.units >> shift : 0) + 1;
+    *into = sum;
+}
+
+static inline void wf_losses_join(struct wf_losses *into, const struct wf_losses *from) {
+    wf_bound_add(&into->sum, from->sum);
+    wf_bound_add(&into->products, from->products);
+}
+
+static inline bool wf_losses_are_none(const struct wf_losses *losses) {
+    return !losses->sum.units && !losses->products.units;
+}
+
+#endif
