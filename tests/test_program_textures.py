@@ -230,12 +230,14 @@ def gathered(program):
 @pytest.mark.parametrize("is_normalised", [0, 1])
 @pytest.mark.parametrize("is_linear", [0, 1])
 def test_gathered_texels(gathered, kind, mode, is_normalised, is_linear):
-    """PTX ISA: a channel of the four texels that would be filtered, counter-clockwise from the lower left, in any filter mode."""
+    """PTX ISA: a channel of the four texels that would be filtered, counter-clockwise from the lower left, in any filter mode.  The
+    fraction of the coordinate has 8 bits, as in filtering (CUDA C++ Programming Guide, "Texture Fetching")."""
     words = gathered[f"{kind} {mode} {is_linear} {is_normalised}"]
     told = mode if is_normalised or mode == BORDER else CLAMP  # others need normalised coordinates
     for i in POINTS:
-        point = [coordinate(i, d, 1) * SIZES[d] if is_normalised else coordinate(i, d, SIZES[d]) for d in range(2)]
-        x, y = (math.floor(at - Fraction(1, 2)) for at in point)
+        lower = Fraction(i // 8 % 2, 4096)
+        point = [(coordinate(i, d, 1) - lower) * SIZES[d] if is_normalised else coordinate(i, d, SIZES[d]) - lower for d in range(2)]
+        x, y = (math.floor(Fraction(math.floor((at - Fraction(1, 2)) * 256 + Fraction(1, 2)), 256)) for at in point)
         around = [(index(x + dx, SIZES[0], told), index(y + dy, SIZES[1], told)) for dx, dy in ((0, 1), (1, 1), (1, 0), (0, 0))]
         texels = [[0] * 4 if None in at else GATHERED[kind](at[1] * SIZES[0] + at[0]) for at in around]
         assert words[16 * i:16 * i + 16] == [texel[channel] for channel in range(4) for texel in texels], (i, point)

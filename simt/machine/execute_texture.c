@@ -106,6 +106,9 @@ static double fraction_of(const struct fetch *fetch, uint32_t dimension, uint32_
     return place[dimension];
 }
 
+/* Rounded to as many bits as its fraction has. */
+static double rounded(double at) { return ldexp(floor(ldexp(at, WEIGHT_BITS) + 0.5), -WEIGHT_BITS); }
+
 /* The fraction of a coordinate is rounded to 8 bits. */
 static void place(struct fetch *fetch, uint32_t dimension, uint32_t lane) {
     const bool is_layer = fetch->code->texture.has_layer && dimension == fetch->texture.rank - 1u;
@@ -117,6 +120,7 @@ static void place(struct fetch *fetch, uint32_t dimension, uint32_t lane) {
     }
     double at = simt_texture_position(&fetch->texture, dimension, fraction_of(fetch, dimension, lane));
     if (takes_both(fetch)) at -= 0.5;
+    if (fetch->code->texture.takes_four) at = rounded(at);
     const double limit = ldexp(1, 40), below = floor(at < -limit ? -limit : at > limit ? limit : at);
     fetch->first[dimension][lane] = (int64_t)below;
     if (is_filtered(fetch) && fabs(at) < limit)
