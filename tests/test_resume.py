@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from cli_helpers import CLI, npy, npy_header, npy_text, printed, refused
-from test_faults import ENOSPC, LIBRARY, calls_to_fail, start
+from cli_helpers import CLI, FAULTS, npy, npy_header, npy_text, printed, refused
+from test_faults import ENOSPC, calls_to_fail, start
 
 KILLS = int(os.environ.get("WARPFOLD_KILLS", 100))
 
@@ -118,7 +118,7 @@ def test_killed_at_random(files, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not LIBRARY.exists(), reason="the tests' programs are not built")
+@pytest.mark.skipif(not FAULTS.exists(), reason="the tests' programs are not built")
 @pytest.mark.parametrize("kind,how", [("memory", {}), ("write", {"error": ENOSPC})])
 def test_a_call_fails(files, tmp_path, kind, how):
     """One message and no answer, or the answer; and what is left in the folder can be gone on with."""
