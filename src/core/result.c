@@ -103,8 +103,8 @@ bool wf_accumulator_may_lose(const struct wf_accumulator *acc) {
  * magnitude. */
 static bool move_total(struct wf_total *total, const struct wf_bound *bound, bool is_most) {
     struct wf_big *big = &total->magnitude, by;
+    if (!bound->units) return true; /* of a total that may not have been asked for */
     int distance = bound->exponent - total->exponent, limb = distance / 32;
-    if (!bound->units) return true;
     wf_u128 units = ((wf_u128)bound->units + 1) << distance % 32; /* with what is left out */
     memset(by.limb, 0, (size_t)limb * sizeof by.limb[0]);
     for (by.lowest = by.count = limb; units; units >>= 32) by.limb[by.count++] = (uint32_t)units;
