@@ -358,7 +358,7 @@ static void note_repeated(struct warp *warp, const struct path *path, const char
 
 /* Asks now and then whether the warp is in an endless loop: ever more rarely, while it is not. */
 static void examine(struct warp *warp) {
-    enum { STEPS_SHARE = 256, STEPS_MIN = 128, SOON = 97, LONG = 1 << 18 };
+    enum { STEPS_SHARE = 64, STEPS_MIN = 128, SOON = 97, LONG = 1 << 18 };
     const struct launch *launch = warp->block->launch;
     const uint64_t changes = changes_of(launch);
     const uint32_t share = (uint32_t)(warp->executed / STEPS_SHARE), steps = share > STEPS_MIN ? share : STEPS_MIN;
