@@ -1,11 +1,11 @@
 """Reductions by groups on the CPU, NumPy beside them: time and error on the same data, in the same run.
 
-    groups.py BUILD [--quick] [--threads N] [--groups axes segments keys] [--types float32 ...] [--ops sum ...]
+    groups.py BUILD [--quick] [--threads N] [--groups axes segments keys] [--types float32 ...] [--ops sum ...] [--json FILE]
 
 prints a table: milliseconds of warpfold, its share of what the whole array takes with the same op and threads,
 milliseconds of NumPy and, by key, of its add.at and maximum.at, and NumPy's worst error in units in the last place where
 results are floats (warpfold's is 0.5).
-Some groups' results are compared with the whole-array reduction of their elements, bit for bit, before anything is
+FILE is what groups_table.py makes the tables of docs/performance-groups.md of. Some groups' results are compared with the whole-array reduction of their elements, bit for bit, before anything is
 timed.
 """
 
@@ -22,6 +22,8 @@ from ctypes import byref
 from pathlib import Path
 
 import numpy as np
+
+import groups_table
 
 ROOT = Path(__file__).resolve().parent.parent
 TYPES = {"float16": "f16", "float32": "f32", "float64": "f64", "int8": "i8", "int16": "i16", "int32": "i32",
@@ -268,6 +270,8 @@ def measure(case, handle, op):
              "" if other is None else f"{other * 1e3:.3g}",
              "" if ulp is None else f"{ulp:.3g}"]
     print(f"| {case.array.dtype.name} {case.name} | {op} | {' | '.join(words)} |", flush=True)
+    return {"groups": case.name, "op": op, "type": TYPES[case.array.dtype.name], "share": whole / grouped,
+            "ratio": None if numpy is None else numpy / grouped}
 
 
 def main():
@@ -278,6 +282,7 @@ def main():
     parser.add_argument("--groups", nargs="+", choices=("axes", "segments", "keys"), default=["axes", "segments", "keys"])
     parser.add_argument("--types", nargs="+", choices=TYPES)
     parser.add_argument("--ops", nargs="+", default=["sum", "mean", "max", "argmax", "var", "dot", "prod"])
+    parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
     wf = library_of(chosen.build)
     handle, rng = wf.Handle(), np.random.default_rng(1)
@@ -286,11 +291,14 @@ def main():
     print("| array, groups | op | ms | share of whole | NumPy ms | its ufunc.at ms | NumPy's worst error, ulp |\n"
           "|---|---|--:|--:|--:|--:|--:|")
     kinds = {"axes": axis_cases, "segments": segment_cases, "keys": key_cases}
+    rows = []
     for dtype in chosen.types or (("float32",) if chosen.quick else TYPES):
         for cases in map(kinds.get, chosen.groups):
             for case in cases(wf, rng, dtype, 1 if chosen.quick else 4):
                 for op in filter(case.serves, chosen.ops):
-                    measure(case, handle, op)
+                    rows.append(measure(case, handle, op))
+    if chosen.json:
+        groups_table.write(chosen.json, "cpu", f"{wf.device_text('cpu')}, {chosen.threads} used; NumPy {np.__version__}", rows)
 
 
 if __name__ == "__main__":

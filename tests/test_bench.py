@@ -16,6 +16,7 @@ from cli_helpers import ROOT, printed, refused
 sys.path.insert(0, str(ROOT / "bench"))
 
 import files  # noqa: E402
+import groups_table  # noqa: E402
 import table  # noqa: E402
 
 
@@ -245,3 +246,30 @@ def test_tables_go_between_the_markers(tmp_path, document):
     assert page.read_text() == before
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip() == table.render(
         document, everything=True).strip()
+
+
+def test_table_of_groups(tmp_path):
+    """A table for each type, a line for each way of grouping; what was not measured is empty, and so is a peer that has no such op."""
+    cases = [("(2, 3) axis 0", "sum", "f32", 0.5, 1.25), ("(2, 3) axis 0", "max", "f32", 1, None),
+             ("3 keys", "sum", "f32", 0.25, 12), ("3 keys", "max", "f64", 0.75, 0.5)]
+    rows = [dict(zip(("groups", "op", "type", "share", "ratio"), case)) for case in cases]
+    groups_table.write(tmp_path / "rows", "cpu", "a processor", rows)
+    document = json.loads((tmp_path / "rows").read_text())
+    page = "before\n<!-- cpu:begin -->\nold\n<!-- cpu:end -->\n<!-- gpu:begin -->\nkept\n<!-- gpu:end -->\n"
+    assert groups_table.update(page, document) == f"""before
+<!-- cpu:begin -->
+a processor; {document["date"]}.
+
+| f32 | sum | max |
+|---|--:|--:|
+| (2, 3) axis 0 | 0.50, 1.2 | 1.00 |
+| 3 keys | 0.25, 12 |  |
+
+| f64 | sum | max |
+|---|--:|--:|
+| 3 keys |  | 0.75, 0.5 |
+<!-- cpu:end -->
+<!-- gpu:begin -->
+kept
+<!-- gpu:end -->
+"""

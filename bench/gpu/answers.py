@@ -126,10 +126,3 @@ def cpu_handle():
 
 def warpfold_version():
     return wf.library.wf_version().decode()
-
-
-def device_text():
-    """What warpfold says of GPU 0."""
-    text = ctypes.create_string_buffer(512)
-    wf.library.wf_device_describe(b"cuda:0", text, len(text))
-    return text.value.decode()

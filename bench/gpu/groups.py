@@ -1,10 +1,10 @@
 """Reductions by groups on the first GPU, beside torch: the same data, the same run, verified before it is timed.
 
     groups.py BUILD [--quick] [--only axes|segments|keys] [--length N]... [--keys N]... [--order NAME]...
-              [--op OP]... [--type TYPE]... [--kind KIND]...
+              [--op OP]... [--type TYPE]... [--kind KIND]... [--json FILE]
 
 prints GB/s of the values, their share of what a plain read of the same bytes reaches, and torch's GB/s with its ratio.
-Results are checked against the CPU engine's bits.
+Results are checked against the CPU engine's bits.  FILE is what bench/groups_table.py makes tables of.
 """
 
 import argparse
@@ -26,7 +26,7 @@ OPS = ("sum", "max", "argmax", "var", "mean")
 class Bench:
     def __init__(self, build):
         os.environ["WARPFOLD_LIB"] = str(build / "libwarpfold.so")
-        sys.path[1:1] = [str(ROOT / "tests" / "helpers"), str(ROOT / "tests")]
+        sys.path[1:1] = [str(ROOT / "bench"), str(ROOT / "tests" / "helpers"), str(ROOT / "tests")]
         import torch
         import warpfold_ctypes as wf
         self.torch, self.wf, self.library = torch, wf, wf.library
@@ -36,6 +36,7 @@ class Bench:
                        torch.int8: "i8", torch.int32: "i32", torch.int64: "i64"}
         self.fill = wf.value_of_bits(wf.WF_U8, 0)  # of many random keys some have no element
         self.ceiling = self.read_ceiling()
+        self.rows = []
 
     def asked(self, op):
         asked = self.wf.reduction(op)
@@ -91,6 +92,8 @@ class Bench:
         theirs = nbytes / 1e6 / self.time(peer) if peer else None
         said = f"{theirs:6.0f} | {ours / theirs:5.2f}" if theirs else "       |      "
         plan = self.library.wf_handle_plan(self.device.pointer).decode()
+        self.rows.append({"groups": name, "op": op, "type": self.dtypes[x.dtype], "share": ours / self.ceiling,
+                          "ratio": ours / theirs if theirs else None})
         print(f"{name:34s} | {op:6s} | {self.dtypes[x.dtype]:4s} | {ours:6.0f} | {ours / self.ceiling:5.2f} | {said} | {plan}",
               flush=True)
 
@@ -246,6 +249,7 @@ def main():
     parser.add_argument("--op", action="append", choices=OPS)
     parser.add_argument("--type", action="append", choices=["f32", "f64", "f16", "bf16", "i8", "i32"])
     parser.add_argument("--kind", action="append", choices=KINDS, help="of values along axes")
+    parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     bench = Bench(options.build)
     types = {name: dtype for dtype, name in bench.dtypes.items()}
@@ -259,6 +263,10 @@ def main():
             segments(bench, types[name], (4, 32, 256, 4096, 1 << 20))
         if "keys" in wanted:
             keys(bench, types[name], options.keys or KEYS, options.op or (OPS[:3] if options.quick else OPS[:4]), options.order)
+    if options.json:
+        import groups_table
+        read = f"a plain read {bench.ceiling:.0f} GB/s"
+        groups_table.write(options.json, "gpu", f"{bench.wf.device_text('cuda:0')}; {read}; torch {bench.torch.__version__}", bench.rows)
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ def first_calls(build, quick):
 def heading(answers, found, absent, quick):
     peers = {"CUB": cub_version(), **{library.name: library.version for library in found}}
     return {"warpfold": answers.warpfold_version(), "date": time.strftime("%Y-%m-%d", time.gmtime()), "quick": quick,
-            "machine": {"device": answers.device_text(), "driver": driver_version(),
+            "machine": {"device": answers.wf.device_text("cuda:0"), "driver": driver_version(),
                         "system": f"{platform.system()} {platform.release()} {platform.machine()}"},
             "peers": peers, "absent": absent}
 

@@ -374,6 +374,13 @@ def groups_shape(array, groups):
     return tuple(shape[:ndim.value])
 
 
+def device_text(name):
+    """What warpfold says of a device: "cpu", "cuda:0"."""
+    text = ctypes.create_string_buffer(512)
+    library.wf_device_describe(name.encode(), text, len(text))
+    return text.value.decode()
+
+
 def _address(data):
     if isinstance(data, bytes):
         return data, ctypes.cast(c_char_p(data), c_void_p).value or 0
