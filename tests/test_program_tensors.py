@@ -77,7 +77,7 @@ def test_what_nobody_waits_for_or_fences_is_a_race(tensors, tmp_path, mode, plac
 
 @needs_nvcc
 def test_a_kernel_changes_a_map(tensors):
-    """All fields of PTX, in global memory and in shared memory; element types by PTX's own numbers."""
+    """All fields of PTX, in global memory and in shared memory; element types by PTX's own numbers.  Of another map, and of zeros."""
     done = run("run", tensors, "changed", env=environment())
     assert done.returncode == 0 and "no findings" in done.stderr, done
 
@@ -114,5 +114,7 @@ def test_what_maps_lack_is_missing_by_name(tmp_path, text):
 def test_what_is_no_map_cannot_be_changed(tmp_path):
     text = "ld.param.u64 %rd1, [k_param_0]; tensormap.replace.tile.rank.global.b1024.b32 [%rd1], 1; ret;"
     (tmp_path / "k.ptx").write_text(HEAD + kernel("k", parameters("k", "u64"), text))
-    finding, = inspected(tmp_path / "k.ptx", "--block", 1, "--arg", "u32[32]=zeros", status=3)["findings"]
-    assert finding["kind"] == "bounds" and "there is no tensor map for boxes here" in finding["message"]
+    finding, = inspected(tmp_path / "k.ptx", "--block", 1, "--arg", "u32[32]=ones", status=3)["findings"]
+    assert finding["kind"] == "bounds"
+    assert finding["message"].startswith("there is neither a tensor map for boxes here, which cuTensorMapEncodeTiled makes and a kernel may "
+                                         "copy, nor 128 bytes of 0, of which one can be made")

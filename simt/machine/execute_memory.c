@@ -330,12 +330,21 @@ static bool knows_modifiers(const struct instruction *instruction, const char *o
     return true;
 }
 
+/* In a function that takes the address of a parameter, a register has that of its copy in local memory. */
+static bool is_of_copied_input(const struct decoder *decoder, const struct code *code) {
+    return code->memory.space == SIMT_PARAMETER && code->memory.address.has_base && decoder->layout->copies_inputs &&
+           !simt_has(decoder->instruction, "param::entry");
+}
+
 static bool decode_transfer(struct decoder *decoder, struct code *code, uint32_t value, uint32_t address) {
     const struct instruction *instruction = decoder->instruction;
     decode_space(instruction, code);
     code->memory.order = decode_order(instruction, SIMT_WEAK);
-    return simt_decode_vector(decoder, code, &instruction->operands[value]) &&
-           simt_address(decoder, &instruction->operands[address], &code->memory.address);
+    if (!simt_decode_vector(decoder, code, &instruction->operands[value]) ||
+        !simt_address(decoder, &instruction->operands[address], &code->memory.address))
+        return false;
+    if (is_of_copied_input(decoder, code)) code->memory.space = SIMT_LOCAL;
+    return true;
 }
 
 static bool decode_access(struct decoder *decoder, struct code *code, uint32_t value, uint32_t address) {

@@ -68,7 +68,8 @@ static bool replace(struct replacement *replacement, uint64_t value) {
     if (!load_map(replacement)) return false;
     if (!simt_tensor_map_replace(replacement->bytes, field->place, field->nbytes, value + field->added))
         return stop(replacement, SIMT_FINDING_BOUNDS,
-                    "there is no tensor map for boxes here: cuTensorMapEncodeTiled makes one, which a kernel may copy");
+                    "there is neither a tensor map for boxes here, which cuTensorMapEncodeTiled makes and a kernel may copy, "
+                    "nor 128 bytes of 0, of which one can be made");
     return store_map(replacement);
 }
 

@@ -121,10 +121,13 @@ bool simt_tensor_map_read(const unsigned char bytes[SIMT_TENSOR_MAP_NBYTES], sim
     return stored.tag == TAG && check(map, NULL) == SIMT_OK;
 }
 
-/* A number that the field does not have room for becomes one that no map may have. */
+/* A map may be made of zeros, field by field, as Triton does.  A number that the field does not have room for becomes one
+ * that no map may have. */
 bool simt_tensor_map_replace(unsigned char bytes[SIMT_TENSOR_MAP_NBYTES], uint32_t place, uint32_t nbytes, uint64_t value) {
     struct stored stored;
+    static const unsigned char cleared[SIMT_TENSOR_MAP_NBYTES];
     memcpy(&stored, bytes, sizeof stored);
+    if (!memcmp(bytes, cleared, sizeof cleared)) stored.tag = TAG;
     if (stored.tag != TAG || stored.map.is_im2col) return false;
     const uint64_t most = nbytes < 8 ? (UINT64_C(1) << 8 * nbytes) - 1 : UINT64_MAX;
     if (nbytes) element_store((unsigned char *)&stored.map + place, nbytes, value > most ? most : value);

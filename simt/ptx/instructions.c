@@ -234,6 +234,15 @@ int32_t simt_parse_guard(struct parser *parser) {
     return (int32_t)symbol->index;
 }
 
+/* "{%r1}" for "%r1", as LLVM and Triton write it: ptxas takes lists of one where it takes longer ones. */
+static struct operand without_braces(const struct instruction *instruction, const struct operand *operand) {
+    static const char *const takes[] = {"ld", "st", "ldu", "mov"};
+    bool is_list_of_one = operand->kind == OPERAND_VECTOR && !operand->is_bracketed && operand->element_count == 1;
+    for (size_t i = 0; is_list_of_one && i < sizeof takes / sizeof *takes; i++)
+        if (simt_is_base(instruction, takes[i])) return *operand->elements;
+    return *operand;
+}
+
 /* No instruction of the simulator has as many as OPERANDS_MAX; of the tensor instructions that have more, the
  * others are left out. */
 static void parse_operands(struct parser *parser, struct instruction *instruction) {
@@ -245,6 +254,7 @@ static void parse_operands(struct parser *parser, struct instruction *instructio
         struct operand *operand = is_kept ? &instruction->operands[instruction->operand_count++] : &surplus;
         struct pending label = {.token = parser->token};
         *operand = is_call ? parse_call_operand(parser) : parse_operand(parser);
+        *operand = without_braces(instruction, operand);
         if (operand->kind != OPERAND_LABEL || !is_kept) continue;
         label.name = simt_parse_name(parser, label.token.text, label.token.length);
         label.operand = operand;

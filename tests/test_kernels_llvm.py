@@ -1,0 +1,86 @@
+"""What compilers that use LLVM (clang, Triton, numba) write otherwise than nvcc does."""
+
+import struct
+
+import pytest
+
+from cli_helpers import run
+from inspect_helpers import HEAD, inspected, kernel, parameters, read_npy
+
+ONE = "ld.param.u64 %rd1, [k_param_0]; mov.u32 %r1, 40; "
+
+
+def left_by(tmp_path, text, threads):
+    """What is in four words, at first 7 to 10."""
+    (tmp_path / "k.ptx").write_text(HEAD + text)
+    out = tmp_path / "words.npy"
+    report = inspected(tmp_path / "k.ptx", "--block", threads, "--arg", "u32[4]=7,8,9,10", "--out", f"0={out}")
+    assert report["findings"] == []
+    return list(struct.unpack("<4I", read_npy(out)[2]))
+
+
+@pytest.mark.parametrize("body, values", [
+    ("ld.global.b32 {%r2}, [%rd1+4]; st.global.b32 [%rd1], {%r2};", [8, 8, 9, 10]),
+    ("@!%p1 st.global.b32 [%rd1+8], {5};", [7, 8, 5, 10]),
+    ("mov.b32 {%r2}, %r1; mov.b32 %r3, {%r2}; st.global.b32 [%rd1+12], %r3;", [7, 8, 9, 40]),
+    ("ldu.global.b32 {%r2}, [%rd1+8]; st.volatile.global.b32 [%rd1], {%r2};", [9, 8, 9, 10]),
+])
+def test_lists_of_one(tmp_path, body, values):
+    text = kernel("k", parameters("k", "u64"), ONE + "setp.eq.u32 %p1, %r1, 0; " + body + " ret;")
+    assert left_by(tmp_path, text, 1) == values
+
+
+@pytest.mark.parametrize("instruction, said", [
+    ("add.u32 %r2, {%r1}, %r1", "operand 2 must be a register or a constant"),
+    ("atom.global.add.u32 {%r2}, [%rd1], %r1", "the destination must be a register"),
+    ("ld.global.v2.b32 {%r2}, [%rd1]", "operand 1 must be a vector of 2"),
+])
+def test_lists_of_one_that_ptxas_refuses(tmp_path, instruction, said):
+    (tmp_path / "k.ptx").write_text(HEAD + kernel("k", parameters("k", "u64"), f"{ONE}{instruction}; ret;"))
+    done = run("inspect", tmp_path / "k.ptx", "--arg", "u32[4]=zeros")
+    assert done.returncode == 1 and said in done.stderr, done
+
+
+SUM_OF_A_STRUCT = """
+.func (.param .b32 total) add_up(.param .align 4 .b8 given[16], .param .b32 first)
+{
+    .reg .pred %p;
+    .reg .b32 %r<5>;
+    .reg .b64 %rd<3>;
+    mov.b64 %rd1, given;
+    ld.param.u32 %r1, [first];
+    mul.wide.u32 %rd2, %r1, 4;
+    add.u64 %rd1, %rd1, %rd2;
+    mov.u32 %r2, 0;
+next:
+    ld.param.u32 %r3, [%rd1];
+    add.u32 %r2, %r2, %r3;
+    add.u64 %rd1, %rd1, 4;
+    add.u32 %r1, %r1, 1;
+    setp.lt.u32 %p, %r1, 4;
+    @%p bra next;
+    st.param.b32 [total], %r2;
+    ret;
+}
+"""
+
+
+def test_a_structs_parts_by_address(tmp_path):
+    """A function reads what it is given by value where a register says; each lane begins at another part."""
+    call = """
+    mov.u32 %r1, %tid.x;
+    {
+    .param .align 4 .b8 to[16];
+    .param .b32 begin;
+    .param .b32 back;
+    st.param.b32 [to], 1; st.param.b32 [to+4], 20; st.param.b32 [to+8], 300; st.param.b32 [to+12], 4000;
+    st.param.b32 [begin], %r1;
+    call (back), add_up, (to, begin);
+    ld.param.b32 %r2, [back];
+    }
+    mul.wide.u32 %rd2, %r1, 4;
+    add.u64 %rd1, %rd1, %rd2;
+    st.global.u32 [%rd1], %r2;
+    ret;"""
+    text = SUM_OF_A_STRUCT + kernel("k", parameters("k", "u64"), "ld.param.u64 %rd1, [k_param_0];" + call)
+    assert left_by(tmp_path, text, 4) == [4321, 4320, 4300, 4000]
