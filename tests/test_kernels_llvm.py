@@ -84,3 +84,35 @@ def test_a_structs_parts_by_address(tmp_path):
     ret;"""
     text = SUM_OF_A_STRUCT + kernel("k", parameters("k", "u64"), "ld.param.u64 %rd1, [k_param_0];" + call)
     assert left_by(tmp_path, text, 4) == [4321, 4320, 4300, 4000]
+
+
+def test_a_parity_is_its_lowest_bit(tmp_path):
+    """As an H200 reads it; Triton waits for 0 and -1.  Each lane waits with another parity, in the first phase, then in the second."""
+    text = """
+    .shared .align 8 .b64 barrier;
+    .reg .b64 %state;
+    ld.param.u64 %rd1, [k_param_0];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd2, %r1, 4;
+    add.u64 %rd1, %rd1, %rd2;
+    ld.global.u32 %r2, [%rd1];
+    setp.eq.u32 %p1, %r1, 0;
+    @%p1 mbarrier.init.shared::cta.b64 [barrier], 1;
+    bar.sync 0;
+    mbarrier.test_wait.parity.shared::cta.b64 %p2, [barrier], %r2;
+    bar.sync 0;
+    @%p1 mbarrier.arrive.shared::cta.b64 %state, [barrier];
+    bar.sync 0;
+    mbarrier.try_wait.parity.shared::cta.b64 %p3, [barrier], %r2;
+    selp.u32 %r3, 1, 0, %p2;
+    selp.u32 %r4, 2, 0, %p3;
+    add.u32 %r3, %r3, %r4;
+    st.global.u32 [%rd1], %r3;
+    ret;"""
+    (tmp_path / "k.ptx").write_text(HEAD.replace("sm_75", "sm_90") + kernel("k", parameters("k", "u64"), text))
+    parities = [0, 1, 2, 3, 2**31, 2**31 + 1, 2**32 - 1, 2**32 - 2]
+    out = tmp_path / "parities.npy"
+    report = inspected(tmp_path / "k.ptx", "--block", len(parities), "--arg", f"u32[{len(parities)}]={','.join(map(str, parities))}",
+                       "--out", f"0={out}")
+    assert report["findings"] == []
+    assert list(struct.unpack(f"<{len(parities)}I", read_npy(out)[2])) == [1 if parity % 2 else 2 for parity in parities]

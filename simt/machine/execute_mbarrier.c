@@ -187,16 +187,16 @@ static enum outcome execute_operation(struct warp *warp, struct path *path, cons
 
 /* ---- waiting */
 
-/* Whether the phase that the lane waits for is over; false: the launch may have been stopped. */
+/* Whether the phase that the lane waits for is over; false: the launch may have been stopped.  Of a parity an H200 looks at the
+ * lowest bit: Triton passes 0 and -1. */
 static bool is_over(const struct operation *operation) {
-    struct mbarrier mbarrier, state = {.phase = (uint32_t)operation->value};
+    struct mbarrier mbarrier, state = {.phase = operation->value & 1};
     if (!read_mbarrier(operation, &mbarrier)) return false;
-    bool is_state = operation->code->mbarrier.is_parity ? operation->value <= 1
-                                                        : simt_mbarrier_unpack(operation->value, &state);
-    if (!is_state)
-        stop(operation, operation->code->mbarrier.is_parity ? "a parity is 0 or 1"
-                                                            : "what is waited for is not a state of an arrival");
-    return is_state && state.phase != mbarrier.phase;
+    if (!operation->code->mbarrier.is_parity && !simt_mbarrier_unpack(operation->value, &state)) {
+        stop(operation, "what is waited for is not a state of an arrival");
+        return false;
+    }
+    return state.phase != mbarrier.phase;
 }
 
 static enum outcome execute_wait(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
