@@ -254,7 +254,7 @@ static const struct {
     {"mov {%r1, %r2}, %rd1;", "mov: it needs a type"},
     {"mov %r1, %r2;", "mov: it needs a type"},
     {"mov.b64 %rd1, {%r1, %r2, %r3};", "mov.b64: .b64 cannot have 3 parts"},
-    {"mov.b64 %rd1, {%r1};", "mov.b64: .b64 cannot have 1 parts"},
+    {"mov.b64 %rd1, {%r1};", "mov.b64: operand 2 must be a register of .b64, found one of .b32"}, /* which is %r1 */
     {"mov.b64 %rd1, {%r1, %r2, %r3, %r4};",
      "mov.b64: operand 2 must be a register of .b16, found one of .b32"},
     {"mov.b64 %rd1, {%rd2, %rd3};", "mov.b64: operand 2 must be a register of .b32, found one of .b64"},
