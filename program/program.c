@@ -215,7 +215,8 @@ void program_close(struct program *program) {
 
 /* ---- running it ---------------------------------------------------------------------------------- */
 
-enum { SETTINGS = 3 }; /* environment variables that are set here; they come first */
+/* Environment variables that are set here; they come first. */
+enum setting { SETTING_PRELOAD, SETTING_AUDIT, SETTING_FOLDERS, SETTING_RECORD, SETTINGS };
 
 static void free_environment(char **environment) {
     for (size_t i = 0; i < SETTINGS; i++) free(environment[i]);
@@ -223,33 +224,34 @@ static void free_environment(char **environment) {
 }
 
 static bool is_ours(const char *setting) {
-    static const char *const ours[] = {"LD_PRELOAD=", "LD_AUDIT=", RECORD_VARIABLE "="};
+    static const char *const ours[] = {"LD_PRELOAD=", "LD_AUDIT=", "LD_LIBRARY_PATH=", RECORD_VARIABLE "="};
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (!strncmp(setting, ours[i], strlen(ours[i]))) return true;
     return false;
 }
 
-/* What the user has set goes first. */
-static char *list_of(const char *variable, const char *separator, const char *ours) {
+/* What is given, or NULL, goes behind `before` and in front of `after`. */
+static char *setting_of(const char *variable, const char *before, const char *after) {
     const char *given = getenv(variable);
     char *setting;
     bool has_given = given && *given;
-    int length = asprintf(&setting, "%s=%s%s%s", variable, has_given ? given : "", has_given ? separator : "", ours);
+    int length = asprintf(&setting, "%s=%s%s%s%s%s", variable, before, has_given && *before ? ":" : "", has_given ? given : "",
+                          has_given && *after ? ":" : "", after);
     return length < 0 ? NULL : setting;
 }
 
 /* The stand-ins come before the libraries that the program would find, wherever it looks, and calls of a runtime that
- * is linked into it are led to them. */
-static bool set_libraries(const struct program *program, char **preload, char **audit) {
+ * is linked into it are led to them.  Some programs search folders for the driver's file, as tinygrad does. */
+static void set_libraries(const struct program *program, char *settings[SETTINGS]) {
     char *stand_ins = NULL, *redirect = NULL;
     if (asprintf(&stand_ins, "%s/libcudart.so.13:%s/libcuda.so.1", program->folder, program->folder) < 0)
         stand_ins = NULL;
     if (asprintf(&redirect, "%s/libredirect.so", program->folder) < 0) redirect = NULL;
-    *preload = stand_ins ? list_of("LD_PRELOAD", ":", stand_ins) : NULL;
-    *audit = redirect ? list_of("LD_AUDIT", ":", redirect) : NULL;
+    if (stand_ins) settings[SETTING_PRELOAD] = setting_of("LD_PRELOAD", "", stand_ins);
+    if (redirect) settings[SETTING_AUDIT] = setting_of("LD_AUDIT", "", redirect);
+    settings[SETTING_FOLDERS] = setting_of("LD_LIBRARY_PATH", program->folder, "");
     free(stand_ins);
     free(redirect);
-    return *preload && *audit;
 }
 
 /* NULL: no memory. */
@@ -260,9 +262,11 @@ static char **make_environment(const struct program *program) {
     if (!environment) return NULL;
     for (size_t i = 0; i < count; i++)
         if (!is_ours(environ[i])) environment[length++] = environ[i];
-    bool is_whole = set_libraries(program, &environment[0], &environment[1]);
-    if (asprintf(&environment[2], RECORD_VARIABLE "=%d", program->record_file) < 0) environment[2] = NULL;
-    if (is_whole && environment[2]) return environment;
+    set_libraries(program, environment);
+    if (asprintf(&environment[SETTING_RECORD], RECORD_VARIABLE "=%d", program->record_file) < 0) environment[SETTING_RECORD] = NULL;
+    bool is_whole = true;
+    for (size_t i = 0; i < SETTINGS; i++) is_whole = is_whole && environment[i];
+    if (is_whole) return environment;
     free_environment(environment);
     return NULL;
 }

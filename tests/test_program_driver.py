@@ -148,6 +148,14 @@ def test_program_is_looked_up_as_a_shell_does(tmp_path):
     assert done.returncode == 1 and "no-such-program: No such file" in done.stderr
 
 
+def test_programs_that_search_for_the_drivers_file_find_it(tmp_path):
+    """As tinygrad does; what the user has set is searched behind it."""
+    search = "import ctypes, os; folders = os.environ['LD_LIBRARY_PATH'].split(':'); " \
+        "print(ctypes.CDLL(folders[0] + '/libcuda.so.1').cuInit(0), folders[1:])"
+    done = run("run", "python3", "-c", search, env={**environment(), "LD_LIBRARY_PATH": str(tmp_path)})
+    assert done.stdout == f"0 ['{tmp_path}']\n", done
+
+
 @pytest.mark.skipif(not FAULTS.exists(), reason="the tests' programs are not built")
 def test_short_of_memory(driver_program, tmp_path):
     """warpfold itself, in one allocation after the other: the program runs as ever, or there is a message."""

@@ -234,13 +234,30 @@ int32_t simt_parse_guard(struct parser *parser) {
     return (int32_t)symbol->index;
 }
 
+static bool is_transfer(const struct instruction *instruction) {
+    return simt_is_base(instruction, "ld") || simt_is_base(instruction, "st") || simt_is_base(instruction, "ldu");
+}
+
 /* "{%r1}" for "%r1", as LLVM and Triton write it: ptxas takes lists of one where it takes longer ones. */
 static struct operand without_braces(const struct instruction *instruction, const struct operand *operand) {
-    static const char *const takes[] = {"ld", "st", "ldu", "mov"};
-    bool is_list_of_one = operand->kind == OPERAND_VECTOR && !operand->is_bracketed && operand->element_count == 1;
-    for (size_t i = 0; is_list_of_one && i < sizeof takes / sizeof *takes; i++)
-        if (simt_is_base(instruction, takes[i])) return *operand->elements;
-    return *operand;
+    const bool is_list_of_one = operand->kind == OPERAND_VECTOR && !operand->is_bracketed && operand->element_count == 1;
+    const bool may_be_list = is_transfer(instruction) || simt_is_base(instruction, "mov");
+    return is_list_of_one && may_be_list ? *operand->elements : *operand;
+}
+
+/* The "[3]" of "name[3]" (PTX ISA, "Arrays as Operands"): what is there, of a load or store, else its address. */
+static void parse_index(struct parser *parser, const struct instruction *instruction, struct operand *array) {
+    const bool is_name = array->kind == OPERAND_ADDRESS && array->variable && !array->is_bracketed && !array->bits;
+    if (!is_name || !simt_parse_take(parser, "[")) return;
+    struct token token = parser->token;
+    const bool is_constant = simt_parse_at_constant(parser);
+    const struct constant index = is_constant ? simt_parse_constant(parser) : (struct constant){0};
+    if (!is_constant || index.kind != IMMEDIATE_INTEGER)
+        simt_parse_fail(parser, &token, "an index other than a constant integer is not supported, found %s: add it to the address",
+                        simt_parse_quote(&token).text);
+    array->bits = index.bits * simt_type_nbytes(array->variable->type);
+    array->is_bracketed = is_transfer(instruction);
+    simt_parse_want(parser, "]");
 }
 
 /* No instruction of the simulator has as many as OPERANDS_MAX; of the tensor instructions that have more, the
@@ -255,6 +272,7 @@ static void parse_operands(struct parser *parser, struct instruction *instructio
         struct pending label = {.token = parser->token};
         *operand = is_call ? parse_call_operand(parser) : parse_operand(parser);
         *operand = without_braces(instruction, operand);
+        parse_index(parser, instruction, operand);
         if (operand->kind != OPERAND_LABEL || !is_kept) continue;
         label.name = simt_parse_name(parser, label.token.text, label.token.length);
         label.operand = operand;

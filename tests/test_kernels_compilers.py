@@ -1,4 +1,4 @@
-"""What compilers that use LLVM (clang, Triton, numba) write otherwise than nvcc does."""
+"""What other compilers (clang, Triton, tinygrad) write otherwise than nvcc does."""
 
 import struct
 
@@ -37,6 +37,33 @@ def test_lists_of_one(tmp_path, body, values):
 ])
 def test_lists_of_one_that_ptxas_refuses(tmp_path, instruction, said):
     (tmp_path / "k.ptx").write_text(HEAD + kernel("k", parameters("k", "u64"), f"{ONE}{instruction}; ret;"))
+    done = run("inspect", tmp_path / "k.ptx", "--arg", "u32[4]=zeros")
+    assert done.returncode == 1 and said in done.stderr, done
+
+
+@pytest.mark.parametrize("body, value", [
+    ("mov.u32 %r2, words[3]; mov.u32 %r3, words; sub.u32 %r2, %r2, %r3;", 12),
+    ("st.shared.u32 words[2], 40; ld.shared.u32 %r2, [words+8];", 40),
+    ("st.shared.u32 [words+4], 41; ld.shared.u32 %r2, words[1];", 41),
+    ("st.shared.v2.u32 words[2], {42, 43}; ld.shared.u32 %r2, words[3];", 43),
+    ("st.shared.u16 [halves+6], 44; ld.shared.u16 %r2, halves[3];", 44),
+    ("cvta.shared.u64 %rd2, words[1]; st.u32 [%rd2], 45; ld.shared.u32 %r2, words[1];", 45),
+])
+def test_elements_of_arrays(tmp_path, body, value):
+    """"Arrays as Operands" of the PTX ISA, as tinygrad writes them: an index counts elements, as ptxas has it."""
+    arrays = ".shared .align 16 .b32 words[8]; .shared .align 16 .b16 halves[8]; "
+    text = kernel("k", parameters("k", "u64"), f"{arrays}{ONE}{body} st.global.u32 [%rd1], %r2; ret;")
+    assert left_by(tmp_path, text, 1) == [value, 8, 9, 10]
+
+
+@pytest.mark.parametrize("instruction, said", [
+    ("ld.shared.u32 %r2, words[%r1]", "an index other than a constant integer is not supported, found '%r1': add it to the address"),
+    ("ld.shared.u32 %r2, words[0f3F800000]", "an index other than a constant integer is not supported"),
+    ("ld.shared.u32 %r2, [words[1]]", "expected ']'"),
+    ("atom.shared.add.u32 %r2, words[1], %r1", "operand 2 must be an address in brackets"),
+])
+def test_elements_of_arrays_that_are_refused(tmp_path, instruction, said):
+    (tmp_path / "k.ptx").write_text(HEAD + kernel("k", parameters("k", "u64"), f".shared .b32 words[8]; {ONE}{instruction}; ret;"))
     done = run("inspect", tmp_path / "k.ptx", "--arg", "u32[4]=zeros")
     assert done.returncode == 1 and said in done.stderr, done
 
