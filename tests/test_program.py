@@ -124,7 +124,7 @@ def test_program_that_is_killed(ran):
 def test_absent_call_fails_by_name_once(ran):
     _, output, _, errors = ran("absent", status=0)
     assert output == 2 * "cudaErrorNotSupported\n"
-    assert errors == "warpfold: cudaLogsDumpToFile is not supported by the simulator\n"
+    assert errors == "warpfold: cudaDestroyExternalMemory is not supported by the simulator\n"
 
 
 # ---- wrong programs

@@ -36,7 +36,7 @@ def report_of(tmp_path, *words, status):
 def test_driver(driver_program, tmp_path):
     """The program checks its results.  What is refused is told by name."""
     done, report = report_of(tmp_path, driver_program, status=0)
-    assert [(kernel["kernel"], kernel["launches"]) for kernel in report["kernels"]] == [("add", 15), ("rank", 1)]
+    assert [(kernel["kernel"], kernel["launches"]) for kernel in report["kernels"]] == [("add", 16), ("rank", 1)]
     assert (report["findings"], report["leaks"]) == ([], 0)
     for said in ("it is machine code (a cubin): load the PTX", "found 'nonsense'", "cuGreenCtxStreamCreate is not supported",
                  "cuTexRefCreate is not supported by the simulator: textures and surfaces are objects (cuTexObjectCreate)",
@@ -111,7 +111,7 @@ def test_runtime_begins_for_the_driver_too(compiling, tmp_path):
 def test_wrong_kernel_breaks_the_context(driver_program, tmp_path):
     report = report_of(tmp_path, driver_program, "wrong", status=3)[1]
     finding, = report["findings"]
-    assert (finding["kind"], finding["thread"], finding["launch"], report["status"]) == ("bounds", [63, 0, 0], 17, 0)
+    assert (finding["kind"], finding["thread"], finding["launch"], report["status"]) == ("bounds", [63, 0, 0], 18, 0)
 
 
 @pytest.mark.parametrize("how, said", [

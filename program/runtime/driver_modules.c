@@ -1,5 +1,6 @@
 /* The driver's modules, libraries, functions and launches. */
 #include "driver.h"
+#include "graphs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -372,42 +373,11 @@ DRIVER cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfuncti
 
 /* ---- launches ------------------------------------------------------------------------------------ */
 
-/* What `extra` names, in pairs: the arguments in one piece of memory, and how many bytes they are. */
-enum { EXTRA_END, EXTRA_BUFFER, EXTRA_NBYTES };
-
-struct packed {
-    const unsigned char *bytes;
-    size_t nbytes;
-};
-
-static bool read_extra(void *const *extra, struct packed *packed) {
-    *packed = (struct packed){NULL, 0};
-    for (; (uintptr_t)extra[0] != EXTRA_END; extra += 2) {
-        if ((uintptr_t)extra[0] == EXTRA_BUFFER) packed->bytes = extra[1];
-        else if ((uintptr_t)extra[0] == EXTRA_NBYTES) packed->nbytes = *(const size_t *)extra[1];
-        else return false;
-    }
-    return packed->bytes || !packed->nbytes;
-}
-
-static cudaError_t unpack(CUfunction function, const struct packed *packed, void **arguments, size_t count) {
-    for (size_t p = 0; p < count; p++) {
-        size_t offset = simt_module_parameter_offset(function->parsed, function->index, p);
-        size_t nbytes = simt_module_parameter_nbytes(function->parsed, function->index, p);
-        if (offset > packed->nbytes || nbytes > packed->nbytes - offset) return cudaErrorInvalidValue;
-        arguments[p] = (void *)(uintptr_t)(packed->bytes + offset);
-    }
-    return cudaSuccess;
-}
-
 static cudaError_t launch_packed(const cudaLaunchConfig_t *config, CUfunction function, void *const *extra) {
-    struct packed packed;
-    if (!read_extra(extra, &packed)) return cudaErrorInvalidValue;
-    size_t count = simt_module_parameter_count(function->parsed, function->index);
-    void **arguments = calloc(count + 1, sizeof *arguments);
-    if (!arguments) return cudaErrorMemoryAllocation;
-    cudaError_t error = unpack(function, &packed, arguments, count);
-    if (!error) error = cudaLaunchKernelExC(config, function, arguments);
+    void **arguments;
+    cudaError_t error = launch_unpack(function, extra, &arguments);
+    if (error) return error;
+    error = cudaLaunchKernelExC(config, function, arguments);
     free(arguments);
     return error;
 }

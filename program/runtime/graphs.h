@@ -76,6 +76,7 @@ cudaError_t graph_set_step(cudaGraphExec_t exec, cudaGraphNode_t node, cudaError
 
 /* launch.c, copies.c, callbacks.c, streams.c, operations.c: operations as the parameters of nodes have them */
 cudaError_t launch_make(const struct cudaKernelNodeParams *params, struct operation **made);
+cudaError_t launch_unpack(const struct CUkern_st *kernel, void *const *extra, void ***arguments);
 cudaError_t copy_make(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind, struct operation **made);
 cudaError_t planes_make(const struct cudaMemcpy3DParms *params, struct operation **made);
 cudaError_t fill_make(const struct cudaMemsetParams *params, struct operation **made);

@@ -347,17 +347,67 @@ static cudaError_t launch(const struct request *request) {
     return error;
 }
 
+/* What `extra` names, in pairs: the arguments in one piece of memory, and how many bytes they are. */
+enum { EXTRA_END, EXTRA_BUFFER, EXTRA_NBYTES };
+
+struct packed {
+    const unsigned char *bytes;
+    size_t nbytes;
+};
+
+static bool read_extra(void *const *extra, struct packed *packed) {
+    *packed = (struct packed){NULL, 0};
+    for (; (uintptr_t)extra[0] != EXTRA_END; extra += 2) {
+        if ((uintptr_t)extra[0] == EXTRA_BUFFER) packed->bytes = extra[1];
+        else if ((uintptr_t)extra[0] == EXTRA_NBYTES) packed->nbytes = *(const size_t *)extra[1];
+        else return false;
+    }
+    return packed->bytes || !packed->nbytes;
+}
+
+static cudaError_t unpack(const struct CUkern_st *kernel, const struct packed *packed, void **arguments, size_t count) {
+    for (size_t p = 0; p < count; p++) {
+        size_t offset = simt_module_parameter_offset(kernel->parsed, kernel->index, p);
+        size_t nbytes = simt_module_parameter_nbytes(kernel->parsed, kernel->index, p);
+        if (offset > packed->nbytes || nbytes > packed->nbytes - offset) return cudaErrorInvalidValue;
+        arguments[p] = (void *)(uintptr_t)(packed->bytes + offset);
+    }
+    return cudaSuccess;
+}
+
+/* The arguments that `extra` has, each by its address: to be freed. */
+cudaError_t launch_unpack(const struct CUkern_st *kernel, void *const *extra, void ***arguments) {
+    struct packed packed;
+    if (!read_extra(extra, &packed)) return cudaErrorInvalidValue;
+    size_t count = simt_module_parameter_count(kernel->parsed, kernel->index);
+    *arguments = calloc(count + 1, sizeof **arguments);
+    if (!*arguments) return cudaErrorMemoryAllocation;
+    cudaError_t error = unpack(kernel, &packed, *arguments, count);
+    if (error) free(*arguments);
+    return error;
+}
+
+static cudaError_t make(const struct request *request, const struct CUkern_st *kernel, struct operation **made) {
+    cudaError_t error = check_request(request, kernel);
+    return error ? error : keep(request, kernel, made);
+}
+
 cudaError_t launch_make(const struct cudaKernelNodeParams *params, struct operation **made) {
     cudaError_t error;
-    if (!params || params->extra) return cudaErrorInvalidValue;
-    const struct request request = {.function = params->func,
-                                    .grid = params->gridDim,
-                                    .block = params->blockDim,
-                                    .arguments = params->kernelParams,
-                                    .shared_nbytes = params->sharedMemBytes};
+    void **unpacked = NULL;
+    if (!params || (params->extra && params->kernelParams)) return cudaErrorInvalidValue;
+    struct request request = {.function = params->func,
+                              .grid = params->gridDim,
+                              .block = params->blockDim,
+                              .arguments = params->kernelParams,
+                              .shared_nbytes = params->sharedMemBytes};
     const struct CUkern_st *kernel = kernel_find(request.function, &error);
-    if (!error) error = check_request(&request, kernel);
-    return error ? error : keep(&request, kernel, made);
+    if (!error && params->extra) error = launch_unpack(kernel, params->extra, &unpacked);
+    if (error) return error;
+    if (unpacked) request.arguments = unpacked;
+    error = make(&request, kernel, made);
+    free(unpacked);
+    return error;
 }
 
 /* The kernel's name in the program is that of host code, if it has one. */

@@ -51,6 +51,9 @@ int cuGraphAddKernelNode_v2(handle *, handle, const handle *, size_t, const void
 int cuGraphAddMemsetNode(handle *, handle, const handle *, size_t, const void *, handle);
 int cuGraphAddMemcpyNode(handle *, handle, const handle *, size_t, const void *, handle);
 int cuGraphExecKernelNodeSetParams_v2(handle, handle, const void *);
+int cuLogsRegisterCallback(void (*)(void *, int, char *, size_t), void *, handle *), cuLogsUnregisterCallback(handle);
+int cuLogsCurrent(unsigned *, unsigned), cuLogsDumpToFile(unsigned *, const char *, unsigned);
+int cuLogsDumpToMemory(unsigned *, char *, size_t *, unsigned);
 typedef struct { int type, id; } location;
 typedef struct { int type, handle_types; location location; void *windows; unsigned char flags[8]; } properties;
 typedef struct { location location; int flags; } access;
@@ -228,7 +231,22 @@ static int nodes(handle add_function) {
     CHECK(cuGraphLaunch(exec, NULL) == 0 && cuCtxSynchronize() == 0 && host[COUNT - 1] == 14);
     step = 5;
     CHECK(cuGraphExecKernelNodeSetParams_v2(exec, addition, &kernel) == 0 && cuGraphLaunch(exec, NULL) == 0);
-    CHECK(cuCtxSynchronize() == 0 && host[COUNT - 1] == 15 && cuGraphExecDestroy(exec) == 0);
+    CHECK(cuCtxSynchronize() == 0 && host[COUNT - 1] == 15);
+    struct {
+        address data;
+        int step;
+    } packed = {data, 8};
+    size_t packed_nbytes = sizeof packed;
+    void *extra[] = {(void *)1, &packed, (void *)2, &packed_nbytes, NULL};
+    kernel.extra = extra;
+    CHECK(cuGraphExecKernelNodeSetParams_v2(exec, addition, &kernel) == INVALID_VALUE); /* arguments in both ways */
+    kernel.arguments = NULL;
+    CHECK(cuGraphExecKernelNodeSetParams_v2(exec, addition, &kernel) == 0);
+    packed.step = 9; /* the node has the values of before */
+    CHECK(cuGraphLaunch(exec, NULL) == 0 && cuCtxSynchronize() == 0 && host[COUNT - 1] == 18 && cuGraphExecDestroy(exec) == 0);
+    packed_nbytes = 8;
+    CHECK(cuGraphAddKernelNode_v2(&addition, graph, NULL, 0, &kernel) == INVALID_VALUE);
+    kernel.arguments = arguments, kernel.extra = NULL;
     CHECK(cuGraphDestroy(graph) == 0 && cuGraphCreate(&graph, 0) == 0);
 
     any_node of_fill = {2}, of_kernel = {0}, of_copy = {1}, of_words = {12}, of_nothing = {99};
@@ -253,6 +271,21 @@ static int nodes(handle add_function) {
     CHECK(cuCtxSynchronize() == 0 && host[COUNT - 1] == 27 && cuGraphExecDestroy(exec) == 0);
     CHECK(cuGraphDestroy(graph) == 0 && cuMemFree_v2(data) == 0);
     return 0;
+}
+
+static void heed(void *data, int level, char *message, size_t length) { (void)data, (void)level, (void)message, (void)length; }
+
+/* What goes wrong is told on standard error: there are no logs to read. */
+static int logs(void) {
+    handle entry = NULL;
+    unsigned at = 5;
+    char text[8] = "before";
+    size_t nbytes = sizeof text;
+    CHECK(cuLogsRegisterCallback(heed, NULL, &entry) == 0 && entry && cuLogsRegisterCallback(NULL, NULL, &entry) == INVALID_VALUE);
+    CHECK(cuLogsCurrent(&at, 0) == 0 && at == 0 && cuLogsCurrent(&at, 1) == INVALID_VALUE);
+    CHECK(cuLogsDumpToMemory(&at, text, &nbytes, 0) == 0 && nbytes == 0 && !text[0]);
+    CHECK(cuLogsDumpToFile(&at, "/dev/null", 0) == 0 && cuLogsDumpToFile(&at, NULL, 0) == INVALID_VALUE);
+    return cuLogsUnregisterCallback(entry) || cuLogsUnregisterCallback(NULL) != INVALID_VALUE;
 }
 
 static int modules(void) {
@@ -589,6 +622,7 @@ int main(int count, char **words) {
     if (!status) status = stream_words();
     if (!status) status = nodes(function);
     if (!status) status = modules();
+    if (!status) status = logs();
     if (!status) status = also_of_the_runtime(function);
     if (!status) status = names();
     if (!status) status = clusters();
