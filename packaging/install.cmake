@@ -13,6 +13,7 @@ install(TARGETS warpfold_shared warpfold_static simt EXPORT warpfold
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS runtime driver redirect LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/warpfold) # private: `warpfold run` loads it
+install(PROGRAMS ${PROJECT_SOURCE_DIR}/program/ptxas DESTINATION ${CMAKE_INSTALL_LIBDIR}/warpfold)
 install(FILES include/warpfold.h include/warpfold_mpi.h simt/simt.h simt/simt_observer.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # The program has the tasks built in; these are for teachers, to begin their own from.

@@ -216,7 +216,11 @@ void program_close(struct program *program) {
 /* ---- running it ---------------------------------------------------------------------------------- */
 
 /* Environment variables that are set here; they come first. */
-enum setting { SETTING_PRELOAD, SETTING_AUDIT, SETTING_FOLDERS, SETTING_RECORD, SETTINGS };
+enum setting { SETTING_PRELOAD, SETTING_AUDIT, SETTING_FOLDERS, SETTING_ASSEMBLER, SETTING_ASSEMBLER_90, SETTING_RECORD, SETTINGS };
+
+/* Of Triton, by whose name for it ptxas is called for older GPUs, and from capability 9.0 on. */
+#define ASSEMBLER_VARIABLE "TRITON_PTXAS_PATH"
+#define ASSEMBLER_90_VARIABLE "TRITON_PTXAS_BLACKWELL_PATH"
 
 static void free_environment(char **environment) {
     for (size_t i = 0; i < SETTINGS; i++) free(environment[i]);
@@ -224,7 +228,8 @@ static void free_environment(char **environment) {
 }
 
 static bool is_ours(const char *setting) {
-    static const char *const ours[] = {"LD_PRELOAD=", "LD_AUDIT=", "LD_LIBRARY_PATH=", RECORD_VARIABLE "="};
+    static const char *const ours[] = {"LD_PRELOAD=", "LD_AUDIT=", "LD_LIBRARY_PATH=", ASSEMBLER_VARIABLE "=",
+                                       ASSEMBLER_90_VARIABLE "=", RECORD_VARIABLE "="};
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (!strncmp(setting, ours[i], strlen(ours[i]))) return true;
     return false;
@@ -240,6 +245,11 @@ static char *setting_of(const char *variable, const char *before, const char *af
     return length < 0 ? NULL : setting;
 }
 
+static char *stand_in_for(const char *variable, const struct program *program, const char *file) {
+    char *setting;
+    return asprintf(&setting, "%s=%s/%s", variable, program->folder, file) < 0 ? NULL : setting;
+}
+
 /* The stand-ins come before the libraries that the program would find, wherever it looks, and calls of a runtime that
  * is linked into it are led to them.  Some programs search folders for the driver's file, as tinygrad does. */
 static void set_libraries(const struct program *program, char *settings[SETTINGS]) {
@@ -250,6 +260,8 @@ static void set_libraries(const struct program *program, char *settings[SETTINGS
     if (stand_ins) settings[SETTING_PRELOAD] = setting_of("LD_PRELOAD", "", stand_ins);
     if (redirect) settings[SETTING_AUDIT] = setting_of("LD_AUDIT", "", redirect);
     settings[SETTING_FOLDERS] = setting_of("LD_LIBRARY_PATH", program->folder, "");
+    settings[SETTING_ASSEMBLER] = stand_in_for(ASSEMBLER_VARIABLE, program, "ptxas");
+    settings[SETTING_ASSEMBLER_90] = stand_in_for(ASSEMBLER_90_VARIABLE, program, "ptxas");
     free(stand_ins);
     free(redirect);
 }

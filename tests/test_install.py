@@ -104,7 +104,7 @@ def test_files(prefix, library, version):
         "share/doc/warpfold/LICENSE", "share/man/man1/warpfold.1",
         "share/bash-completion/completions/warpfold", "share/zsh/site-functions/_warpfold",
         "share/fish/vendor_completions.d/warpfold.fish",
-        *(f"{lib}/warpfold/{name}" for name in ("libcuda.so.1", "libcudart.so.13", "libredirect.so")), f"{lib}/libsimt.a", f"{lib}/libwarpfold.a", f"{lib}/libwarpfold.so", f"{lib}/libwarpfold.so.{version[0]}",
+        *(f"{lib}/warpfold/{name}" for name in ("libcuda.so.1", "libcudart.so.13", "libredirect.so", "ptxas")), f"{lib}/libsimt.a", f"{lib}/libwarpfold.a", f"{lib}/libwarpfold.so", f"{lib}/libwarpfold.so.{version[0]}",
         f"{lib}/libwarpfold.so.{version}", f"{lib}/pkgconfig/warpfold.pc", f"{lib}/pkgconfig/simt.pc",
         *(f"{lib}/cmake/warpfold/warpfold-{part}.cmake" for part in ("config", "config-version", "targets")),
         *(f"share/warpfold/{path.relative_to(ROOT).as_posix()}" for folder, endings in (("tasks", [".task"]),

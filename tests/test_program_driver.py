@@ -26,6 +26,9 @@ def driver_program(tmp_path_factory):
     return program
 
 
+PTX = ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry nothing()\n{\n    ret;\n}\n"
+
+
 def report_of(tmp_path, *words, status):
     report = tmp_path / "report"
     done = run("run", "--json", "--out", report, *words, env=environment())
@@ -154,6 +157,21 @@ def test_programs_that_search_for_the_drivers_file_find_it(tmp_path):
         "print(ctypes.CDLL(folders[0] + '/libcuda.so.1').cuInit(0), folders[1:])"
     done = run("run", "python3", "-c", search, env={**environment(), "LD_LIBRARY_PATH": str(tmp_path)})
     assert done.stdout == f"0 ['{tmp_path}']\n", done
+
+
+def test_the_assembler_leaves_ptx(tmp_path):
+    """As Triton calls it: what it loads is PTX then.  It asks for the version, of which the release decides what it writes."""
+    (tmp_path / "k.ptx").write_text(PTX)
+    call = "import os, subprocess, sys\n" \
+        "for name in ('TRITON_PTXAS_PATH', 'TRITON_PTXAS_BLACKWELL_PATH'):\n" \
+        "    print(subprocess.run([os.environ[name], *sys.argv[1:]], stdout=subprocess.PIPE, text=True).stdout, end='')"
+    settings = {**environment(), "TRITON_PTXAS_PATH": "/usr/bin/false"}
+    run("run", "python3", "-c", call, "-lineinfo", "-v", "--gpu-name=sm_90a", tmp_path / "k.ptx", "-o", tmp_path / "k.o", env=settings)
+    assert (tmp_path / "k.o").read_text() == PTX
+    done = run("run", "python3", "-c", call, "--version", env=settings)
+    assert re.findall(r"release (\d+)\.(\d+),", done.stdout) == 2 * [("13", "0")], done
+    done = run("run", "python3", "-c", call, tmp_path / "k.ptx", "-o", env=settings)
+    assert done.stderr.count("ptxas: warpfold's stand-in needs a file of PTX, and -o with a name for the result") == 2, done
 
 
 @pytest.mark.skipif(not FAULTS.exists(), reason="the tests' programs are not built")
