@@ -478,6 +478,7 @@ struct block {
     bool is_still_alone; /* a loop that was examined writes what is there, but other host threads may write there, too */
     struct recording *witness; /* of the warp that is examined now, where others must run for it to continue */
     uint64_t allowed; /* tally.instructions may become this; more has to be asked for */
+    uint64_t slow;    /* how many instructions more its slow ones stand for */
     bool is_starved;  /* there was no more, but other host threads may give some back */
     unsigned char *shared;
     unsigned char *shared_written; /* a byte for each: 0xff once written; NULL where nobody asks */
@@ -523,6 +524,7 @@ struct launch {
     atomic_uint_fast64_t next_block;
     uint64_t limit;               /* warp instructions that the launch may execute; */
     atomic_uint_fast64_t pool;    /* those of them that no block has executed or holds */
+    uint64_t block_limit;         /* what one block may, its slow ones counted as several; UINT64_MAX: anything */
     bool is_alone;                /* one host thread runs blocks: what the pool lacks, nobody holds */
     struct block *begun;          /* by others, which went without: for the one that is alone then */
     atomic_uint_fast64_t changes; /* turns of blocks in which something changed that others may wait for */
@@ -563,6 +565,7 @@ struct simt_machine {
     size_t held_count;
     simt_cancel_function *cancel; /* NULL: nobody gives launches up */
     void *cancel_context;
+    uint64_t block_limit; /* of each block of a launch (simt.h); 0: none */
     simt_notice_function *notice; /* NULL: nobody wants to know where a long launch is */
     void *notice_context;
     simt_child_function *take_child; /* NULL: kernels must not launch */
@@ -773,6 +776,12 @@ uint64_t simt_launch_take(struct launch *launch, uint64_t count); /* as many of 
 void simt_block_give_back(struct block *block);
 /* Counts work beyond that of one instruction, a lane's printf say, as if it were that many instructions. */
 void simt_block_charge(struct block *block, uint64_t instructions);
+
+/* How many instructions more the slow ones stand for, of what one block may execute: measured with races watched. */
+enum { SLOW_ATOMIC_LANE = 2, SLOW_BARRIER = 64, SLOW_POLL = 96 };
+bool simt_block_is_over(const struct block *block);
+uint64_t simt_block_limit(const struct simt_machine *machine, uint32_t warps);
+
 
 bool simt_is_cancelled(struct launch *launch); /* notice.c: asks the caller; if so, the launch is stopped */
 /* notice.c: tells who waits for the launch where it is, if it is time; `polls`: as simt_notice has it. */
