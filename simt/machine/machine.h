@@ -170,6 +170,8 @@ struct matrix_code {
     slot registers[MATRIX_ROLES][FRAGMENT_REGISTERS_MAX];
     slot stride; /* in elements */
     bool has_stride;
+    slot metadata; /* mma.sp */
+    uint8_t selector;
 };
 
 /* wgmma.mma_async: the descriptors of a and b, and whether d is added, are in code.call.slots[]. */
