@@ -315,7 +315,8 @@ static const struct rule rules[] = {
      "inspect: dynamic shared memory of each block (default 0)"},
     {"limit", "N", COMMAND_INSPECT | COMMAND_RUN, parse_count, FIELD(limit), 1, INT64_MAX,
      "stop a launch that executes more than N warp instructions (default: inspect " DIGITS(
-         SIMT_INSTRUCTION_LIMIT) ", run " DIGITS(PROGRAM_INSTRUCTION_LIMIT) ")"},
+         SIMT_INSTRUCTION_LIMIT) ", run " DIGITS(PROGRAM_INSTRUCTION_LIMIT) ", of one small block "
+         DIGITS(PROGRAM_BLOCK_LIMIT) ")"},
     {"task", "NAME|FILE", COMMAND_JUDGE, parse_text, FIELD(task), 0, 0,
      "judge: the task: a built-in one, such as sum, or a file (default: KERNEL's name with .task; rung for kernels of the ladder)"},
     {"seed", "N", COMMAND_JUDGE, parse_count, FIELD(seed), 0, INT64_MAX, "judge: seed of the random data (default 0)"},
@@ -556,7 +557,8 @@ static const struct own_words *own_words_for(const struct rule *rule, unsigned k
         {"limit", COMMAND_INSPECT, NULL,
          "stop a launch that executes more than N warp instructions (default " DIGITS(SIMT_INSTRUCTION_LIMIT) ")"},
         {"limit", COMMAND_RUN, NULL,
-         "stop a launch that executes more than N warp instructions (default " DIGITS(PROGRAM_INSTRUCTION_LIMIT) ")"},
+         "stop a launch that executes more than N warp instructions (default " DIGITS(PROGRAM_INSTRUCTION_LIMIT)
+         ", of one small block " DIGITS(PROGRAM_BLOCK_LIMIT) ")"},
         {"quiet", COMMAND_PRINTS | COMMAND_BENCH, NULL, "do not show progress on a terminal"},
         {NULL, 0, NULL, NULL},
     };

@@ -116,6 +116,7 @@ static bool create_record(struct program *program, const struct program_settings
                                  .counts_lines = settings->counts_lines,
                                  .seed = settings->seed,
                                  .launch = settings->launch,
+                                 .block_limit = settings->instruction_limit ? 0 : PROGRAM_BLOCK_LIMIT,
                                  .instruction_limit = settings->instruction_limit ? settings->instruction_limit
                                                                                   : PROGRAM_INSTRUCTION_LIMIT};
     snprintf(record->settings.kernel, sizeof record->settings.kernel, "%s", settings->kernel ? settings->kernel : "");

@@ -37,6 +37,9 @@ struct program_settings {
 
 /* More than for a kernel alone: programs bring their own sizes. */
 #define PROGRAM_INSTRUCTION_LIMIT 268435456
+/* And of each of its small blocks, where no limit is given: loops that never end are mostly in one of these, and long work is in
+ * many. */
+#define PROGRAM_BLOCK_LIMIT 134217728
 
 struct program;
 

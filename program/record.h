@@ -13,7 +13,7 @@
 /* The environment variable with the number of the open file that holds it. */
 #define RECORD_VARIABLE "WARPFOLD_RECORD"
 
-enum { RECORD_VERSION = 10, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_ADVICE = 256, RECORD_FAILURES = 32, RECORD_NAME = 512,
+enum { RECORD_VERSION = 11, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_ADVICE = 256, RECORD_FAILURES = 32, RECORD_NAME = 512,
        RECORD_FILES = 256, RECORD_LINES = 1 << 15 };
 
 struct record_settings {
@@ -26,6 +26,7 @@ struct record_settings {
     uint32_t tells_slow;   /* on standard error, once of each kernel: which line a long launch executes */
     uint32_t counts_lines; /* of every launch that is watched; else none */
     uint64_t seed, instruction_limit;
+    uint64_t block_limit; /* of each block of a launch; 0: none */
     uint64_t launch; /* the only one to be watched, from 1; 0: all */
     char kernel[RECORD_NAME]; /* the only one to be watched; "": all */
 };

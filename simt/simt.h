@@ -493,6 +493,12 @@ typedef struct simt_notice {
 typedef void simt_notice_function(void *context, const simt_notice *notice);
 void simt_machine_set_notice(simt_machine *machine, simt_notice_function *function, void *context);
 
+/* Limits what one block may execute, beside what the whole launch may: `instructions`, or an eighth of it for each of its
+ * warps if that is more.  Here an atomic counts 2 more for each lane, a warp's arrival at a barrier 64 and a strong read that
+ * changes nothing 96, about as much longer as they take, so that one small block that never ends does not take minutes to be stopped.
+ * 0: no such limit, as at first. */
+void simt_machine_set_block_limit(simt_machine *machine, uint64_t instructions);
+
 /* Sets a function that the threads of a launch call, several at once, after about every 16,000 warp instructions of a
  * block.  If it returns true, the launch ends with SIMT_ERROR_STOPPED, and its report does not mention this.  NULL: none. */
 typedef bool simt_cancel_function(void *context);

@@ -83,6 +83,27 @@ def test_run_tells_of_its_limit_where(write, compiling):
                                               r"the loop of line 4, which the warps of this block have gone round \d+ times; ", without_commas(done.stderr))
 
 
+# Without a limit that is asked for, in one small block; in seconds, as the slow instructions count as several.
+SLOW = {
+    "a count of tickets by two": (32, "while (atomicAdd(count, 2) != 3) { }"),
+    "rounds with a barrier": (64, "unsigned x = threadIdx.x; while (__syncthreads_or(x != 7)) x = x * 5 + 2 * threadIdx.x + 2;"),
+}
+
+
+@needs_nvcc
+@pytest.mark.parametrize("name", SLOW)
+def test_run_does_not_wait_long_for_slow_instructions(name, write, compiling):
+    threads, loop = SLOW[name]
+    source = "__global__ void spin(unsigned *count) {\n    %s\n    count[1] = 1;\n}\n" % loop
+    source += "int main() {\n    unsigned *count;\n    cudaMalloc(&count, 8);\n    cudaMemset(count, 0, 8);\n"
+    source += "    spin<<<1, %d>>>(count);\n    cudaDeviceSynchronize();\n    cudaFree(count);\n}\n" % threads
+    done = run("run", "--quiet", write("spin.cu", source), env=compiling)
+    assert done.returncode == 3 and re.search(r"this block of the launch of `spin` has used up its limit of 134217728 warp instructions .*, in "
+                                              r"the loop of line 2, which the warps of this block have gone round (\d+) times; ", without_commas(done.stderr))
+    rounds = int(re.search(r"round (\d+) times", without_commas(done.stderr))[1])
+    assert rounds < 4_000_000
+
+
 # Loops of students, whose end the judge waited for until its limit, and what they are told now.
 ENDLESS = {
     "a step that is missing": ("for (int i = 0; i < n;) total += in[i];", "nothing in it can end it"),

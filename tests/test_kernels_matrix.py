@@ -124,13 +124,13 @@ def place_a(shape, name, lane, i):
 def place_b(shape, name, lane, i):
     group, thread = lane >> 2, lane % 4
     if name in ("f16", "bf16"):
-        return thread * 2 + (i & 1) + (8 if i >= 2 else 0), group
+        return thread * 2 + (i & 1) + 8 * (i // 2), group
     if name in ("tf32", "f64"):
         return thread + 4 * i, group
     if BITS[name] < 8:
         each = 32 // BITS[name]
         return thread * each + i % each + (4 * each if i >= each else 0), group
-    return thread * 4 + (i & 3) + (16 if i >= 4 else 0), group
+    return thread * 4 + (i & 3) + 16 * (i // 4), group
 
 
 def place_c(lane, i):
@@ -182,10 +182,11 @@ def registers(name, rows, columns):
     return rows * columns * BITS[name] // 32 // (64 if name == "f64" else 32)
 
 
-def mma_kernel(shape, a, b, d, c, more="", last=""):
-    """d[lane], a[lane] ...: each lane's registers, one after another."""
+def mma_kernel(shape, a, b, d, c, more="", last="", selector=None):
+    """d[lane], a[lane] ...: each lane's registers, one after another.  A sparsity selector: each lane's word of metadata follows."""
     m, n, k = shape
-    counts = {"a": registers(a, m, k), "b": registers(b, k, n), "c": registers(c, m, n), "d": registers(d, m, n)}
+    is_sparse = selector is not None
+    counts = {"a": registers(a, m, k // 2 if is_sparse else k), "b": registers(b, k, n), "c": registers(c, m, n), "d": registers(d, m, n)}
     names = {"a": a, "b": b, "c": c, "d": d}
     lines, lists = ["mov.u32 %r31, %laneid;"], {}
     declared = []
@@ -198,11 +199,14 @@ def mma_kernel(shape, a, b, d, c, more="", last=""):
                   f"add.u64 %rd{10 + number}, %rd1, %rd2;"]
         if role != "d":
             lines += [f"ld.global.{kind} %{role}{i}, [%rd{10 + number}+{nbytes * i}];" for i in range(count)]
-    lines.append(f"mma.sync.aligned.m{m}n{n}k{k}.row.col{more}.{d}.{a}.{b}.{c}{last} {lists['d']}, {lists['a']}, "
-                 f"{lists['b']}, {lists['c']};")
+    if is_sparse:
+        lines += ["ld.param.u64 %rd1, [k_param_4];", "mul.wide.u32 %rd2, %r31, 4;", "add.u64 %rd14, %rd1, %rd2;",
+                  "ld.global.b32 %r30, [%rd14];"]
+    lines.append(f"mma{'.sp' * is_sparse}.sync.aligned.m{m}n{n}k{k}.row.col{more}.{d}.{a}.{b}.{c}{last} {lists['d']}, {lists['a']}, "
+                 f"{lists['b']}, {lists['c']}" + (f", %r30, {selector};" if is_sparse else ";"))
     kind, nbytes = ("f64", 8) if d == "f64" else ("f32", 4) if d == "f32" else ("b32", 4)
     lines += [f"st.global.{kind} [%rd13+{nbytes * i}], %d{i};" for i in range(counts["d"])] + ["ret;"]
-    text = kernel("k", parameters("k", "u64", "u64", "u64", "u64"), "\n".join(declared + lines))
+    text = kernel("k", parameters("k", *["u64"] * (4 + is_sparse)), "\n".join(declared + lines))
     return HEAD.replace("sm_75", "sm_90") + text
 
 
@@ -211,15 +215,18 @@ def write_words(path, words, wide):
     path.write_bytes(npy_header(npy_text(kind, [len(words)])) + struct.pack(f"<{len(words)}{code}", *words))
 
 
-def run_mma(tmp_path, shape, names, matrices, more="", schedule="lockstep", last=""):
+def run_mma(tmp_path, shape, names, matrices, more="", schedule="lockstep", last="", sparse=None):
+    """Sparse: a selector, and a word for each lane; of a there is half."""
     m, n, k = shape
     a, b, d, c = names
-    (tmp_path / "k.ptx").write_text(mma_kernel(shape, *names, more, last))
+    selector, metadata = sparse or (None, None)
+    (tmp_path / "k.ptx").write_text(mma_kernel(shape, *names, more, last, selector))
+    half = (m, n, k // 2) if sparse else shape
 
     def elements(rows, columns):
         return range(rows * columns // 32)
 
-    places = {"a": lambda lane: [place_a(shape, a, lane, i) for i in elements(m, k)],
+    places = {"a": lambda lane: [place_a(half, a, lane, i) for i in elements(m, half[2])],
               "b": lambda lane: [place_b(shape, b, lane, i) for i in elements(k, n)],
               "c": lambda lane: [place_c(lane, i) for i in elements(m, n)]}
     arguments = []
@@ -229,6 +236,9 @@ def run_mma(tmp_path, shape, names, matrices, more="", schedule="lockstep", last
         arguments += ["--arg", f"{'u64' if name == 'f64' else 'u32'}[{words}]={tmp_path / role}.npy"]
     count = 32 * registers(d, m, n)
     arguments += ["--arg", f"{'u64' if d == 'f64' else 'u32'}[{count}]=none", "--out", f"3={tmp_path / 'd.npy'}"]
+    if sparse:
+        write_words(tmp_path / "e.npy", metadata, False)
+        arguments += ["--arg", f"u32[32]={tmp_path / 'e.npy'}"]
     report = inspected(tmp_path / "k.ptx", "--block", 32, "--schedule", schedule, *arguments)
     assert report["findings"] == []
     body = read_npy(tmp_path / "d.npy")[2]
@@ -253,6 +263,48 @@ def test_mma_of_small_integers(tmp_path, product):
     schedule = "split" if m == 8 else "lockstep"
     got = run_mma(tmp_path, shape, names, matrices, schedule=schedule)
     assert got == [[int(x) for x in row] for row in multiplied(matrices["a"], matrices["b"], matrices["c"])]
+
+
+# Sizes of mma.sp, and how many of a's elements there are of so many neighbours.
+SPARSE = [
+    *(((16, 8, k), "f16", "f16", d, d, (2, 4)) for k in (16, 32) for d in ("f16", "f32")),
+    *(((16, 8, k), "bf16", "bf16", "f32", "f32", (2, 4)) for k in (16, 32)),
+    *(((16, 8, k), "tf32", "tf32", "f32", "f32", (1, 2)) for k in (8, 16)),
+    *(((16, 8, k), a, b, "s32", "s32", (2, 4)) for k in (32, 64) for a in ("s8", "u8") for b in ("s8", "u8")),
+]
+
+
+def sparse_words(chosen, selector, size, name, generator):
+    """Metadata, PTX ISA, "Sparse matrix storage": of each row and chunk which of its elements there are; what no lane is asked
+    for is drawn at random."""
+    first = selector * (len(chosen[0]) // 4)
+    words = [generator.getrandbits(32) for _ in range(32)]
+    for row, chunks in enumerate(chosen):
+        for number, kept in enumerate(chunks):
+            bits = kept[0] | kept[1] << 2 if size == 4 else 0b1110 if kept[0] else 0b0100
+            if BITS[name] == 8:  # a word for each row
+                lane, at = first + number // 8 * 2 + row // 8, 4 * (number % 8)
+            else:  # half a word for each
+                lane, at = first + number // 4, 16 * (row // 8) + 4 * (number % 4)
+            lane += row % 8 * 4
+            words[lane] = words[lane] & ~(15 << at) | bits << at
+    return words
+
+
+@pytest.mark.parametrize("product", SPARSE, ids=str)
+def test_mma_of_a_sparse_matrix(tmp_path, product):
+    (m, n, k), *names, (kept, size) = product
+    generator = random.Random(k)
+    least = [0 if name == "u8" else -6 for name in names]
+    full = {"a": small(m, k, 1, least[0]), "b": small(k, n, 2, least[1]), "c": small(m, n, 3, -90, 90)}
+    chosen = [[sorted(generator.sample(range(size), kept)) for _ in range(k // size)] for _ in range(m)]
+    present = [[number * size + at for number, places in enumerate(row) for at in places] for row in chosen]
+    half = [[values[column] for column in columns] for values, columns in zip(full["a"], present)]
+    full["a"] = [[x if column in columns else 0 for column, x in enumerate(values)] for values, columns in zip(full["a"], present)]
+    expected = [[int(x) for x in row] for row in multiplied(full["a"], full["b"], full["c"])]
+    for selector in range(16 * size // k):
+        words = sparse_words(chosen, selector, size, names[0], generator)
+        assert run_mma(tmp_path, (m, n, k), names, {**full, "a": half}, sparse=(selector, words)) == expected
 
 
 @pytest.mark.parametrize("op", ["xor", "and"])
@@ -567,6 +619,9 @@ REFUSED = [
     ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0,5}, {%r2}, {%f0,%f1,%f2,%f3};", "registers"),
     ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 %r0, %r0, %r0, %r0;", "vector of 4"),
     ("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%rd0,%rd1}, {%r0}, {%rd3}, {%rd0,%rd1};", "registers of 64 bits"),
+    *((f"mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {{%f0,%f1,%f2,%f3}}, {{%r0,%r1}}, {{%r2,%r3}}, {{%f0,%f1,%f2,%f3}}{last};", said)
+      for last, said in ((", %r4, 4", "operand 6 must be a sparsity selector below 4"), (", %r4, %r5", "operand 6 must be a sparsity selector below 4"),
+                         (", %rd4, 0", "operand 5 must be of registers of 32 bits"), (", 7, 0", "operand 5 must be of registers"), ("", "6 operands"))),
     ("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r0}, [%r1];", "vector of 2"),
     ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, %r1;", "address in brackets"),
     ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, [%f1];", "an address of 32 or 64 bits"),
@@ -594,6 +649,8 @@ def test_malformed_instructions_are_refused_by_line(tmp_path, text, said):
 
 
 UNKNOWN = ["mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f0}, {%r0}, {%r2}, {%f0};",
+           "mma.sp.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0}, {%r0}, {%r2}, {%f0}, %r1, 0;",
+           "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f16 {%f0}, {%r0}, {%r2}, {%f0}, %r1, 0;",
            "mma.sync.aligned.m16n8k8.col.col.f32.f16.f16.f32 {%f0}, {%r0}, {%r2}, {%f0};",
            "mma.sync.aligned.m16n8k08.row.col.f32.f16.f16.f32 {%f0}, {%r0}, {%r2}, {%f0};",
            "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32 {%f0}, {%r0}, {%r2}, {%f0};",

@@ -10,6 +10,7 @@ static void create_machine(void) {
         for (int d = 0; d < SIMT_DEVICES; d++) runtime.devices[d].sticky = cudaErrorMemoryAllocation;
         return;
     }
+    simt_machine_set_block_limit(runtime.machine, runtime.record->settings.block_limit);
     runtime_use(runtime_thread.device);
     runtime.record->has_begun = 1;
 }

@@ -163,7 +163,7 @@ static bool block_begin(struct block *block, uint64_t cluster, uint32_t rank) {
     block->waited_polls = 0;
     block->live_threads = launch->view.threads_per_block;
     block->tally = (simt_tally){0};
-    block->allowed = block->polls = block->changes = 0;
+    block->allowed = block->polls = block->changes = block->slow = 0;
     block->random = launch->request->seed ^ index * UINT64_C(0xd1342543de82ef95);
     memset(block->barrier_lanes, 0, BARRIERS * block->warp_count * sizeof *block->barrier_lanes);
     for (uint32_t b = 0; b < BARRIERS; b++)

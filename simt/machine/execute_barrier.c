@@ -180,6 +180,7 @@ static enum outcome execute_barrier(struct warp *warp, struct path *path, const 
     barrier->pc = path->pc;
     barrier->lanes[warp->index] |= mask;
     barrier->arrived += lane_count(mask);
+    block->slow += SLOW_BARRIER;
     if (is_counted) barrier->expected = threads;
     if (code->barrier.is_arrival) path->pc++;
     else {

@@ -90,13 +90,37 @@ bool simt_all_are_there(const struct collective *collective) {
     return false;
 }
 
+/* Of each element that a has of a chunk where it is in it: two bits, or whether the first two of four are set. */
+static uint32_t place_in_chunk(const struct matrix_shape *shape, uint32_t bits, uint32_t element) {
+    if (shape->chunk == 2) return bits >> 3 & 1;
+    return bits >> (2 * element) & 3;
+}
+
+/* Of each element of a its column in the matrix of which a is half. */
+static void find_columns(const struct collective *collective, uint8_t *columns) {
+    const struct matrix_code *matrix = &collective->code->matrix;
+    const struct fragment *a = &matrix->shape.fragments[MATRIX_A];
+    const uint32_t chunk = matrix->shape.chunk;
+    for (uint32_t row = 0; row < a->rows; row++)
+        for (uint32_t column = 0; column < a->columns; column++) {
+            const uint32_t number = column / (chunk / 2);
+            const struct sparse_place at = simt_sparse_place(&matrix->shape, matrix->selector, row, number);
+            const uint64_t word = lane_get(slot_lanes(simt_path_of(collective, at.lane), matrix->metadata), WIDTH_32, at.lane);
+            columns[row * a->columns + column] =
+                (uint8_t)(number * chunk + place_in_chunk(&matrix->shape, (uint32_t)(word >> at.bit), column % (chunk / 2)));
+        }
+}
+
 static void multiply(struct collective *collective) {
+    uint8_t columns[16 * 32];
+    const bool is_sparse = collective->code->matrix.shape.chunk != 0;
     uint64_t a[FACTOR_ELEMENTS_MAX], b[FACTOR_ELEMENTS_MAX], c[ELEMENTS_MAX], d[ELEMENTS_MAX];
     if (!simt_all_are_there(collective)) return;
     collect(collective, MATRIX_A, a);
     collect(collective, MATRIX_B, b);
     collect(collective, MATRIX_C, c);
-    simt_matrix_multiply(&collective->code->matrix.shape, d, a, b, c);
+    if (is_sparse) find_columns(collective, columns);
+    simt_matrix_multiply(&collective->code->matrix.shape, d, a, b, c, is_sparse ? columns : NULL);
     distribute(collective, MATRIX_D, d);
 }
 
@@ -315,7 +339,9 @@ static bool decode_transfer(struct decoder *decoder, struct code *code, bool is_
 static bool decode_product(struct decoder *decoder, struct code *code) {
     for (uint32_t role = 0; role < MATRIX_ROLES; role++)
         if (!decode_fragment(decoder, code, (enum matrix_role)role, role)) return false;
-    return true;
+    if (!code->matrix.shape.chunk) return true;
+    code->matrix.selector = (uint8_t)decoder->instruction->operands[SPARSE_SELECTOR].bits;
+    return simt_operand(decoder, &decoder->instruction->operands[SPARSE_METADATA], TYPE_B32, &code->matrix.metadata);
 }
 
 static bool decode_move(struct decoder *decoder, struct code *code) {

@@ -147,6 +147,7 @@ static bool perform_in_space(struct warp *warp, struct path *path, struct reques
     if (!simt_access_open(warp, path, request)) return false;
     function(path, request);
     if (request->kind != SIMT_ATOMIC) return true;
+    warp->block->slow += (uint64_t)SLOW_ATOMIC_LANE * lane_count(request->lanes);
     if (request->code->memory.may_take) simt_locks_note(warp, path, request);
     if (warp->block->has_examined) simt_effects_of_atomic(warp, path, request);
     else warp->block->changes += request->has_changed;
@@ -217,6 +218,7 @@ static enum outcome perform(struct warp *warp, struct path *path, struct request
     forget_poll(warp, request);
     if (!is_poll(request)) return OUTCOME_NEXT;
     warp->block->polls++;
+    warp->block->slow += SLOW_POLL;
     if (request->space == SIMT_GLOBAL) warp->polled = request->addresses[first_lane(request->lanes)];
     const bool is_again = all_poll_again(warp, path, request);
     if (++warp->polls % POLLS_TURN && !is_again) return OUTCOME_NEXT;

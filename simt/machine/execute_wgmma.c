@@ -226,7 +226,7 @@ static void multiply(struct collective *collective) {
             memcpy(part + k * WGMMA_COLUMNS, b + k * COLUMNS_MAX + column, WGMMA_COLUMNS * sizeof *b);
         memset(sums, 0, sizeof sums);
         if (adds) move_fragment(collective, MATRIX_D, first, sums, false);
-        simt_matrix_multiply(&wgmma->shape.product, sums, a, part, sums);
+        simt_matrix_multiply(&wgmma->shape.product, sums, a, part, sums, NULL);
         move_fragment(collective, MATRIX_D, first, sums, true);
     }
 }

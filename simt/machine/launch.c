@@ -264,6 +264,7 @@ static simt_error check_limit(struct launch *launch, simt_message *message) {
     const uint64_t asked = launch->request->instruction_limit;
     launch->limit = asked ? asked : SIMT_INSTRUCTION_LIMIT;
     atomic_init(&launch->pool, launch->limit);
+    launch->block_limit = simt_block_limit(launch->machine, launch->view.warps_per_block);
     uint64_t cost = BLOCK_COST + launch->view.shared_nbytes / SHARED_NBYTES_COST;
     uint64_t most = (asked > SIMT_INSTRUCTION_LIMIT ? asked : SIMT_INSTRUCTION_LIMIT) / cost;
     if (launch->block_count <= most) return SIMT_OK;

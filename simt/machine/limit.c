@@ -1,4 +1,4 @@
-/* What is told of a launch that has reached its limit: in which loop its warp was, how often the block's warps have gone round
+/* What is told of a launch or a block that has reached its limit: in which loop its warp was, how often the block's warps have gone round
  * it, and what decides about its end. */
 #include <stdio.h>
 
@@ -65,14 +65,25 @@ static const char *cause_of(const struct warp *warp, const struct path *path, bo
     return simt_may_end_by_memory(warp, path) ? reading : counting;
 }
 
-void simt_limit_say(struct warp *warp, const struct path *path, bool polls) {
+/* Whose limit it was: the block's own, or that of all. */
+static void say_limit(const struct warp *warp, char text[LOOP_NBYTES]) {
     const struct launch *launch = warp->block->launch;
-    char kernel[64], loop[LOOP_NBYTES];
-    simt_event event = simt_event_of(warp, path, path->mask);
+    char kernel[64];
     simt_plain_kernel(launch->function->name, kernel, sizeof kernel);
+    if (simt_block_is_over(warp->block))
+        snprintf(text, LOOP_NBYTES, "this block of the launch of `%s` has used up its limit of %llu warp instructions (of which "
+                 "barriers, atomics and reads that wait count as several)", kernel, (unsigned long long)launch->block_limit);
+    else
+        snprintf(text, LOOP_NBYTES, "the launch of `%s` has used up its limit of %llu warp instructions", kernel,
+                 (unsigned long long)launch->limit);
+}
+
+void simt_limit_say(struct warp *warp, const struct path *path, bool polls) {
+    char limit[LOOP_NBYTES], loop[LOOP_NBYTES];
+    simt_event event = simt_event_of(warp, path, path->mask);
+    say_limit(warp, limit);
     say_loop(warp, path, loop);
-    simt_record_finding_of_lanes(&event, SIMT_FINDING_RUNAWAY, path->mask, 0,
-                                 "the launch of `%s` has used up its limit of %llu warp instructions without ending%s: %s", kernel,
-                                 (unsigned long long)launch->limit, loop, cause_of(warp, path, polls));
+    simt_record_finding_of_lanes(&event, SIMT_FINDING_RUNAWAY, path->mask, 0, "%s without ending%s: %s", limit, loop,
+                                 cause_of(warp, path, polls));
     simt_stop(&event);
 }

@@ -32,7 +32,8 @@ enum matrix_role { MATRIX_D, MATRIX_A, MATRIX_B, MATRIX_C, MATRIX_ROLES };
 
 enum matrix_kind { MATRIX_MMA, MATRIX_WMMA, MATRIX_LOAD, MATRIX_STORE, MATRIX_ROWS_LOAD, MATRIX_ROWS_STORE, MATRIX_MOVE };
 
-enum { FRAGMENT_REGISTERS_MAX = 8 };
+/* Of the matrix that a is half of, mma.sp: 4 bits for each chunk say which elements a has; so many chunks has a row at most. */
+enum { FRAGMENT_REGISTERS_MAX = 8, CHUNKS_MAX = 16, SPARSE_BITS = 4 };
 
 /* What an opcode says. */
 struct matrix_shape {
@@ -43,6 +44,7 @@ struct matrix_shape {
     bool saturates;
     bool is_by_halves;       /* of 8-bit floats, as ptxas makes it for Hopper: matrix_multiply.c */
     bool is_of_differences; /* of single bits: those are counted that differ, else those that are set in both */
+    uint8_t chunk; /* mma.sp: of so many neighbours in a row of a matrix twice as wide, a has half; 0: a is whole */
 };
 
 /* wgmma.mma_async: each warp of the four multiplies 16 rows of a with b, eight columns at a time. */
@@ -69,6 +71,15 @@ struct matrix_cell {
 struct matrix_cell simt_matrix_cell(const struct fragment *fragment, enum matrix_role role, uint32_t lane, uint32_t index,
                                     uint32_t element);
 
+/* mma.sp: how many chunks a row has, how many selectors there are, and which lane's word has a chunk's bits, from which on. */
+enum { SPARSE_METADATA = MATRIX_ROLES, SPARSE_SELECTOR, SPARSE_OPERANDS };
+struct sparse_place {
+    uint32_t lane, bit;
+};
+uint32_t simt_sparse_chunks(const struct matrix_shape *shape);
+uint32_t simt_sparse_selectors(const struct matrix_shape *shape);
+struct sparse_place simt_sparse_place(const struct matrix_shape *shape, uint32_t selector, uint32_t row, uint32_t chunk);
+
 /* matrix_descriptor.c: a or b of wgmma in shared memory.  `outer` counts rows of a or columns of b.  The address of the 16
  * bytes that element (outer, depth) is in; they hold 16 bytes' worth of neighbours along the dimension that is
  * contiguous. */
@@ -79,8 +90,9 @@ struct matrix_place {
 };
 uint32_t simt_matrix_address(const struct matrix_place *place, uint32_t outer, uint32_t depth);
 
-/* matrix_multiply.c: row-major, each element in the low bits of a word.  d = a * b + c. */
+/* matrix_multiply.c: row-major, each element in the low bits of a word.  d = a * b + c.  by_a: of each element of a the row of
+ * b that it is multiplied with; NULL: its column. */
 void simt_matrix_multiply(const struct matrix_shape *shape, uint64_t *d, const uint64_t *a, const uint64_t *b,
-                          const uint64_t *c);
+                          const uint64_t *c, const uint8_t *by_a);
 
 #endif

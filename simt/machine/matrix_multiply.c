@@ -82,8 +82,13 @@ static uint64_t round_terms(const struct terms *terms, const struct precision *p
 struct product {
     const struct matrix_shape *shape;
     const uint64_t *a, *b; /* a row and a column */
+    const uint8_t *by_a;   /* NULL: the element of b is that of the same number */
     uint32_t depth, b_stride;
 };
+
+static uint64_t b_of(const struct product *product, uint32_t k) {
+    return product->b[(product->by_a ? product->by_a[k] : k) * product->b_stride];
+}
 
 /* Which elements of four neighbours along k, one bit each. */
 enum members { MEMBERS_ALL = 15, MEMBERS_LOW = 3, MEMBERS_HIGH = 12 };
@@ -97,7 +102,7 @@ static uint64_t sum_members(const struct product *product, enum members members,
     struct terms terms = {.exponent = EXPONENT_LEAST};
     for (uint32_t k = 0; k < product->depth; k++) {
         if (!(members >> k % 4 & 1)) continue;
-        const double a = value_of(product->a[k], of_a), b = value_of(product->b[k * product->b_stride], of_b);
+        const double a = value_of(product->a[k], of_a), b = value_of(b_of(product, k), of_b);
         add_term(&terms, a * b, exponent_of(a, as_a) + exponent_of(b, as_b));
     }
     add_term(&terms, addend, exponent_of(addend, fragments[MATRIX_C].element));
@@ -121,7 +126,7 @@ static uint64_t sum_floats(const struct product *product, uint64_t c) {
 static uint64_t sum_doubles(const struct product *product, uint64_t c) {
     double sum = f64_of(c);
     for (uint32_t k = 0; k < product->depth; k++)
-        sum = fma(f64_of(product->a[k]), f64_of(product->b[k * product->b_stride]), sum);
+        sum = fma(f64_of(product->a[k]), f64_of(b_of(product, k)), sum);
     return sum != sum ? simt_default_nan_f64 : bits_of_f64(sum);
 }
 
@@ -134,7 +139,7 @@ static int64_t integer_of(uint64_t bits, enum matrix_element element) {
 /* Single bits are not multiplied, but compared. */
 static int64_t multiply_integers(const struct product *product, uint32_t k) {
     const struct fragment *fragments = product->shape->fragments;
-    const uint64_t a = product->a[k], b = product->b[k * product->b_stride];
+    const uint64_t a = product->a[k], b = b_of(product, k);
     if (product->shape->is_of_differences) return (int64_t)(a ^ b);
     return integer_of(a, fragments[MATRIX_A].element) * integer_of(b, fragments[MATRIX_B].element);
 }
@@ -147,7 +152,7 @@ static uint64_t sum_integers(const struct product *product, uint64_t c) {
 }
 
 void simt_matrix_multiply(const struct matrix_shape *shape, uint64_t *d, const uint64_t *a, const uint64_t *b,
-                          const uint64_t *c) {
+                          const uint64_t *c, const uint8_t *by_a) {
     const struct fragment *fragments = shape->fragments;
     const uint32_t rows = fragments[MATRIX_D].rows, columns = fragments[MATRIX_D].columns;
     const enum matrix_element sum = fragments[MATRIX_D].element;
@@ -157,6 +162,7 @@ void simt_matrix_multiply(const struct matrix_shape *shape, uint64_t *d, const u
             const uint32_t at = row * columns + column;
             product.a = a + row * product.depth;
             product.b = b + column;
+            product.by_a = by_a ? by_a + row * product.depth : NULL;
             d[at] = sum == ELEMENT_S32   ? sum_integers(&product, c[at])
                     : sum == ELEMENT_F64 ? sum_doubles(&product, c[at])
                                          : sum_floats(&product, c[at]);

@@ -47,6 +47,18 @@ struct matrix_cell simt_matrix_cell(const struct fragment *fragment, enum matrix
     }
 }
 
+uint32_t simt_sparse_chunks(const struct matrix_shape *shape) { return shape->fragments[MATRIX_B].rows / shape->chunk; }
+
+/* The lanes of a group have what the rows of the group need: one of them, two or all. */
+uint32_t simt_sparse_selectors(const struct matrix_shape *shape) { return CHUNKS_MAX / simt_sparse_chunks(shape); }
+
+struct sparse_place simt_sparse_place(const struct matrix_shape *shape, uint32_t selector, uint32_t row, uint32_t chunk) {
+    const uint32_t lanes = simt_sparse_chunks(shape) / 4;
+    const uint32_t run = simt_element_bits(shape->fragments[MATRIX_A].element) == 8 ? 8 : 4; /* of a row, before one of the next */
+    const uint32_t at = ((chunk / run * 2 + row / 8) * run + chunk % run) * SPARSE_BITS;
+    return (struct sparse_place){row % 8 * 4 + selector * lanes + at / 32, at % 32};
+}
+
 static bool find_element(const char *name, enum matrix_element *element) {
     for (size_t e = 0; e < sizeof elements / sizeof *elements; e++)
         if (strcmp(name, elements[e].name) == 0) {
@@ -105,21 +117,24 @@ static bool take_sizes(struct words *words, struct sizes *sizes) {
 
 /* ---- multiplication */
 
+/* Instructions that have sizes of their own. */
+enum family { FAMILY_MMA, FAMILY_WMMA, FAMILY_SPARSE, FAMILIES };
+
 /* Which sizes instructions have for elements of a and b, with such a d and c. */
 static const struct {
-    const char *element, *accumulators, *sizes, *wmma_sizes;
+    const char *element, *accumulators, *sizes[FAMILIES];
 } products[] = {
-    {"f16", "f16 f32", "m16n8k8 m16n8k16", "m16n16k16 m32n8k16 m8n32k16"},
-    {"bf16", "f32", "m16n8k8 m16n8k16", "m16n16k16 m32n8k16 m8n32k16"},
-    {"e4m3", "f16 f32", "m16n8k16 m16n8k32", ""},
-    {"e5m2", "f16 f32", "m16n8k16 m16n8k32", ""},
-    {"tf32", "f32", "m16n8k4 m16n8k8", "m16n16k8"},
-    {"f64", "f64", "m8n8k4 m16n8k4 m16n8k8 m16n8k16", "m8n8k4"},
-    {"s8", "s32", "m8n8k16 m16n8k16 m16n8k32", "m16n16k16 m32n8k16 m8n32k16"},
-    {"u8", "s32", "m8n8k16 m16n8k16 m16n8k32", "m16n16k16 m32n8k16 m8n32k16"},
-    {"s4", "s32", "m8n8k32 m16n8k32 m16n8k64", "m8n8k32"},
-    {"u4", "s32", "m8n8k32 m16n8k32 m16n8k64", "m8n8k32"},
-    {"b1", "s32", "m8n8k128 m16n8k128 m16n8k256", "m8n8k128"},
+    {"f16", "f16 f32", {"m16n8k8 m16n8k16", "m16n16k16 m32n8k16 m8n32k16", "m16n8k16 m16n8k32"}},
+    {"bf16", "f32", {"m16n8k8 m16n8k16", "m16n16k16 m32n8k16 m8n32k16", "m16n8k16 m16n8k32"}},
+    {"e4m3", "f16 f32", {"m16n8k16 m16n8k32", "", ""}},
+    {"e5m2", "f16 f32", {"m16n8k16 m16n8k32", "", ""}},
+    {"tf32", "f32", {"m16n8k4 m16n8k8", "m16n16k8", "m16n8k8 m16n8k16"}},
+    {"f64", "f64", {"m8n8k4 m16n8k4 m16n8k8 m16n8k16", "m8n8k4", ""}},
+    {"s8", "s32", {"m8n8k16 m16n8k16 m16n8k32", "m16n16k16 m32n8k16 m8n32k16", "m16n8k32 m16n8k64"}},
+    {"u8", "s32", {"m8n8k16 m16n8k16 m16n8k32", "m16n16k16 m32n8k16 m8n32k16", "m16n8k32 m16n8k64"}},
+    {"s4", "s32", {"m8n8k32 m16n8k32 m16n8k64", "m8n8k32", ""}},
+    {"u4", "s32", {"m8n8k32 m16n8k32 m16n8k64", "m8n8k32", ""}},
+    {"b1", "s32", {"m8n8k128 m16n8k128 m16n8k256", "m8n8k128", ""}},
 };
 
 static bool has_word(const char *list, const char *word) {
@@ -129,13 +144,13 @@ static bool has_word(const char *list, const char *word) {
     return false;
 }
 
-static bool has_product(bool is_wmma, const struct sizes *sizes, enum matrix_element element,
+static bool has_product(enum family family, const struct sizes *sizes, enum matrix_element element,
                         enum matrix_element accumulator) {
     char name[32];
     snprintf(name, sizeof name, "m%un%uk%u", sizes->m, sizes->n, sizes->k);
     for (size_t p = 0; p < sizeof products / sizeof *products; p++)
         if (!strcmp(products[p].element, elements[element].name))
-            return has_word(is_wmma ? products[p].wmma_sizes : products[p].sizes, name) &&
+            return has_word(products[p].sizes[family], name) &&
                    has_word(products[p].accumulators, elements[accumulator].name);
     return false;
 }
@@ -152,7 +167,7 @@ static void set_fragments(struct matrix_shape *shape, const struct sizes *sizes,
     const bool is_wmma = shape->kind == MATRIX_WMMA;
     shape->fragments[MATRIX_D] = make_fragment(sizes->m, sizes->n, list[MATRIX_D], false);
     shape->fragments[MATRIX_A] =
-        make_fragment(sizes->m, sizes->k, list[MATRIX_A], is_wmma && list[MATRIX_A] == ELEMENT_F16);
+        make_fragment(sizes->m, shape->chunk ? sizes->k / 2 : sizes->k, list[MATRIX_A], is_wmma && list[MATRIX_A] == ELEMENT_F16);
     shape->fragments[MATRIX_B] =
         make_fragment(sizes->k, sizes->n, list[MATRIX_B], is_wmma && list[MATRIX_B] == ELEMENT_F16);
     shape->fragments[MATRIX_C] = make_fragment(sizes->m, sizes->n, list[MATRIX_C], false);
@@ -172,11 +187,12 @@ static bool may_be_mixed(enum matrix_element a, enum matrix_element b) {
 static bool check_product(const struct matrix_shape *shape, const struct sizes *sizes,
                           const enum matrix_element list[4]) {
     const bool is_wmma = shape->kind == MATRIX_WMMA;
+    const enum family family = is_wmma ? FAMILY_WMMA : shape->chunk ? FAMILY_SPARSE : FAMILY_MMA;
     const enum matrix_element a = list[MATRIX_A], b = list[MATRIX_B];
     const bool is_mixed = a != b && (is_wmma || !may_be_mixed(a, b));
-    const bool has_two_sums = list[MATRIX_D] != list[MATRIX_C] && is_short_float(a); /* of which PTX has none */
-    return !is_mixed && !has_two_sums && has_product(is_wmma, sizes, a, list[MATRIX_D]) &&
-           has_product(is_wmma, sizes, b, list[MATRIX_C]) && (!shape->saturates || is_integer(a));
+    const bool has_two_sums = list[MATRIX_D] != list[MATRIX_C] && (is_short_float(a) || shape->chunk); /* of which PTX has none */
+    return !is_mixed && !has_two_sums && has_product(family, sizes, a, list[MATRIX_D]) &&
+           has_product(family, sizes, b, list[MATRIX_C]) && (!shape->saturates || is_integer(a));
 }
 
 static bool take_count_of_bits(struct words *words, struct matrix_shape *shape) {
@@ -184,15 +200,21 @@ static bool take_count_of_bits(struct words *words, struct matrix_shape *shape) 
     return (shape->is_of_differences || takes(words, "and")) && takes(words, "popc");
 }
 
+/* Of two neighbours one, of four two. */
+static uint8_t chunk_of(enum matrix_element element) { return element == ELEMENT_TF32 ? 2 : 4; }
+
 /* mma.sync.aligned.SIZES.row.col.D.A.B.C, of single bits with .xor.popc or .and.popc */
 static bool read_mma(struct words *words, struct matrix_shape *shape) {
     struct sizes sizes;
     enum matrix_element list[4];
     shape->kind = MATRIX_MMA;
+    const bool is_sparse = takes(words, "sp") || takes(words, "sp::ordered_metadata");
     if (!takes_aligned(words) || !take_sizes(words, &sizes) || !takes(words, "row") || !takes(words, "col"))
         return false;
     shape->saturates = takes(words, "satfinite");
-    if (!take_elements(words, list, 4) || !check_product(shape, &sizes, list)) return false;
+    if (!take_elements(words, list, 4)) return false;
+    if (is_sparse) shape->chunk = chunk_of(list[MATRIX_A]);
+    if (!check_product(shape, &sizes, list)) return false;
     bool is_rounded = list[MATRIX_D] == ELEMENT_F64 && takes(words, "rn");
     (void)is_rounded; /* as it is without */
     if (list[MATRIX_A] == ELEMENT_B1 && !take_count_of_bits(words, shape)) return false;
@@ -310,7 +332,7 @@ static bool read_transfer(struct words *words, struct matrix_shape *shape, enum 
     for (uint32_t other = 0; other < sizeof elements / sizeof *elements; other++) {
         const enum matrix_element factor = is_accumulator ? (enum matrix_element)other : element;
         const enum matrix_element sum = is_accumulator ? element : (enum matrix_element)other;
-        if (!has_product(true, &sizes, factor, sum)) continue;
+        if (!has_product(FAMILY_WMMA, &sizes, factor, sum)) continue;
         list[MATRIX_A] = list[MATRIX_B] = factor;
         list[MATRIX_C] = list[MATRIX_D] = sum;
         is_any = true;

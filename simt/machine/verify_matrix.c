@@ -142,6 +142,15 @@ static bool verify_wgmma_any(const struct verifier *verifier) {
     return verify_wgmma(verifier, &shape);
 }
 
+static bool verify_sparse(const struct verifier *verifier, const struct matrix_shape *shape) {
+    const struct operand *selector = &verifier->instruction->operands[SPARSE_SELECTOR];
+    const bool is_number = selector->kind == OPERAND_IMMEDIATE && selector->immediate == IMMEDIATE_INTEGER;
+    if (!is_number || selector->bits >= simt_sparse_selectors(shape))
+        return simt_verify_refuse(verifier, "operand %u must be a sparsity selector below %u", SPARSE_SELECTOR + 1,
+                                  simt_sparse_selectors(shape));
+    return verify_register(verifier, SPARSE_METADATA + 1, &verifier->instruction->operands[SPARSE_METADATA], TYPE_B32);
+}
+
 bool simt_verify_matrix(const struct verifier *verifier) {
     struct matrix_shape shape;
     if (simt_is_base(verifier->instruction, "wgmma")) return verify_wgmma_any(verifier);
@@ -151,7 +160,8 @@ bool simt_verify_matrix(const struct verifier *verifier) {
         return verify_count(verifier, 2, 2) && verify_fragment(verifier, 0, &shape.fragments[0]) &&
                verify_fragment(verifier, 1, &shape.fragments[0]);
     if (shape.kind != MATRIX_MMA && shape.kind != MATRIX_WMMA) return verify_transfer(verifier, &shape);
-    if (!verify_count(verifier, MATRIX_ROLES, MATRIX_ROLES)) return false;
+    const uint32_t count = shape.chunk ? SPARSE_OPERANDS : MATRIX_ROLES;
+    if (!verify_count(verifier, count, count) || (shape.chunk && !verify_sparse(verifier, &shape))) return false;
     for (uint32_t role = 0; role < MATRIX_ROLES; role++)
         if (!verify_fragment(verifier, role, &shape.fragments[role])) return false;
     return true;

@@ -49,7 +49,7 @@ static __attribute__((noinline)) bool ask_for_more(struct warp *warp, const stru
     block->allowed += simt_launch_take(launch, GRANT);
     if (launch->machine->notice) simt_notice_slow(warp, path, spins(warp));
     if (simt_is_cancelled(launch)) return false;
-    if (block->allowed > block->tally.instructions) return true;
+    if (block->allowed > block->tally.instructions && !simt_block_is_over(block)) return true;
     block->is_starved = true;
     if (!launch->is_alone) return false;
     simt_limit_say(warp, path, spins(warp));

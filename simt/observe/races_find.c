@@ -78,9 +78,9 @@ static bool is_unlock(const struct races_block *block, const struct encounter *e
     const uint32_t pc = encounter->event->pc;
     const bool is_store = begins(races->view->places[pc].opcode, "st.");
     const uint32_t store = is_store ? pc : other->pc, atomic = is_store ? other->pc : pc;
+    if (atomic >= store || !begins(races->view->places[store].opcode, "st.") || encounter->is_by_engine || other->is_by_engine) return false;
     const char *opcode = races->view->places[atomic].opcode;
-    const bool is_taken = strstr(opcode, ".cas") || strstr(opcode, ".exch");
-    return is_taken && begins(races->view->places[store].opcode, "st.") && atomic < store && !encounter->is_by_engine && !other->is_by_engine;
+    return begins(opcode, "atom.") && (strstr(opcode, ".cas") || strstr(opcode, ".exch"));
 }
 
 /* The instruction that takes a lock by which the thread, as far as is known, guards what it does; 0: none, else + 1. */

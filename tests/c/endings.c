@@ -1,6 +1,6 @@
 /* endings: how launches end.  Whatever keeps a thread from its end is told: by a finding, or by the error;
  * that of a machine that has lost threads is provoked by observers which tamper with its books.  A limit
- * holds to the instruction, on any number of host threads; a launch that is given up ends soon, without a finding. */
+ * holds to the instruction, on any number of host threads, that of a block to 2^14 of them; a launch that is given up ends soon, without a finding. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,6 +60,10 @@ static bool gives_up(void *context) {
     ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %p<4>;\n.reg .b32 "   \
     "%r<4>;\n"
 
+/* What one block may execute, and its threads. */
+static uint64_t block_limit;
+static uint32_t block_threads = 64;
+
 #define LIMIT_OF_CANCELLED (UINT64_C(1) << 40)
 
 static simt_error run(const char *ptx, const simt_observer *observer, uint32_t grid, uint32_t threads,
@@ -72,11 +76,12 @@ static simt_error run(const char *ptx, const simt_observer *observer, uint32_t g
     *findings = 0;
     if (simt_machine_create(NULL, &machine)) return SIMT_ERROR_MEMORY;
     simt_machine_set_cancel(machine, gives_up, limit == LIMIT_OF_CANCELLED ? machine : NULL);
+    simt_machine_set_block_limit(machine, block_limit);
     simt_error error = simt_module_parse(ptx, strlen(ptx), "endings.ptx", &module, &message);
     if (!error) {
         const simt_launch launch = {.module = module,
                                     .grid = {grid},
-                                    .block = {64},
+                                    .block = {block_threads},
                                     .instruction_limit = limit,
                                     .threads = threads,
                                     .observers = observers};
@@ -146,6 +151,39 @@ static void check_limits(void) {
     expect("too many blocks", SIMT_ERROR_ARGUMENT, run(HEAD "}\n", NULL, INT32_MAX, 0, 0, &findings));
 }
 
+#define ROUNDS(instruction) \
+    HEAD ".shared .b32 word;\nmov.u32 %r1, 0;\nL:\n" instruction "\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 8000;\n@%p1 bra L;\nret;\n}\n"
+
+/* Of 8000 rounds: each of two warps executes 24,000 instructions and what the slow ones stand for. */
+static void check_block_limits(void) {
+    static const struct {
+        const char *what, *ptx;
+        uint64_t enough, too_little; /* what a block may execute */
+    } loops[] = {
+        {"arithmetic", ROUNDS(""), 52000, 30000},
+        {"atomics", ROUNDS("atom.shared.add.u32 %r2, [word], 1;"), 8000 * 2 * (64 + 4) + 20000, 8000 * 2 * 32},
+        {"barriers", ROUNDS("bar.sync 0;"), 8000 * 2 * (64 + 4) + 20000, 8000 * 2 * 32},
+        {"polls", ROUNDS("ld.volatile.shared.u32 %r2, [word];"), 8000 * 2 * (96 + 4) + 20000, 8000 * 2 * 50},
+    };
+    size_t findings;
+    for (size_t l = 0; l < sizeof loops / sizeof *loops; l++)
+        for (uint32_t threads = 1; threads < 4; threads++) {
+            block_limit = loops[l].enough;
+            expect(loops[l].what, SIMT_OK, run(loops[l].ptx, NULL, 7, threads, 0, &findings));
+            expect(loops[l].what, 0, findings);
+            block_limit = loops[l].too_little;
+            expect(loops[l].what, SIMT_ERROR_STOPPED, run(loops[l].ptx, NULL, 7, threads, 0, &findings));
+            expect(loops[l].what, 1, findings);
+        }
+    block_limit = 120000; /* of 32 warps, which execute 768,000: four times that */
+    block_threads = 1024;
+    expect("a large block", SIMT_ERROR_STOPPED, run(loops[0].ptx, NULL, 1, 1, 0, &findings));
+    block_limit *= 2;
+    expect("a large block", SIMT_OK, run(loops[0].ptx, NULL, 1, 1, 0, &findings));
+    block_limit = 0;
+    block_threads = 64;
+}
+
 /* 2^31 turns of a loop: minutes. */
 static void check_cancel(void) {
     static const char counts[] = HEAD "mov.u32 %r1, 0;\nL:\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 0x80000000;\n"
@@ -162,6 +200,7 @@ static void check_cancel(void) {
 int main(void) {
     check_interference();
     check_limits();
+    check_block_limits();
     check_cancel();
     printf("endings of launches: %d failures\n", failures);
     return failures > 0;
