@@ -42,7 +42,7 @@ function makeKernels(data) {
     const slowest = [...data.kernels].sort((a, b) => b.instructions - a.instructions);
     const table = makeTable("Most warp instructions first",
         ["kernel", "launches", "warp instructions", "of all", "lanes %", "sectors", "wavefronts", "least wavefronts", "barriers",
-         "atomics"].map(heading => ({text: element("span", null, withTerms(heading))})),
+         "atomics"].map(termed),
         slowest.map(kernel => [kernel.kernel, kernel.launches, kernel.instructions,
             shareCell(all ? kernel.instructions / all : 0), percent(kernel.utilization, 1), kernel.global_sectors,
             kernel.shared_wavefronts, kernel.shared_wavefronts_least, kernel.barriers, kernel.atomics]));
