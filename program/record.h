@@ -13,7 +13,7 @@
 /* The environment variable with the number of the open file that holds it. */
 #define RECORD_VARIABLE "WARPFOLD_RECORD"
 
-enum { RECORD_VERSION = 10, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_ADVICE = 256, RECORD_FAILURES = 32, RECORD_NAME = 512,
+enum { RECORD_VERSION = 11, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_ADVICE = 256, RECORD_FAILURES = 32, RECORD_NAME = 512,
        RECORD_FILES = 256, RECORD_LINES = 1 << 15 };
 
 struct record_settings {
@@ -53,6 +53,10 @@ struct record_kernel {
 
 enum { RECORD_ALL_THREADS = UINT32_MAX }; /* thread[0]: a place of the whole operation, not of a thread */
 
+/* In the program's own code, line is 0 and file is an object with the calls that were under way in it, innermost first:
+ * "prog+0x12f0,0x1371".  warpfold makes a file and a line of that, if it can. */
+enum { RECORD_FRAMES = 8 };
+
 struct record_place {
     char file[RECORD_NAME];
     uint32_t line, block[3], thread[3];
@@ -83,6 +87,7 @@ struct record_failure {
     uint64_t launches;     /* in how many of these a launch was refused */
     char call[RECORD_NAME], error[RECORD_NAME], text[RECORD_NAME]; /* "cudaMemcpy", "cudaErrorInvalidValue", "invalid argument" */
     char reason[RECORD_NAME]; /* in words, or "" */
+    struct record_place place; /* of the first */
 };
 
 /* A line of a source that has code, and what all launches executed of it. */

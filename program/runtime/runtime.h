@@ -314,6 +314,8 @@ extern const struct simt_observer host_observer;
 uint32_t *host_create_touched(size_t nbytes); /* for a buffer of that size; NULL: no memory */
 void host_destroy_touched(uint32_t *touched); /* NULL: nothing */
 void host_enter(void); /* takes the lock: while it is held, all pages are open */
+/* Where the program's own code has made this call: its calls that are under way, as record_place has them. */
+void host_name_caller(char place[RECORD_NAME]);
 void host_leave(void); /* lets others in while the program's own code runs */
 bool host_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stream, int device); /* false: it is pageable memory */
 void host_note_launch(const char *kernel, cudaStream_t stream, int device);

@@ -157,7 +157,7 @@ function adviceButton(data, advice, choose) {
 // ---- the page
 
 function listFailures(data) {
-    const say = failure => element("li", null, element("code", null, failure.call), ` failed: ${failure.error} (${failure.text})` +
+    const say = failure => element("li", null, element("code", null, failure.call), (failure.line ? ` at ${failure.file}:${failure.line}` : "") + ` failed: ${failure.error} (${failure.text})` +
         (failure.reason ? `: ${failure.reason}` : "") + (failure.count > 1 ? `, ${numeral(failure.count)} times` : ""));
     return data.failed_calls.length ? [element("p", null, "Calls that failed, of which ", element("code", null, "cudaGetLastError()"),
         " has not told the program:"), element("ul", null, data.failed_calls.map(say))] : [];

@@ -123,7 +123,8 @@ static void fault(struct warp *warp, struct path *path, const struct request *re
                             request->nbytes, address);
     else if (allocation && allocation->is_freed)
         simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
-                            "%s %u bytes of %s memory at 0x%llx: byte %llu of an allocation of %llu that was freed",
+                            "%s %u bytes of %s memory at 0x%llx: byte %llu of an allocation of %llu that was freed: each use belongs "
+                            "between its allocation and that",
                             verb, request->nbytes, space, address,
                             address - (unsigned long long)allocation->address,
                             (unsigned long long)allocation->freed_nbytes);
