@@ -109,10 +109,19 @@ static void find_line(const struct program *program, const struct names *names, 
     if (!place->line) place->file[strcspn(place->file, ",")] = '\0'; /* the innermost alone */
 }
 
+static void find_line_of_advice(const struct program *program, const struct names *names, struct record_advice *advice) {
+    struct record_place place = {.line = advice->line};
+    memcpy(place.file, advice->file, sizeof place.file);
+    find_line(program, names, &place);
+    memcpy(advice->file, place.file, sizeof place.file);
+    advice->line = place.line;
+}
+
 void program_find_host_lines(struct program *program) {
     struct record *record = program->record;
     struct names names = names_of(program);
     for (uint32_t i = 0; i < least(record->failure_count, RECORD_FAILURES); i++) find_line(program, &names, &record->failures[i].place);
     for (uint32_t i = 0; i < record_finding_count(record); i++) find_line(program, &names, &record->findings[i].place);
+    for (uint32_t i = 0; i < record_advice_count(record); i++) find_line_of_advice(program, &names, &record->advice[i]);
     names_clear(&names);
 }

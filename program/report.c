@@ -70,15 +70,14 @@ static bool put_finding(const struct report *report, const struct record_finding
 }
 
 static bool put_advice(const struct report *report, const struct record_advice *advice) {
-    char text[RECORD_NAME], shown[2 * RECORD_NAME];
-    struct record_place place = {.line = advice->line};
+    char text[RECORD_NAME];
+    struct record_place place = {.line = advice->line, .thread = {RECORD_ALL_THREADS}};
     fprintf(report->stream, "\n%sadvice%s: %s in ", report->hint, report->plain, record_advice_kind(advice));
     put_kernel_name(report->stream, advice->kernel);
     record_get_text(place.file, advice->file);
-    names_show(&report->names, place.file, shown);
-    fputs(" at ", report->stream);
-    put_name(report->stream, shown, strlen(shown));
-    fprintf(report->stream, ":%u\n    ", advice->line);
+    if (place.file[0]) fputs(" at ", report->stream);
+    place_put(report->stream, &report->names, &place);
+    fputs("\n    ", report->stream);
     record_get_text(text, advice->message);
     put_name(report->stream, text, strlen(text));
     fputs("\n    cure: ", report->stream);

@@ -90,6 +90,7 @@ static cudaError_t copy_row(void *to, const void *from, size_t nbytes, enum cuda
     if (to_side == SIDE_DEVICE && from_side == SIDE_DEVICE) return copy_on_device(to, from, nbytes);
     if (to_side == SIDE_DEVICE)
         return runtime_error_of(simt_machine_write(runtime.machine, device_address(to), from, nbytes));
+    results_note_seen();
     if (from_side == SIDE_DEVICE)
         return runtime_error_of(simt_machine_read(runtime.machine, device_address(from), to, nbytes));
     memmove(to, from, nbytes);
@@ -99,7 +100,9 @@ static cudaError_t copy_row(void *to, const void *from, size_t nbytes, enum cuda
 cudaError_t copy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind) {
     enum { SECTOR = 32 };
     runtime_pass(nbytes / SECTOR);
-    return copy_row(to, from, nbytes, kind);
+    cudaError_t error = copy_row(to, from, nbytes, kind);
+    if (!error) results_note_copy(own_address(to), own_address(from), nbytes);
+    return error;
 }
 
 /* ---- one word ------------------------------------------------------------------------------------ */
@@ -127,6 +130,7 @@ cudaError_t word_read(uint64_t address, void *word, size_t nbytes) {
     cudaError_t error = word_check(address, nbytes);
     const void *own = error ? NULL : word_begin(address, nbytes);
     if (error) return error;
+    results_note_seen();
     if (!own) return runtime_error_of(simt_machine_read(runtime.machine, address, word, nbytes));
     if (nbytes == sizeof(uint64_t)) __atomic_load((const uint64_t *)own, (uint64_t *)word, __ATOMIC_ACQUIRE);
     else __atomic_load((const uint32_t *)own, (uint32_t *)word, __ATOMIC_ACQUIRE);

@@ -26,6 +26,7 @@ struct request {
 
 static void print(void *context, const char *text, size_t nbytes) {
     (void)context;
+    results_note_seen();
     fwrite(text, 1, nbytes, stdout);
 }
 

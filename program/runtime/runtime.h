@@ -305,6 +305,22 @@ void watch_begin(const char *kernel); /* for those who show what goes on */
 void watch_end(void);
 void watch_note(const simt_launch *launch, const simt_report *report, bool is_watched, uint64_t number);
 
+/* Advice on a whole program. */
+struct program_advice {
+    const char *kind, *kernel;
+    const char *place; /* of host_name_caller; once for each is enough */
+    uint64_t count;
+    char message[RECORD_NAME], cure[RECORD_NAME];
+};
+
+void watch_advise(const struct program_advice *advice);
+
+/* results.c: whether what kernels store reaches the host, and whether what the host copies was stored */
+void results_note_launch(const simt_launch *launch, const simt_report *report, bool is_watched);
+void results_note_seen(void); /* the host sees memory that kernels may have stored to */
+void results_note_copy(const void *to, const void *from, size_t nbytes); /* one that was done */
+void results_tell(void); /* at the end */
+
 /* lines.c */
 extern const struct simt_observer code_observer; /* notes which lines have code */
 void lines_note(const simt_report *report); /* the costs of a launch's lines */

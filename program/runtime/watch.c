@@ -99,6 +99,22 @@ static uint32_t kind_number(const char *kind) {
     return number;
 }
 
+void watch_advise(const struct program_advice *advice) {
+    struct record *record = runtime.record;
+    const uint32_t kind = kind_number(advice->kind);
+    for (uint32_t i = 0; i < record->advice_count; i++)
+        if (record->advice[i].kind == kind && !strcmp(record->advice[i].file, advice->place)) return;
+    if (record->advice_count == RECORD_ADVICE) return;
+    struct record_advice *entry = &record->advice[record->advice_count];
+    entry->kind = kind;
+    entry->count = advice->count;
+    record_text(entry->kernel, advice->kernel);
+    record_text(entry->file, advice->place);
+    record_text(entry->message, advice->message);
+    record_text(entry->cure, advice->cure);
+    record->advice_count++;
+}
+
 static void note_advice(const simt_launch *launch, const simt_report *report) {
     struct record *record = runtime.record;
     struct advice advice[ADVICE_MAX];
@@ -128,6 +144,7 @@ void watch_note(const simt_launch *launch, const simt_report *report, bool is_wa
     struct record_kernel *entry = kernel_entry(simt_module_kernel_name(launch->module, launch->kernel));
     if (entry) entry->launches++;
     if (entry) entry->watched += is_watched;
+    results_note_launch(launch, report, is_watched);
     if (!report) return;
     bool is_first = entry && is_watched && entry->watched == 1;
     if (entry && is_watched) note_counts(entry, launch, report);
