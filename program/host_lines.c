@@ -36,11 +36,15 @@ static bool read_stack(const char recorded[RECORD_NAME], struct stack *stack) {
     return stack->count > 0;
 }
 
-/* The file of that code: a program that exists in memory alone is this process's. */
-static void name_file(const struct program *program, const char *object, char file[RECORD_NAME]) {
+/* The file of that code: a program that exists in memory alone is this process's.  false: it is neither the program nor in
+ * the working directory, as the large libraries of others, which addr2line takes long to read. */
+static bool find_file(const struct program *program, const struct names *names, const char object[RECORD_NAME], char file[RECORD_NAME]) {
     const bool is_program = program->arguments && !strcmp(object, program->arguments[0]);
+    char shown[2 * RECORD_NAME];
+    names_show(names, object, shown);
     if (is_program && program->is_compiled) snprintf(file, RECORD_NAME, "/proc/%ld/fd/%d", (long)getpid(), program->file);
     else snprintf(file, RECORD_NAME, "%s", is_program ? program->path : object);
+    return is_program || shown[0] != '/';
 }
 
 /* Its output, to be read; NULL: it cannot be started. */
@@ -99,8 +103,7 @@ static void find_line(const struct program *program, const struct names *names, 
     struct stack stack;
     pid_t child;
     if (place->line || !read_stack(place->file, &stack)) return;
-    name_file(program, stack.object, file);
-    FILE *stream = start(file, &stack, &child);
+    FILE *stream = find_file(program, names, stack.object, file) ? start(file, &stack, &child) : NULL;
     if (stream && choose(stream, program, names, place)) place->thread[0] = RECORD_ALL_THREADS;
     if (stream) {
         fclose(stream);

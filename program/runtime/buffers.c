@@ -44,7 +44,6 @@ cudaError_t buffer_add(const struct buffer *buffer) {
     size_t place = count_up_to(buffer->address);
     memmove(buffers + place + 1, buffers + place, (buffer_count - place) * sizeof *buffers);
     buffers[place] = *buffer;
-    if (buffer->kind > BUFFER_VARIABLE) results_note_seen(); /* the host can use it, too */
     buffer_count++;
     registered_count += buffer->kind == BUFFER_REGISTERED;
     return cudaSuccess;

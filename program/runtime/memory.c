@@ -45,6 +45,7 @@ static cudaError_t allocate(void **pointer, size_t nbytes, enum buffer_kind kind
     if (is_counted(&buffer) && !fits(nbytes)) return cudaErrorMemoryAllocation;
     if (make(&buffer)) return cudaErrorMemoryAllocation;
     if (kind == BUFFER_MANAGED) buffer.touched = host_create_touched(nbytes);
+    if (kind > BUFFER_VARIABLE) results_note_seen(); /* the host can use it, too */
     cudaError_t error = buffer_add(&buffer);
     if (error) {
         simt_machine_free(runtime.machine, buffer.device_address);
@@ -202,6 +203,7 @@ static cudaError_t register_host(void *pointer, size_t nbytes) {
     if (!pointer || !nbytes) return cudaErrorInvalidValue;
     if (buffer_find(buffer.address) || buffer_find(buffer.address + nbytes - 1)) return cudaErrorHostMemoryAlreadyRegistered;
     if (simt_machine_adopt(runtime.machine, pointer, nbytes, &buffer.device_address)) return cudaErrorMemoryAllocation;
+    results_note_seen();
     return buffer_add(&buffer);
 }
 

@@ -144,7 +144,6 @@ void watch_note(const simt_launch *launch, const simt_report *report, bool is_wa
     struct record_kernel *entry = kernel_entry(simt_module_kernel_name(launch->module, launch->kernel));
     if (entry) entry->launches++;
     if (entry) entry->watched += is_watched;
-    results_note_launch(launch, report, is_watched);
     if (!report) return;
     bool is_first = entry && is_watched && entry->watched == 1;
     if (entry && is_watched) note_counts(entry, launch, report);
