@@ -6,7 +6,8 @@
 
 #include "hint_kinds.h"
 
-uint64_t hint_find_element(wf_type type, const struct buffer *buffer, long double value) {
+/* The first element of that value, or the first NaN; the buffer's count: there is none. */
+static uint64_t find_element(wf_type type, const struct buffer *buffer, long double value) {
     uint64_t i = 0;
     for (; i < buffer->count; i++) {
         const long double element = element_get(type, buffer->bytes, i);
@@ -112,8 +113,8 @@ static enum hint_says hint_is_no_element(const struct wrong_result *wrong, size_
     if (!(is_largest || is_op(wrong, WF_MIN)) || isnan(value)) return HINT_SILENT;
     const struct terms terms = terms_of(wrong, wrong->element);
     const wf_type type = terms.argument->type;
-    if (!terms.count || hint_find_element(type, terms.buffer, value) < terms.buffer->count) return HINT_SILENT;
-    const bool is_negated = hint_find_element(type, terms.buffer, -value) < terms.buffer->count;
+    if (!terms.count || find_element(type, terms.buffer, value) < terms.buffer->count) return HINT_SILENT;
+    const bool is_negated = find_element(type, terms.buffer, -value) < terms.buffer->count;
     const char *none = isinf(value) && (value < 0) == is_largest
         ? "no element of `%s` is that, and yet none took its place: how two are compared is wrong, as where the bits of negative floats are "
           "compared as those of integers, which reverses their order"
@@ -134,7 +135,7 @@ static enum hint_says hint_is_opposite(const struct wrong_result *wrong, size_t 
     const long double value = wrong->values[wrong->element];
     if (is_index && !(value >= 0 && value < terms.count)) return HINT_FAILS;
     const long double got = is_index ? term_at(&terms, terms.begin + (uint64_t)value) : value;
-    if (hint_find_element(terms.argument->type, terms.buffer, got) == terms.buffer->count) return HINT_FAILS;
+    if (find_element(terms.argument->type, terms.buffer, got) == terms.buffer->count) return HINT_FAILS;
     for (uint64_t i = terms.begin; i < terms.begin + terms.count; i++)
         if (is_largest ? term_at(&terms, i) < got : term_at(&terms, i) > got) return HINT_FAILS;
     return tell(text, is_largest ? "that is the smallest: a comparison, or fminf() for fmaxf(), is the wrong way round"
@@ -224,9 +225,9 @@ static enum hint_says hint_is_of_nan(const struct wrong_result *wrong, size_t nu
     const bool is_largest = is_op(wrong, WF_MAX);
     if (!wrong->task->omits_nan || !(is_largest || is_op(wrong, WF_MIN))) return HINT_SILENT;
     const struct terms terms = terms_of(wrong, wrong->element);
-    const uint64_t nan = hint_find_element(terms.argument->type, terms.buffer, NAN);
+    const uint64_t nan = find_element(terms.argument->type, terms.buffer, NAN);
     if (nan == terms.buffer->count) return HINT_FAILS;
-    if (hint_find_element(terms.argument->type, terms.buffer, wrong->values[wrong->element]) == terms.buffer->count) return HINT_FAILS;
+    if (find_element(terms.argument->type, terms.buffer, wrong->values[wrong->element]) == terms.buffer->count) return HINT_FAILS;
     snprintf(text, HINT_CAPACITY,
              "; %s[%" PRIu64 "] is a NaN, which must be left out: f%sf(a, b) does that, but a %c b ? a : b is b where either is a NaN, so it "
              "keeps a NaN that comes second and loses what was %s so far",

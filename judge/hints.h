@@ -36,7 +36,4 @@ uint64_t hint_launches(size_t hint);
 /* JUDGE_CAUSE_EXPLAINED, or JUDGE_CAUSE_ELSEWHERE. */
 enum judge_cause hint_cause(size_t hint);
 
-/* The first element of that value, or the first NaN; the buffer's count: there is none. */
-uint64_t hint_find_element(wf_type type, const struct buffer *buffer, long double value);
-
 #endif

@@ -46,7 +46,6 @@ void judge_task_destroy(struct judge_task *task); /* NULL: nothing */
 
 /* "The sum of n floats"; valid as long as the task. */
 const char *judge_task_title(const struct judge_task *task);
-const char *judge_task_signature(const struct judge_task *task); /* of several kernels that of the first */
 
 /* ---- verdicts */
 
@@ -59,7 +58,7 @@ enum judge_cause {
     JUDGE_CAUSE_EXPLAINED,      /* a result: it says why, or what it is instead */
     JUDGE_CAUSE_ELSEWHERE,      /* a result: that of other elements */
     JUDGE_CAUSE_UNWRITTEN,      /* a result: elements are as they were */
-    JUDGE_CAUSE_TILES_STAY,     /* a result: blocks store their tiles where they loaded them */
+    JUDGE_CAUSE_TILES,          /* a result: of each tile half of the transpose is done */
     JUDGE_CAUSE_OUTSIDE_INPUT,  /* an access near an argument, but outside of it */
     JUDGE_CAUSE_OUTSIDE_OUTPUT  /* of one that is only written */
 };

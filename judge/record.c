@@ -115,7 +115,7 @@ static bool is_alike(const struct judge_reason *a, const struct judge_reason *b)
  * told: its cure, __syncthreads(), cures both.  Only a launch of several tiles shows that these stay where they were,
  * and only some data show what a wrong result is instead. */
 static bool is_stronger(const struct judge_reason *a, const struct judge_reason *b) {
-    if (a->cause == JUDGE_CAUSE_TILES_STAY) return b->cause != a->cause;
+    if (a->cause == JUDGE_CAUSE_TILES) return b->cause != a->cause;
     if (a->cause == JUDGE_CAUSE_EXPLAINED) return b->cause == JUDGE_CAUSE_OTHER;
     return strstr(a->message, "no __syncthreads()") && strstr(b->message, "no __syncwarp()");
 }
@@ -146,7 +146,7 @@ static void remove_reason(struct judge_verdict *verdict, struct judge_reason *re
 }
 
 static bool is_unwritten(const struct judge_reason *reason) { return reason->cause == JUDGE_CAUSE_UNWRITTEN; }
-static bool stays(const struct judge_reason *reason) { return reason->cause == JUDGE_CAUSE_TILES_STAY; }
+static bool is_of_tiles(const struct judge_reason *reason) { return reason->cause == JUDGE_CAUSE_TILES; }
 static bool is_outside_input(const struct judge_reason *reason) { return reason->cause == JUDGE_CAUSE_OUTSIDE_INPUT; }
 static bool is_outside_output(const struct judge_reason *reason) { return reason->cause == JUDGE_CAUSE_OUTSIDE_OUTPUT; }
 
@@ -194,7 +194,7 @@ static void unite_accesses(struct judge_verdict *verdict) {
     join_second(verdict, first, second);
 }
 
-/* Whether that goes wrong because the blocks store their tiles at other places: at the line of the store, and no other. */
+/* Whether that goes wrong because the blocks do half of the transpose: at the line of the store, and no other. */
 static bool follows_from(const struct judge_reason *result, const struct judge_reason *reason) {
     const bool is_there = reason->line == result->line && (!reason->other_line || reason->other_line == result->line);
     const bool is_of_place = is_outside_output(reason) || !strcmp(reason->kind, "race") || !strcmp(reason->kind, "uninitialised");
@@ -203,7 +203,7 @@ static bool follows_from(const struct judge_reason *result, const struct judge_r
 
 static void unite_tiles(struct judge_verdict *verdict) {
     for (size_t i = verdict->reason_count; i-- > 0;) {
-        const struct judge_reason *result = find_reason(verdict, stays);
+        const struct judge_reason *result = find_reason(verdict, is_of_tiles);
         if (result && follows_from(result, &verdict->reasons[i])) remove_reason(verdict, &verdict->reasons[i]);
     }
 }
@@ -233,7 +233,7 @@ static void unite_stores(struct judge_verdict *verdict) {
         remove_reason(verdict, &verdict->reasons[i]);
     }
     struct judge_reason *outside = find_reason(verdict, is_outside_store), *result = find_reason(verdict, is_result);
-    if (outside && outside->reaches_others && result && !stays(result)) remove_reason(verdict, result);
+    if (outside && outside->reaches_others && result && !is_of_tiles(result)) remove_reason(verdict, result);
 }
 
 /* An index that leads to other elements leads beyond the end, too. */
@@ -291,6 +291,30 @@ static void unite_faults(struct judge_verdict *verdict) {
     join_second(verdict, first, second);
 }
 
+static bool is_outside_shared(const struct judge_reason *reason) {
+    return !strcmp(reason->kind, "bounds") && strstr(reason->message, " shared memory");
+}
+
+/* Elements that other threads store at the line that reads them, between the same two barriers: too many threads are at work,
+ * and of these some read behind the array's end. Where a barrier is missing between rounds, that is a fault of its own. */
+static bool is_of_partner(const struct judge_reason *reason, const struct judge_reason *outside) {
+    const bool is_there = reason->line == outside->line && reason->other_line == outside->line && !strcmp(reason->file, outside->file);
+    return is_there && !strcmp(reason->kind, "race") && strstr(reason->message, "() between the load and the store of line ") &&
+           !strstr(reason->message, " of one round ");
+}
+
+static void unite_partners(struct judge_verdict *verdict) {
+    for (size_t i = verdict->reason_count; i-- > 0;) {
+        struct judge_reason *outside = find_reason(verdict, is_outside_shared);
+        if (!outside || !is_of_partner(&verdict->reasons[i], outside)) continue;
+        if (!outside->reaches_others)
+            append(outside, "; it reads elements that other threads store at this line, too: the condition lets too many threads in, as t %% s does in "
+                            "place of t %% (2 * s), or the index is wrong");
+        outside->reaches_others = true;
+        remove_reason(verdict, &verdict->reasons[i]);
+    }
+}
+
 /* What is one fault is one reason. */
 static void unite(struct judge_verdict *verdict) {
     unite_tiles(verdict);
@@ -298,6 +322,7 @@ static void unite(struct judge_verdict *verdict) {
     unite_accesses(verdict);
     unite_guards(verdict);
     unite_overwritten(verdict);
+    unite_partners(verdict);
 }
 
 /* By what a later launch shows; with that launch where the message has its numbers. */

@@ -454,10 +454,6 @@ const char *judge_task_title(const struct judge_task *task) {
     return task->title;
 }
 
-const char *judge_task_signature(const struct judge_task *task) {
-    return task->stages[0].signature;
-}
-
 /* Whether a line of the source is #include "header". */
 static bool includes(const char *source, const char *header) {
     const size_t length = strlen(header);

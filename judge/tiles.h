@@ -1,4 +1,4 @@
-/* A matrix that blocks of threads transpose by tiles, and leave each tile where it was. */
+/* A matrix that blocks of threads transpose by tiles, but do half of it: they leave each tile where it was, or as it was. */
 #ifndef JUDGE_TILES_H
 #define JUDGE_TILES_H
 
@@ -14,8 +14,13 @@ struct tiles {
     wf_type type;
 };
 
-/* How many elements are there from a tile that belongs in another place, where each element that was written is of the
- * tile that stands there in the input, transposed in itself; 0: one is not, or they are too few to tell. */
-uint64_t tiles_that_stay(const struct tiles *tiles);
+enum tiles_fault {
+    TILES_STAY,    /* each is transposed in itself, and stands where it stood in the input */
+    TILES_UNTURNED /* each stands where it belongs, and is in itself as it was */
+};
+
+/* How many elements that makes wrong, where each element that was written is as the fault has it; 0: one is not, or they are
+ * too few to tell. */
+uint64_t tiles_with(const struct tiles *tiles, enum tiles_fault fault);
 
 #endif

@@ -307,23 +307,31 @@ static void refuse_unwritten(struct trial *trial, const struct comparison *c, co
     refuse_stores(trial, JUDGE_CAUSE_UNWRITTEN, message);
 }
 
-/* Of tiles that blocks store where they loaded them, which is no transpose; false: it is another fault. */
+/* Of tiles of which half of the transpose is done; false: it is another fault. */
 static bool refuse_tiles(struct trial *trial) {
+    static const char *const faults[] = {
+        [TILES_STAY] = "each block stores its tile, transposed, where the tile stood in the matrix that it was loaded from: of %" PRIu64 " x %" PRIu64
+                       " elements of `%s`, %" PRIu64 " belong in the tile across the diagonal; in the index that is stored to, and in its guard, exchange "
+                       "blockIdx.x and blockIdx.y",
+        [TILES_UNTURNED] = "each tile is where it belongs, but is not transposed in itself: of %" PRIu64 " x %" PRIu64 " elements of `%s`, %" PRIu64
+                           " have row and column exchanged within their tile; exchange the two indices of the shared array, either where it is stored to or where "
+                           "it is read"};
     const struct judge_task *task = trial->judging->task;
     struct extents extents;
     memcpy(extents.block, trial->launch.block, sizeof extents.block);
     memcpy(extents.grid, trial->launch.grid, sizeof extents.grid);
     const struct tiles tiles = {trial->scope.size, &extents, &trial->expected, trial->result, task->arguments[task->reference.output].type};
-    const uint64_t moved = task->reference.kind == REFERENCE_ELEMENTS && !trial->planned->is_interleaved ? tiles_that_stay(&tiles) : 0;
     char message[JUDGE_MESSAGE_CAPACITY];
-    if (!moved) return false;
-    snprintf(message, sizeof message,
-             "each block stores its tile, transposed, where the tile stood in the matrix that it was loaded from: of %" PRIu64 " x %" PRIu64
-             " elements of `%s`, %" PRIu64 " belong in the tile across the diagonal; in the index that is stored to, and in its guard, exchange "
-             "blockIdx.x and blockIdx.y",
-             (uint64_t)trial->scope.size->cols, (uint64_t)trial->scope.size->rows, task->arguments[task->reference.output].name, moved);
-    refuse_stores(trial, JUDGE_CAUSE_TILES_STAY, message);
-    return true;
+    if (task->reference.kind != REFERENCE_ELEMENTS || trial->planned->is_interleaved) return false;
+    for (size_t fault = 0; fault < sizeof faults / sizeof *faults; fault++) {
+        const uint64_t moved = tiles_with(&tiles, (enum tiles_fault)fault);
+        if (!moved) continue;
+        snprintf(message, sizeof message, faults[fault], (uint64_t)trial->scope.size->cols, (uint64_t)trial->scope.size->rows,
+                 task->arguments[task->reference.output].name, moved);
+        refuse_stores(trial, JUDGE_CAUSE_TILES, message);
+        return true;
+    }
+    return false;
 }
 
 /* What the value is, what it must be, and why it is not. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "places.h"
 #include "recorded.h"
 #include "report/numerals.h"
 #include "report/printed.h"
@@ -32,11 +33,13 @@ uint64_t failed_calls_other_launches(const struct record *record) {
     return record->refused_launches > told ? record->refused_launches - told : 0;
 }
 
-static void put_failure(FILE *stream, const struct record_failure *failure) {
+static void put_failure(FILE *stream, const struct names *names, const struct record_failure *failure) {
     char times[NUMERAL_NBYTES];
     const uint64_t count = times_unasked(failure);
     fputs("    ", stream);
     put_text(stream, failure->call);
+    if (failure->place.line) fputs(" at ", stream);
+    if (failure->place.line) place_put(stream, names, &failure->place);
     fputs(" failed: ", stream);
     put_text(stream, failure->error);
     fputs(" (", stream);
@@ -48,21 +51,26 @@ static void put_failure(FILE *stream, const struct record_failure *failure) {
     fputc('\n', stream);
 }
 
-void failed_calls_put(FILE *stream, const struct record *record) {
-    bool is_first = true;
+bool failed_calls_put(FILE *stream, const struct program *program, const struct names *names) {
+    const struct record *record = program->record;
+    bool is_first = true, has_memory = true;
     for (uint32_t i = 0; i < failure_count(record); i++) {
         if (!times_unasked(&record->failures[i])) continue;
         if (is_first) fputs("\ncalls that failed, of which cudaGetLastError() has not told the program\n", stream);
         is_first = false;
-        put_failure(stream, &record->failures[i]);
+        put_failure(stream, names, &record->failures[i]);
+        if (record->failures[i].place.line)
+            has_memory = place_put_line(stream, program, names, &record->failures[i].place) && has_memory;
     }
+    return has_memory;
 }
 
-void failed_calls_put_json(struct json *json, const struct record *record) {
-    char text[RECORD_NAME];
+void failed_calls_put_json(struct json *json, const struct record *record, const struct names *names) {
+    char text[RECORD_NAME], shown[2 * RECORD_NAME];
     json_key_begin(json, "failed_calls", '[');
     for (uint32_t i = 0; i < failure_count(record); i++) {
         const struct record_failure *failure = &record->failures[i];
+        static const char no_file[RECORD_NAME];
         const struct {
             const char *key, *text;
         } texts[] = {{"call", failure->call}, {"error", failure->error}, {"text", failure->text}, {"reason", failure->reason}};
@@ -72,6 +80,9 @@ void failed_calls_put_json(struct json *json, const struct record *record) {
             record_get_text(text, texts[t].text);
             json_key_text(json, texts[t].key, text);
         }
+        names_show(names, failure->place.line ? failure->place.file : no_file, shown);
+        json_key_text(json, "file", shown);
+        json_key_unsigned(json, "line", failure->place.line);
         json_key_unsigned(json, "count", times_unasked(failure));
         json_key_unsigned(json, "refused_launches", launches_unasked(failure));
         json_end(json, '}');

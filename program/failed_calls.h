@@ -4,11 +4,11 @@
 
 #include <stdio.h>
 
-#include "private.h"
+#include "names.h"
 #include "report/json.h"
 
-void failed_calls_put(FILE *stream, const struct record *record);
-void failed_calls_put_json(struct json *json, const struct record *record); /* a member */
+bool failed_calls_put(FILE *stream, const struct program *program, const struct names *names); /* false: no memory */
+void failed_calls_put_json(struct json *json, const struct record *record, const struct names *names); /* a member */
 /* Launches that did not run, apart from those that are told of so. */
 uint64_t failed_calls_other_launches(const struct record *record);
 

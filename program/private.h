@@ -30,6 +30,9 @@ char *program_find_folder(void);
 /* The file that a name without a slash means to a shell, or NULL: none; errno is ENOMEM if there is no memory. */
 char *program_find_in_path(const char *name);
 
+/* host_lines.c: of each place in the program's own code the line, where it is known. */
+void program_find_host_lines(struct program *program);
+
 /* check.c: whether the stand-ins can take part in the program; if not, *message says why. */
 bool program_check(const char *path, int file, simt_message *message);
 

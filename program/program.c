@@ -59,7 +59,7 @@ static bool compile(struct program *program, const struct program_settings *sett
     int architecture = architectures[program->record->settings.gpu];
     const char *own = architecture == 90 ? "a" : ""; /* with what only that GPU has, as wgmma */
     snprintf(target, sizeof target, "arch=compute_%d%s,code=compute_%d%s", architecture, own, architecture, own);
-    const char *const options[] = {"-cudart", "shared", "-gencode",     target,      "-lineinfo",
+    const char *const options[] = {"-cudart", "shared", "-gencode",     target,      "-lineinfo", "-Xcompiler", "-g1",
                                    "-x",      "cu",     "-no-compress", "-std=c++17", NULL};
     const simt_source source = {.path = program->path, .options = options, .leftovers = settings->leftovers};
     void *bytes;
@@ -358,6 +358,7 @@ bool program_run(struct program *program, simt_message *message) {
     if (!environment) return fail(message, program->path, ENOMEM);
     bool has_run = start(program, environment, message);
     free_environment(environment);
+    if (has_run) program_find_host_lines(program);
     return has_run;
 }
 

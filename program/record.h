@@ -54,6 +54,10 @@ struct record_kernel {
 
 enum { RECORD_ALL_THREADS = UINT32_MAX }; /* thread[0]: a place of the whole operation, not of a thread */
 
+/* In the program's own code, line is 0 and file is an object with the calls that were under way in it, innermost first:
+ * "prog+0x12f0,0x1371".  warpfold makes a file and a line of that, if it can. */
+enum { RECORD_FRAMES = 8 };
+
 struct record_place {
     char file[RECORD_NAME];
     uint32_t line, block[3], thread[3];
@@ -84,6 +88,7 @@ struct record_failure {
     uint64_t launches;     /* in how many of these a launch was refused */
     char call[RECORD_NAME], error[RECORD_NAME], text[RECORD_NAME]; /* "cudaMemcpy", "cudaErrorInvalidValue", "invalid argument" */
     char reason[RECORD_NAME]; /* in words, or "" */
+    struct record_place place; /* of the first */
 };
 
 /* A line of a source that has code, and what all launches executed of it. */

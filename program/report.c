@@ -8,6 +8,7 @@
 
 #include "failed_calls.h"
 #include "lines.h"
+#include "places.h"
 #include "recorded.h"
 #include "report/kernel_name.h"
 #include "report/numerals.h"
@@ -51,41 +52,12 @@ static void put_kernel(FILE *stream, const struct record_kernel *kernel) {
     fprintf(stream, "  %-24s%14.4f\n", "utilization", record_utilization(kernel));
 }
 
-static void put_place(const struct report *report, const struct record_place *place) {
-    char shown[2 * RECORD_NAME];
-    names_show(&report->names, place->file, shown);
-    put_name(report->stream, shown, strlen(shown));
-    if (!place->line) return; /* of the host's code */
-    fprintf(report->stream, ":%u", place->line);
-    if (record_has_thread(place))
-        fprintf(report->stream, ", block (%u,%u,%u), thread (%u,%u,%u)", place->block[0], place->block[1],
-                place->block[2], place->thread[0], place->thread[1], place->thread[2]);
-}
-
-/* The line itself, if the file is below the program's folder or the working one.  false: no memory. */
-static bool put_line(const struct report *report, const struct record_place *place) {
-    char shown[2 * RECORD_NAME];
-    struct sources sources = {0};
-    const struct places places = {report->program->path, "."};
-    size_t length;
-    names_show(&report->names, place->file, shown);
-    bool is_read = sources_add(&sources, shown, &places);
-    const char *line = is_read ? source_line(&sources.items[0], place->line, &length) : NULL;
-    if (line) {
-        fprintf(report->stream, "%8u | ", place->line);
-        put_lines(report->stream, line, length);
-        fputc('\n', report->stream);
-    }
-    sources_clear(&sources);
-    return is_read;
-}
-
 static bool put_finding(const struct report *report, const struct record_finding *finding) {
     char message[RECORD_MESSAGE_NBYTES];
     fprintf(report->stream, "\n%s%s%s in ", report->bad, record_kind_name(finding), report->plain);
     put_kernel_name(report->stream, finding->kernel);
     if (finding->place.file[0]) fputs(" at ", report->stream);
-    put_place(report, &finding->place);
+    place_put(report->stream, &report->names, &finding->place);
     if (finding->address) fprintf(report->stream, ", address 0x%" PRIx64, finding->address);
     char times[NUMERAL_NBYTES];
     if (finding->count > 1) fprintf(report->stream, ", %s times", numeral(times, finding->count));
@@ -93,26 +65,26 @@ static bool put_finding(const struct report *report, const struct record_finding
     fputs("\n    ", report->stream);
     put_name(report->stream, message, strlen(message));
     fputc('\n', report->stream);
-    return put_line(report, &finding->place) && (!finding->has_other || put_line(report, &finding->other));
+    return place_put_line(report->stream, report->program, &report->names, &finding->place) &&
+           (!finding->has_other || place_put_line(report->stream, report->program, &report->names, &finding->other));
 }
 
 static bool put_advice(const struct report *report, const struct record_advice *advice) {
-    char text[RECORD_NAME], shown[2 * RECORD_NAME];
-    struct record_place place = {.line = advice->line};
+    char text[RECORD_NAME];
+    struct record_place place = {.line = advice->line, .thread = {RECORD_ALL_THREADS}};
     fprintf(report->stream, "\n%sadvice%s: %s in ", report->hint, report->plain, record_advice_kind(advice));
     put_kernel_name(report->stream, advice->kernel);
     record_get_text(place.file, advice->file);
-    names_show(&report->names, place.file, shown);
-    fputs(" at ", report->stream);
-    put_name(report->stream, shown, strlen(shown));
-    fprintf(report->stream, ":%u\n    ", advice->line);
+    if (place.file[0]) fputs(" at ", report->stream);
+    place_put(report->stream, &report->names, &place);
+    fputs("\n    ", report->stream);
     record_get_text(text, advice->message);
     put_name(report->stream, text, strlen(text));
     fputs("\n    cure: ", report->stream);
     record_cure(report->program, &report->names, advice, text);
     put_name(report->stream, text, strlen(text));
     fputc('\n', report->stream);
-    return put_line(report, &place);
+    return place_put_line(report->stream, report->program, &report->names, &place);
 }
 
 static void put_leaks(const struct report *report) {
@@ -199,7 +171,7 @@ bool program_put_report(FILE *stream, const struct program *program, bool has_co
     put_gpus(stream, record);
     for (uint32_t i = 0; i < record_kernel_count(record); i++) put_kernel(stream, &record->kernels[i]);
     has_memory = put_slowest(stream, record) && put_lines_of_sources(&report) && has_memory;
-    failed_calls_put(stream, record);
+    has_memory = failed_calls_put(stream, program, &report.names) && has_memory;
     for (uint32_t i = 0; i < record_finding_count(record); i++)
         has_memory = has_memory && put_finding(&report, &record->findings[i]);
     for (uint32_t i = 0; i < record_advice_count(record); i++)

@@ -108,7 +108,7 @@ static bool put_json(FILE *stream, const struct program *program, bool is_page) 
     json_key_unsigned(&json, "leaks", record_has_leaks(record) ? record->leaks : 0);
     json_key_unsigned(&json, "leaked_bytes", record_has_leaks(record) ? record->leaked_nbytes : 0);
     json_key_unsigned(&json, "refused_launches", record->refused_launches);
-    failed_calls_put_json(&json, record);
+    failed_calls_put_json(&json, record, &names);
     bool has_memory = names.directory != NULL;
     if (record->settings.counts_lines) has_memory = put_json_lines(&json, program, &names, is_page) && has_memory;
     json_end(&json, '}');

@@ -43,6 +43,10 @@ struct advice {
     char message[ADVICE_TEXT], cure[ADVICE_TEXT];
 };
 
+/* Of whole programs, not of a line of a kernel. */
+#define ADVICE_UNWRITTEN_COPY "unwritten-copy"
+#define ADVICE_UNREAD_RESULT "unread-result"
+
 /* Rules of advice, for those who list them; NULL at the end. */
 extern const char *const advice_kinds[];
 

@@ -66,10 +66,7 @@ void wrong_message(const struct inspection_report *report, const struct report_v
 
 void put_report(FILE *stream, const struct inspection_report *report, bool has_colour);
 
-/* inspect_words.c: the finding's message, and of an address the element that it is. */
-void put_finding_message(FILE *stream, const struct inspection_report *report, const simt_finding *finding);
-
-/* The same, in a text that is cut where it is longer. */
+/* inspect_words.c: the finding's message, and of an address the element that it is, cut where it is longer than the text. */
 void finding_message(const struct inspection_report *report, const simt_finding *finding, char *text, size_t nbytes);
 
 /* inspect_hosts.c: findings and advice for hosts of code. */

@@ -71,12 +71,6 @@ void finding_message(const struct inspection_report *report, const simt_finding 
     numerals_group(text, nbytes);
 }
 
-void put_finding_message(FILE *stream, const struct inspection_report *report, const simt_finding *finding) {
-    char text[sizeof finding->message + 384];
-    finding_message(report, finding, text, sizeof text);
-    fputs(text, stream);
-}
-
 bool report_is_wrong(const struct inspection_report *report) {
     for (size_t i = 0; i < report->value_count; i++)
         if (report->values[i].wrong_count) return true;

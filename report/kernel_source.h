@@ -48,9 +48,6 @@ bool kernel_source_read(const char *text, const char *name, struct kernel_source
 /* An instance to begin with of the text's first kernel that is a template: "scale<float, 256>".  false: it has none. */
 bool kernel_source_instance(const char *text, char *instance, size_t nbytes);
 
-/* Bytes of what the parameter points to; 0: its type is none of warpfold's. */
-size_t kernel_element_nbytes(const struct kernel_parameter *parameter);
-
 /* The type of a vector's elements and how many it has: "float4" -> "f32", 4; NULL: it is none. */
 const char *kernel_vector_element(const char *type, unsigned *count);
 

@@ -38,10 +38,6 @@ size_t type_element_nbytes(const char *element) {
     return *digits ? strtoul(digits, NULL, 10) / 8 : 1;
 }
 
-size_t kernel_element_nbytes(const struct kernel_parameter *parameter) {
-    return parameter->is_pointer && parameter->element ? type_element_nbytes(parameter->element) : 0;
-}
-
 static bool is_qualifier(const char *word, size_t length) {
     static const char *const words[] = {"const", "volatile", "restrict", "__restrict__", "__restrict", "struct",
                                         "__grid_constant__"};

@@ -160,6 +160,10 @@ simt_error simt_machine_allocate(simt_machine *machine, size_t nbytes, uint64_t 
 simt_error simt_machine_write(simt_machine *machine, uint64_t address, const void *bytes, size_t nbytes);
 simt_error simt_machine_read(const simt_machine *machine, uint64_t address, void *bytes, size_t nbytes);
 
+/* How many bytes have been written from the address on, if nothing has written the rest of these; otherwise, as where only
+ * some between are missing, nbytes. */
+size_t simt_machine_written(const simt_machine *machine, uint64_t address, size_t nbytes);
+
 /* Lets the kernels of more devices (a bit for each) access an allocation, given its first address.  Those of its own
  * device, and of devices that have that one as a peer, may access it anyway. */
 simt_error simt_machine_share(simt_machine *machine, uint64_t address, uint32_t devices);

@@ -82,11 +82,16 @@ template __global__ void f<4>(const float *, float *);""", "(index 20 of `t`, fl
 }
 
 
+BEHIND_ARRAY = ": each index must be below its extent, or the array be greater"
+BEFORE_ARRAY = ": no element comes before the first: leave it out there, or correct the index"
+
+
 @pytest.mark.parametrize("name", ARRAYS)
 def test_an_element_is_told_as_the_source_has_its_array(name, write):
     source, element = ARRAYS[name]
     findings = inspected(write("arrays.cu", source), "--block", 64, "--arg", "f32[64]=iota", "--arg", "f32[64]", status=3)["findings"]
-    assert [finding["message"].endswith(element) for finding in findings if finding["kind"] == "bounds"] == [True]
+    cure = BEFORE_ARRAY if "-1" in element else BEHIND_ARRAY
+    assert [finding["message"].endswith(element + cure) for finding in findings if finding["kind"] == "bounds"] == [True]
 
 
 TOO_SHORT = """__global__ void f(const double *in, double *out) {
@@ -179,13 +184,13 @@ __global__ void f(int *out, int i) { entries[1].count += 1; }
     "behind its end": ("""__device__ int other;
 __device__ double sums[60];
 __global__ void f(int *out, int i) { out[threadIdx.x] = sums[threadIdx.x] + other; }
-""", "bounds", r"byte 480 of an allocation of 480 \(index 60 of `sums`, double\[60\]\)$"),
+""", "bounds", r"byte 480 of an allocation of 480 \(index 60 of `sums`, double\[60\]\): each index must be below its extent, or the array be greater$"),
     "before its begin": ("""__device__ int other[4], lock;
 __global__ void f(int *out, int i) { out[threadIdx.x] = atomicAdd(&lock + i, other[0]); }
 """, "bounds", r"\(index -1 of `lock`, int\[1\]\)"),
     "constants": ("""__constant__ float weights[48];
 __global__ void f(int *out, int i) { out[threadIdx.x] = weights[threadIdx.x]; }
-""", "bounds", r"\(index 48 of `weights`, float\[48\]\)$"),
+""", "bounds", r"\(index 48 of `weights`, float\[48\]\): each index must be below its extent, or the array be greater$"),
     "a flag that nobody sets": ("""__device__ volatile int flags[4];
 __global__ void f(int *out, int i) { while (!flags[2]) ; }
 """, "runaway", r"it reads global memory at 0x[0-9a-f]+ \(index 2 of `flags`, int\[4\]\)$"),
@@ -221,7 +226,7 @@ def test_elements_of_structs_are_named_with_their_member(number, said, write):
     finding, = inspected(write("structs.cu", STRUCTS), "--block", 32, "--arg", "u8[80]=zeros", "--arg", "f32[64]=zeros", "--arg",
                          f"i32:{number}", status=3)["findings"]
     assert finding["kind"] == "bounds" and finding["message"].endswith(
-        said + ("; a guard such as if (i < n) must leave that out, unless the index is calculated wrongly or too little is allocated" if number < 2 else ""))
+        said + ("; a guard such as if (i < n) must leave that out, unless the index is calculated wrongly or too little is allocated" if number < 2 else BEHIND_ARRAY))
 
 
 AWAY = """__global__ void f(const float *in, const int *from, float *out, int n) {

@@ -93,6 +93,44 @@ def test_guards_that_lack_and_pitches_that_are_exchanged_are_one_reason(changes,
     assert reason["kind"] == "bounds" and {reason["line"], reason["other_line"]} == set(lines) and said in reason["message"], reason
 
 
+@pytest.mark.parametrize("changes, kinds", [
+    ([("tile[threadIdx.x][threadIdx.y + j]", "tile[threadIdx.y + j][threadIdx.x]")], ["result"]),
+    ([("tile[threadIdx.y + j][threadIdx.x] = in", "tile[threadIdx.x][threadIdx.y + j] = in")], ["result"]),
+    ([("tile[threadIdx.x][threadIdx.y + j]", "tile[threadIdx.y + j][threadIdx.x] + 1")], ["uninitialised", "result"]),
+])
+def test_tiles_that_are_not_transposed_in_themselves_are_one_reason(changes, kinds, write):
+    """Where they are not full, what nobody loaded is read there, too. The last one has another fault."""
+    reasons = reasons_of("transpose", changes, write)
+    assert [reason["kind"] for reason in reasons] == kinds
+    assert (len(kinds) == 1) == ("not transposed in itself: of 5 x 31 elements of `out`, 20 have row and column exchanged within their tile"
+                                 in reasons[-1]["message"]), reasons  # of the first 5 x 5, all but those of the diagonal
+
+
+TREE = """__global__ void reduce(const float *in, float *out, int n)
+{
+    extern __shared__ float s[];
+    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+    s[t] = i < n ? in[i] : 0.0f;
+    __syncthreads();
+    for (int k = 1; k < blockDim.x; k *= 2) {
+        if (t % k == 0)
+            s[t] += s[t + k];
+        __syncthreads(); // between rounds
+    }
+    if (t == 0)
+        atomicAdd(out, s[0]);
+}
+"""
+
+
+def test_a_condition_that_lets_too_many_threads_in_is_one_reason(write):
+    """It reads beyond the array and what others store there; a barrier that is missing between rounds is another."""
+    (reason,) = verdict(write("kernel.cu", TREE), "--task", "sum", status=3)["reasons"]
+    assert (reason["kind"], reason["line"]) == ("bounds", 9) and "the condition lets too many threads in" in reason["message"]
+    reasons = verdict(write("kernel.cu", TREE.replace("        __syncthreads(); // between rounds\n", "")), "--task", "sum", status=3)["reasons"]
+    assert [reason["kind"] for reason in reasons] == ["bounds", "race"] and " of one round " in reasons[1]["message"]
+
+
 def test_a_load_and_a_store_with_faults_of_their_own_are_two_reasons(write):
     """Where threads are as many as elements, too, the store goes beyond the end."""
     reasons = reasons_of("transpose", [(f"        if ({GUARDS[0]})\n", ""), ("out[(y + j) * rows + x]", "out[(y + j) * rows + x + 8]")], write)

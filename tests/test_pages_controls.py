@@ -159,6 +159,22 @@ def test_tab_reaches_every_control_and_shows_where(show, tmp_path):
     assert all(meanings[row[0]] == row[1] for row in zip(texts(page.locator(".terms dt")), texts(page.locator(".terms dd"))))
 
 
+def test_the_counts_explain_their_terms(show, tmp_path):
+    page = show(write_page(tmp_path, "05", *PICTURE)[0])
+    told = set(page.locator("table th .term").evaluate_all("nodes => nodes.map(node => node.dataset.term)"))
+    assert {"active lane", "bank degree", "utilization", "barrier", "wavefront", "request"} <= told
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (768, 1024)])
+def test_what_a_rung_does_stands_above_what_it_fixes(size, show, tmp_path):
+    """Not in a column as narrow as those, and its document is a link."""
+    page = show(write_page(tmp_path, "17")[0], size)
+    panel = page.locator("section", has_text="What it fixes, and what it costs").last
+    told, fixed = panel.locator("p", has_text="The engine behind").bounding_box(), panel.locator("p", has_text="Fixes in 16").bounding_box()
+    assert told["y"] + told["height"] <= fixed["y"] and told["width"] >= 1.5 * fixed["width"]
+    assert panel.get_by_role("link", name="docs/exact-sums.md").get_attribute("href") == "docs/exact-sums.md"
+
+
 def terms_of_pages():
     """{term: meaning} of the pages."""
     source = (ROOT / "report" / "web" / "kit_terms.js").read_text()

@@ -1,5 +1,6 @@
 """The page of inspect in a browser: every control, and its numbers beside the JSON."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,13 @@ st.global.u32 [%rd1], %r1;
             assert page.locator(".wrong-result").text_content() == page_data(page)["values"][0]["message"]
         assert page.get_by_text("Nothing that the simulator watches for").count() == (status != 0)
         assert page.get_by_text("Whether the result is right").count() == (expected is None)
+
+
+def test_counts_say_what_is_best_as_the_text_does(show, costs, costs_page):
+    legend = dict(re.findall(r"^  (\w+) .*; (\d is best)$", run("inspect", costs, *LAUNCH).stdout, re.MULTILINE))
+    facts = show(costs_page).locator("#counts > div")
+    told = {fact.get_attribute("data-key"): fact.locator("small").text_content() for fact in facts.all() if fact.locator("small").count()}
+    assert told == legend and len(legend) == 4
 
 
 def test_summary_has_the_counts(show, costs_page):
@@ -435,3 +443,47 @@ def test_the_ptx_opens_at_the_lines_first_instruction(costs_page, show):
     assert page.locator(f'.listing tr[data-line="{first}"]').evaluate("""row => {
         const own = row.getBoundingClientRect(), box = row.closest(".listing").getBoundingClientRect();
         return box.bottom - box.top < row.parentElement.offsetHeight && own.top > box.top && own.bottom <= box.bottom; }""")
+
+
+# ---- what is seen at once
+
+
+def heights(page, selector):
+    return page.locator(selector).evaluate("node => [node.clientHeight, node.scrollHeight]")
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 768), PHONE])
+def test_three_findings_are_read_without_scrolling_their_list(show, tmp_path, size):
+    """Nothing but a line cut in its middle said that there was more."""
+    path = tmp_path / "three.ptx"
+    path.write_text(HEAD + ".shared .align 4 .b8 cells[512];\n" + kernel("three", [], """
+mov.u32 %r1, %tid.x;
+shl.b32 %r2, %r1, 2;
+mov.u32 %r3, cells;
+add.u32 %r4, %r3, %r2;
+xor.b32 %r5, %r4, 128;
+st.shared.u32 [%r4], %r1;
+ld.shared.u32 %r6, [%r5];
+bar.sync 0;
+st.shared.u32 [%r4+256], %r6;
+ld.shared.u32 %r6, [%r5+256];
+bar.sync 0;
+st.shared.u32 [%r4], %r6;
+ld.shared.u32 %r6, [%r5];
+"""))
+    html = tmp_path / "three.html"
+    assert run("inspect", path, "--block", 64, "--html", html).returncode == 3
+    page = show(html, size)
+    assert page.locator(".findings .finding").count() == 3
+    shown, whole = heights(page, ".findings")
+    assert shown == whole
+
+
+def test_a_listing_is_no_higher_than_its_lines(show, race_page):
+    """Beside a replay that is higher; and a long one still scrolls, as high as that."""
+    page = show(race_page, (1440, 900))
+    for height in (900, 2000):
+        page.set_viewport_size({"width": 1440, "height": height})
+        listing, table = (page.locator(selector).first.bounding_box()["height"] for selector in (".listing", ".listing table"))
+        assert listing <= table + 4
+        assert listing > 100

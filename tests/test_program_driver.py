@@ -121,7 +121,7 @@ def test_wrong_kernel_breaks_the_context(driver_program, tmp_path):
     ("unmapped", "loads 4 bytes of global memory at 0x{:x}, where no memory is mapped (cuMemMap)"),
     ("denied", "loads 4 bytes of global memory at 0x{:x}, to which the device has no access (cuMemSetAccess)"),
     ("read-only", "stores 4 bytes of global memory at 0x{:x}, which the device may only read (cuMemSetAccess)"),
-    ("freed", "loads 4 bytes of global memory at 0x{:x}: byte 0 of an allocation of 4,194,304 that was freed"),
+    ("freed", "loads 4 bytes of global memory at 0x{:x}: byte 0 of an allocation of 4,194,304 that was freed: each use belongs between its allocation and that"),
 ])
 def test_wrong_pages(driver_program, tmp_path, how, said):
     """What is still mapped, or has a handle, at the end is a leak."""

@@ -25,7 +25,8 @@ STORES = ("store", line_of("to[blockIdx.x"))
 LOADS = ("load", line_of("to[i] = from[i]"))
 COUNTS = ("count", line_of("red.global.add"))
 FILL, COPY = ("a fill", None), ("a copy", None)
-NO_EDGE, NO_STREAM = "no edge of the graph orders the two", "no stream or event orders the two"
+NO_EDGE = "no edge of the graph orders the two: add one (cudaGraphAddDependencies, say)"
+NO_STREAM = "no stream or event orders the two: give both one stream, or let the other wait (cudaStreamWaitEvent, say)"
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,16 @@ static bool is_of_kind(enum side to, enum side from, enum cudaMemcpyKind kind) {
     return is_side(to, to_device) && is_side(from, from_device);
 }
 
+/* What a copy between these takes: variables have an address on the host that is not that on the device. */
+static const char *right_call(const void *to, enum side to_side, const void *from, enum side from_side) {
+    uint64_t address;
+    size_t nbytes;
+    if (to_side == SIDE_HOST && !variable_find(to, &address, &nbytes)) return "cudaMemcpyToSymbol, as it is to a variable of the device";
+    if (from_side == SIDE_HOST && !variable_find(from, &address, &nbytes)) return "cudaMemcpyFromSymbol, as it is from a variable of the device";
+    if (to_side == SIDE_DEVICE) return from_side == SIDE_DEVICE ? "cudaMemcpyDeviceToDevice" : "cudaMemcpyHostToDevice";
+    return from_side == SIDE_DEVICE ? "cudaMemcpyDeviceToHost" : "memory from cudaMalloc, or cudaMemcpyHostToHost";
+}
+
 /* Why a copy of that kind is refused. */
 static void say_refusal(const void *to, enum side to_side, const void *from, enum side from_side, size_t nbytes) {
     static const char *const places[] = {[SIDE_HOST] = "the host", [SIDE_DEVICE] = "a device", [SIDE_BOTH] = "both"};
@@ -46,8 +56,8 @@ static void say_refusal(const void *to, enum side to_side, const void *from, enu
         failures_because("it %s %zu bytes, where %zu are left of an allocation of %zu", is_write ? "writes" : "reads", nbytes,
                          (size_t)(buffer->nbytes - ((uintptr_t)at - buffer->address)), (size_t)buffer->nbytes);
     } else
-        failures_because("it is from memory of %s to memory of %s, which is not the direction that it names", places[from_side],
-                         places[to_side]);
+        failures_because("it is from memory of %s to memory of %s, which is not the direction that it names: that takes %s", places[from_side],
+                         places[to_side], right_call(to, to_side, from, from_side));
 }
 
 static uint64_t device_address(const void *pointer) { return (uintptr_t)pointer; }
@@ -80,6 +90,7 @@ static cudaError_t copy_row(void *to, const void *from, size_t nbytes, enum cuda
     if (to_side == SIDE_DEVICE && from_side == SIDE_DEVICE) return copy_on_device(to, from, nbytes);
     if (to_side == SIDE_DEVICE)
         return runtime_error_of(simt_machine_write(runtime.machine, device_address(to), from, nbytes));
+    results_note_seen();
     if (from_side == SIDE_DEVICE)
         return runtime_error_of(simt_machine_read(runtime.machine, device_address(from), to, nbytes));
     memmove(to, from, nbytes);
@@ -89,7 +100,9 @@ static cudaError_t copy_row(void *to, const void *from, size_t nbytes, enum cuda
 cudaError_t copy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind) {
     enum { SECTOR = 32 };
     runtime_pass(nbytes / SECTOR);
-    return copy_row(to, from, nbytes, kind);
+    cudaError_t error = copy_row(to, from, nbytes, kind);
+    if (!error) results_note_copy(own_address(to), own_address(from), nbytes);
+    return error;
 }
 
 /* ---- one word ------------------------------------------------------------------------------------ */
@@ -117,6 +130,7 @@ cudaError_t word_read(uint64_t address, void *word, size_t nbytes) {
     cudaError_t error = word_check(address, nbytes);
     const void *own = error ? NULL : word_begin(address, nbytes);
     if (error) return error;
+    results_note_seen();
     if (!own) return runtime_error_of(simt_machine_read(runtime.machine, address, word, nbytes));
     if (nbytes == sizeof(uint64_t)) __atomic_load((const uint64_t *)own, (uint64_t *)word, __ATOMIC_ACQUIRE);
     else __atomic_load((const uint32_t *)own, (uint32_t *)word, __ATOMIC_ACQUIRE);

@@ -40,6 +40,8 @@ static struct record_failure *find_entry(const char *call, cudaError_t error) {
     snprintf(entry->error, sizeof entry->error, "%s", cudaGetErrorName(error));
     snprintf(entry->text, sizeof entry->text, "%s", cudaGetErrorString(error));
     snprintf(entry->reason, sizeof entry->reason, "%s", reason);
+    entry->place = (struct record_place){.thread = {RECORD_ALL_THREADS}};
+    host_name_caller(entry->place.file);
     record->failure_count++;
     return entry;
 }

@@ -4,9 +4,11 @@
  * or a kernel has to do with are taken from the program until it waits for the stream; the signal of a use before that is
  * the finding, and the program goes on.  Where it cannot be told whether the program has waited, it has. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* dladdr */
+#define _GNU_SOURCE /* dladdr1 */
 #endif
 #include <dlfcn.h>
+#include <execinfo.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -89,13 +91,41 @@ static uintptr_t code_address(const ucontext_t *context) {
 #endif
 }
 
+/* The file that code is in, and its address there, as that file's own tables have it. */
+static const char *object_of(uintptr_t code, uintptr_t *offset) {
+    const struct link_map *map = NULL;
+    Dl_info info = {0};
+    const bool is_known = dladdr1((void *)code, &info, (void **)&map, RTLD_DL_LINKMAP) && info.dli_fname;
+    *offset = is_known && map ? code - map->l_addr : code;
+    return is_known ? info.dli_fname : "?";
+}
+
+void host_name_caller(char place[RECORD_NAME]) {
+    enum { DEEPEST = 24 };
+    void *frames[DEEPEST];
+    const char *object = NULL;
+    uintptr_t offset;
+    const char *const ours = object_of((uintptr_t)pending, &offset);
+    const int depth = backtrace(frames, DEEPEST);
+    size_t length = 0, count = 0;
+    place[0] = '\0';
+    for (int i = 0; i < depth && count < RECORD_FRAMES; i++) {
+        const char *name = object_of((uintptr_t)frames[i] - 1, &offset); /* the call, not what follows it */
+        if (!object && !strcmp(name, ours)) continue;
+        if (object && strcmp(name, object)) break;
+        length += (size_t)snprintf(place + length, RECORD_NAME - length, "%.300s%s0x%llx", object ? "" : name, object ? "," : "+",
+                                   (unsigned long long)offset);
+        object = name;
+        count++;
+    }
+}
+
 static void find(const struct pending *range, uintptr_t address, uintptr_t code) {
     static simt_finding finding; /* the lock is held */
     static char place[RECORD_NAME];
-    Dl_info info = {0};
-    bool is_known = dladdr((void *)code, &info) && info.dli_fname;
-    snprintf(place, sizeof place, "%.400s+0x%llx", is_known ? info.dli_fname : "?",
-             (unsigned long long)(code - (is_known ? (uintptr_t)info.dli_fbase : 0)));
+    uintptr_t offset;
+    const char *object = object_of(code, &offset);
+    snprintf(place, sizeof place, "%.400s+0x%llx", object, (unsigned long long)offset);
     finding = (simt_finding){
         .kind = SIMT_FINDING_RACE, .kernel = "host code", .file = place, .address = address, .count = 1};
     snprintf(finding.message, sizeof finding.message,

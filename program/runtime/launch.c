@@ -26,6 +26,7 @@ struct request {
 
 static void print(void *context, const char *text, size_t nbytes) {
     (void)context;
+    results_note_seen();
     fwrite(text, 1, nbytes, stdout);
 }
 
@@ -232,6 +233,7 @@ static cudaError_t execute_one(const struct request *request, const struct CUker
     simt_error error = simt_machine_launch(runtime.machine, &launch, &report, &message);
     watch_end();
     watch_note(&launch, report, observers != NULL, number);
+    results_note_launch(&launch, report, observers != NULL);
     family_end();
     const uint64_t instructions = (uint64_t)simt_report_counter_value(report, "instructions", 0);
     tree->spent += instructions + CHILD_COST;

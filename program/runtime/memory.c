@@ -45,6 +45,7 @@ static cudaError_t allocate(void **pointer, size_t nbytes, enum buffer_kind kind
     if (is_counted(&buffer) && !fits(nbytes)) return cudaErrorMemoryAllocation;
     if (make(&buffer)) return cudaErrorMemoryAllocation;
     if (kind == BUFFER_MANAGED) buffer.touched = host_create_touched(nbytes);
+    if (kind > BUFFER_VARIABLE) results_note_seen(); /* the host can use it, too */
     cudaError_t error = buffer_add(&buffer);
     if (error) {
         simt_machine_free(runtime.machine, buffer.device_address);
@@ -144,11 +145,22 @@ API cudaMalloc3D(struct cudaPitchedPtr *result, struct cudaExtent extent) {
 
 /* ---- freeing ------------------------------------------------------------------------------------- */
 
+/* buffer: what the pointer points into; NULL: nothing. */
+static cudaError_t refuse_to_free(const void *pointer, const struct buffer *buffer) {
+    if (!buffer) failures_because("nothing is allocated there: it is freed already, or memory of the host");
+    else if (buffer->address != (uintptr_t)pointer)
+        failures_because("it is byte %zu of an allocation of %zu, which is freed by the address of its first byte",
+                         (size_t)((uintptr_t)pointer - buffer->address), (size_t)buffer->nbytes);
+    else
+        failures_because("it is memory that %s frees", buffer->kind == BUFFER_PINNED ? "cudaFreeHost" : is_counted(buffer) ? "cudaFree" : "another call");
+    return cudaErrorInvalidValue;
+}
+
 static cudaError_t free_buffer(void *pointer, bool is_pinned) {
     if (!pointer) return cudaSuccess;
     const struct buffer *buffer = buffer_find((uintptr_t)pointer);
     bool is_of_kind = buffer && (is_pinned ? buffer->kind == BUFFER_PINNED : is_counted(buffer));
-    if (!is_of_kind || buffer->address != (uintptr_t)pointer) return cudaErrorInvalidValue;
+    if (!is_of_kind || buffer->address != (uintptr_t)pointer) return refuse_to_free(pointer, buffer);
     release(buffer);
     return cudaSuccess;
 }
@@ -191,6 +203,7 @@ static cudaError_t register_host(void *pointer, size_t nbytes) {
     if (!pointer || !nbytes) return cudaErrorInvalidValue;
     if (buffer_find(buffer.address) || buffer_find(buffer.address + nbytes - 1)) return cudaErrorHostMemoryAlreadyRegistered;
     if (simt_machine_adopt(runtime.machine, pointer, nbytes, &buffer.device_address)) return cudaErrorMemoryAllocation;
+    results_note_seen();
     return buffer_add(&buffer);
 }
 

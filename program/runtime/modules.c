@@ -321,6 +321,7 @@ cudaError_t module_variable(struct module *module, const char *name, enum buffer
     simt_error found = simt_machine_variable(runtime.machine, module->parsed, name, address, nbytes, NULL);
     if (found) return found == SIMT_ERROR_MEMORY ? cudaErrorMemoryAllocation : cudaErrorInvalidSymbol;
     if (buffer_find(*address)) return cudaSuccess;
+    if (kind > BUFFER_VARIABLE) results_note_seen(); /* the host can use it, too */
     return buffer_add(
         &(struct buffer){.address = *address, .nbytes = *nbytes, .device_address = *address, .kind = kind,
                          .device = runtime_thread.device});

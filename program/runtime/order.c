@@ -152,7 +152,8 @@ void order_tell(const struct order_party *first, const struct order_party *secon
 static void tell(const struct remembered *first, const struct remembered *second, const struct touched_meeting *meeting) {
     const bool is_of_graph = first->is_of_graph && second->is_of_graph;
     order_tell(&first->party, &second->party, meeting,
-               is_of_graph ? "no edge of the graph orders the two" : "no stream or event orders the two");
+               is_of_graph ? "no edge of the graph orders the two: add one (cudaGraphAddDependencies, say)"
+                     : "no stream or event orders the two: give both one stream, or let the other wait (cudaStreamWaitEvent, say)");
 }
 
 static void compare(const struct remembered *second) {

@@ -55,6 +55,7 @@ __attribute__((constructor)) static void begin(void) {
 
 __attribute__((destructor)) static void end(void) {
     if (!runtime.machine) return;
+    results_tell();
     memory_count_leaks();
     virtual_count_leaks();
     runtime.record->has_ended = 1;

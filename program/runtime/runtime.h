@@ -305,6 +305,22 @@ void watch_begin(const char *kernel); /* for those who show what goes on */
 void watch_end(void);
 void watch_note(const simt_launch *launch, const simt_report *report, bool is_watched, uint64_t number);
 
+/* Advice on a whole program. */
+struct program_advice {
+    const char *kind, *kernel;
+    const char *place; /* of host_name_caller; once for each is enough */
+    uint64_t count;
+    char message[RECORD_NAME], cure[RECORD_NAME];
+};
+
+void watch_advise(const struct program_advice *advice);
+
+/* results.c: whether what kernels store reaches the host, and whether what the host copies was stored */
+void results_note_launch(const simt_launch *launch, const simt_report *report, bool is_watched);
+void results_note_seen(void); /* the host sees memory that kernels may have stored to */
+void results_note_copy(const void *to, const void *from, size_t nbytes); /* one that was done */
+void results_tell(void); /* at the end */
+
 /* lines.c */
 extern const struct simt_observer code_observer; /* notes which lines have code */
 void lines_note(const simt_report *report); /* the costs of a launch's lines */
@@ -314,6 +330,8 @@ extern const struct simt_observer host_observer;
 uint32_t *host_create_touched(size_t nbytes); /* for a buffer of that size; NULL: no memory */
 void host_destroy_touched(uint32_t *touched); /* NULL: nothing */
 void host_enter(void); /* takes the lock: while it is held, all pages are open */
+/* Where the program's own code has made this call: its calls that are under way, as record_place has them. */
+void host_name_caller(char place[RECORD_NAME]);
 void host_leave(void); /* lets others in while the program's own code runs */
 bool host_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stream, int device); /* false: it is pageable memory */
 void host_note_launch(const char *kernel, cudaStream_t stream, int device);

@@ -99,6 +99,22 @@ static uint32_t kind_number(const char *kind) {
     return number;
 }
 
+void watch_advise(const struct program_advice *advice) {
+    struct record *record = runtime.record;
+    const uint32_t kind = kind_number(advice->kind);
+    for (uint32_t i = 0; i < record->advice_count; i++)
+        if (record->advice[i].kind == kind && !strcmp(record->advice[i].file, advice->place)) return;
+    if (record->advice_count == RECORD_ADVICE) return;
+    struct record_advice *entry = &record->advice[record->advice_count];
+    entry->kind = kind;
+    entry->count = advice->count;
+    record_text(entry->kernel, advice->kernel);
+    record_text(entry->file, advice->place);
+    record_text(entry->message, advice->message);
+    record_text(entry->cure, advice->cure);
+    record->advice_count++;
+}
+
 static void note_advice(const simt_launch *launch, const simt_report *report) {
     struct record *record = runtime.record;
     struct advice advice[ADVICE_MAX];

@@ -50,19 +50,31 @@ function makeNeighbours(data) {
     return element("nav", {"aria-label": "Rungs", class: "beside"}, link("Before", data.before), link("Next", data.next));
 }
 
-// To title, edition and place of what a rung is from.
-function sourcesLink() {
-    return element("a", {href: `${isOnSite() ? "../docs/ladder.html" : "docs/ladder.md"}#sources`}, "Titles and places");
+// A document: a page of the site, or a file of a checkout.
+function docLink(name, words, part = "") {
+    return element("a", {href: `${isOnSite() ? `../docs/${name}.html` : `docs/${name}.md`}${part}`}, words);
 }
 
-// What else its comment says: what it fixes, what it still costs, where it is from.
+// To title, edition and place of what a rung is from.
+function sourcesLink() {
+    return docLink("ladder", "Titles and places", "#sources");
+}
+
+// A comment's words, in which the documents that it names are links.
+function withDocs(text) {
+    return text.split(/\b(docs\/[a-z-]+\.md)\b/).map((part, i) => i % 2 ? docLink(part.slice(5, -3), part) : withCode(part));
+}
+
+// What else its comment says: how it does that, over the whole width; what it fixes, what it still costs, where it is from.
 function makeMorePanel(data) {
     const paragraphs = readComment(data.source).paragraphs.slice(1).map(text => {
         const lead = (text.match(/^(Fixes|Still costs|From)\b[^:]*:/) || [""])[0];
         const isOfOthers = lead === "From:" && !text.endsWith("beyond the tutorials.");
-        return element("p", null, element("b", null, lead), withCode(text.slice(lead.length)), isOfOthers ? [" ", sourcesLink()] : null);
+        return {lead, node: element("p", null, element("b", null, lead), withDocs(text.slice(lead.length)),
+                                    isOfOthers ? [" ", sourcesLink()] : null)};
     });
-    return panel("What it fixes, and what it costs", element("div", {class: "beside"}, paragraphs), makeNeighbours(data));
+    const [told, listed] = [false, true].map(isListed => paragraphs.filter(({lead}) => !!lead === isListed).map(({node}) => node));
+    return panel("What it fixes, and what it costs", told, element("div", {class: "beside"}, listed), makeNeighbours(data));
 }
 
 function usedColumns(data) {

@@ -30,15 +30,15 @@ function makeStepTable(data) {
     const predicted = data.predicted.steps || [];
     const rows = data.steps.map((step, i) => tallyRow(String(i + 1), step, predicted[i]));
     rows.push(tallyRow("all", data.total, data.predicted));
-    return makeTable("Each step: counted (predicted)", ["step", ...TALLY.map(column => column.title)], rows);
+    return makeTable("Each step: counted (predicted)", ["step", ...TALLY.map(column => termed(column.title))], rows);
 }
 
 function makeBlockTable(data) {
     const isOfLaunch = key => data.cluster > 1 && ["barriers", "atomics", "races"].includes(key);
     const titleOf = row => isOfLaunch(row.key) ? `${row.title}, of the whole cluster` : row.title;
-    const rows = BLOCK_COUNTS.map(row => [titleOf(row), counted(data.total[row.key], data.predicted[row.key])]);
+    const rows = BLOCK_COUNTS.map(row => [termed(titleOf(row)), counted(data.total[row.key], data.predicted[row.key])]);
     for (const key of ["global_requests", "shared_wavefronts"])
-        rows.push([`${key.replace("_", " ")} outside the tree`,
+        rows.push([termed(`${key.replace("_", " ")} outside the tree`),
                    counted(data.outside[key], data.predicted.outside && data.predicted.outside[key])]);
     return makeTable("The block: counted (predicted)", ["", "count"], rows);
 }

@@ -189,8 +189,9 @@ const LINE_FACTS = [
 
 // entries: [key, name, value]
 function makeFacts(entries, id) {
-    return element("dl", {class: "facts", id}, entries.map(([key, name, value]) =>
-        element("div", {"data-key": key}, element("dt", null, withTerms(name)), element("dd", null, numeral(value)))));
+    return element("dl", {class: "facts", id}, entries.map(([key, name, value, best]) =>
+        element("div", {"data-key": key}, element("dt", null, withTerms(name), best ? element("small", null, best) : null),
+                element("dd", null, numeral(value)))));
 }
 
 function makeLineDetail(data, text, line) {
@@ -223,12 +224,15 @@ function ptxText(data, line) {
 
 // ---- the page
 
+// Of which the text says, too, what is best.
+const BEST_COUNTS = {divergent_branches: "0 is best", utilization: "1 is best", coalescing: "1 is best", bank_degree: "1 is best"};
+
 const MAIN_COUNTS = ["instructions", "divergent_branches", "utilization", "global_sectors", "global_requests",
                      "coalescing", "shared_wavefronts", "bank_degree", "barriers", "atomics"];
 
 function makeMainCounts(data) {
     const title = name => name === "utilization" ? "share of active lanes" : name.replaceAll("_", " ");
-    const facts = makeFacts(MAIN_COUNTS.map(name => [name, title(name), data[name]]), "counts");
+    const facts = makeFacts(MAIN_COUNTS.map(name => [name, title(name), data[name], BEST_COUNTS[name]]), "counts");
     const hot = new Set(data.advice.flatMap(advice => ofAdvice(advice).counts));
     for (const fact of facts.children) fact.classList.toggle("hot", hot.has(fact.dataset.key));
     return facts;

@@ -52,6 +52,11 @@ function termNode(text, term) {
     return element("span", {class: "term", tabindex: "0", "data-term": term, "aria-describedby": "term-tip"}, text);
 }
 
+// The same as a cell of a table.
+function termed(text) {
+    return {text: element("span", null, withTerms(text))};
+}
+
 // ---- the tip
 
 // One box for the page: it shows the meaning of the term under the pointer, or else of that with the focus.

@@ -42,7 +42,7 @@ function makeKernels(data) {
     const slowest = [...data.kernels].sort((a, b) => b.instructions - a.instructions);
     const table = makeTable("Most warp instructions first",
         ["kernel", "launches", "warp instructions", "of all", "lanes %", "sectors", "wavefronts", "least wavefronts", "barriers",
-         "atomics"].map(heading => ({text: element("span", null, withTerms(heading))})),
+         "atomics"].map(termed),
         slowest.map(kernel => [kernel.kernel, kernel.launches, kernel.instructions,
             shareCell(all ? kernel.instructions / all : 0), percent(kernel.utilization, 1), kernel.global_sectors,
             kernel.shared_wavefronts, kernel.shared_wavefronts_least, kernel.barriers, kernel.atomics]));
@@ -142,22 +142,27 @@ function listFindings(data) {
 }
 
 function findingButton(data, finding, choose) {
-    const place = finding.file ? ` in ${finding.kernel} at ${finding.file}:${finding.line}` : "";
+    const place = finding.file ? ` in ${finding.kernel} at ${placeOf(finding)}` : "";
     const times = finding.count > 1 ? `, ${numeral(finding.count)} times` : "";
     return element("button", {type: "button", class: "finding", onclick: () => choose(finding)},
         element("b", null, finding.kind), place + times, quoteLines(data, finding), withCode(finding.message));
 }
 
+// In the host's code without a line, the address in the program's file.
+function placeOf({file, line}) {
+    return line ? `${file}:${line}` : file;
+}
+
 function adviceButton(data, advice, choose) {
     return element("button", {type: "button", class: "advice", onclick: () => choose(advice)},
-        element("b", null, advice.kind), ` in ${advice.kernel} at ${advice.file}:${advice.line}`, quoteLines(data, advice),
+        element("b", null, advice.kind), ` in ${advice.kernel} at ${placeOf(advice)}`, quoteLines(data, advice),
         withCode(advice.message), element("br"), withCode(`Cure: ${advice.cure}`));
 }
 
 // ---- the page
 
 function listFailures(data) {
-    const say = failure => element("li", null, element("code", null, failure.call), ` failed: ${failure.error} (${failure.text})` +
+    const say = failure => element("li", null, element("code", null, failure.call), (failure.line ? ` at ${placeOf(failure)}` : "") + ` failed: ${failure.error} (${failure.text})` +
         (failure.reason ? `: ${failure.reason}` : "") + (failure.count > 1 ? `, ${numeral(failure.count)} times` : ""));
     return data.failed_calls.length ? [element("p", null, "Calls that failed, of which ", element("code", null, "cudaGetLastError()"),
         " has not told the program:"), element("ul", null, data.failed_calls.map(say))] : [];

@@ -49,9 +49,9 @@ static void fault_in_array(const simt_event *event, const struct request *reques
     simt_plain_name(code->array->name, name, sizeof name);
     simt_record_finding(event, SIMT_FINDING_BOUNDS, lane, request->addresses[lane],
                         "%s %u bytes of shared memory at byte %" PRId64 " of an array of %u (index %" PRId64
-                        " of `%s`, %" PRId64 " elements of %" PRId64 " bytes)",
+                        " of `%s`, %" PRId64 " elements of %" PRId64 " bytes)%s",
                         verb, request->nbytes, offset, code->array_nbytes, offset / size - (offset % size < 0), name,
-                        code->array_nbytes / size, size);
+                        code->array_nbytes / size, size, simt_array_cure(offset));
 }
 
 /* ": `argument 0[-1]`", of an address by the pointer that it was calculated from, as far away as it may be; reports have the
@@ -92,7 +92,7 @@ static void name_end(const struct launch *launch, const struct request *request,
                  offset / size - (offset % size < 0), name, given / (uint64_t)size, size);
     }
     if (offset >= 0 && count == 1 && given) snprintf(limit, sizeof limit, "the index must be below %" PRIu64 ", or the array greater: ", given / (uint64_t)size);
-    if (offset < 0) snprintf(text, nbytes, "%s: no element comes before the first: leave it out there, or correct the index", index);
+    if (offset < 0) snprintf(text, nbytes, "%s%s", index, simt_array_cure(offset));
     else snprintf(text, nbytes, "%s: %san `extern` array has the %llu bytes that the launch gives it, as the third number in <<< >>> (--shared)",
                   index, limit, (unsigned long long)given);
 }
@@ -123,7 +123,8 @@ static void fault(struct warp *warp, struct path *path, const struct request *re
                             request->nbytes, address);
     else if (allocation && allocation->is_freed)
         simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
-                            "%s %u bytes of %s memory at 0x%llx: byte %llu of an allocation of %llu that was freed",
+                            "%s %u bytes of %s memory at 0x%llx: byte %llu of an allocation of %llu that was freed: each use belongs "
+                            "between its allocation and that",
                             verb, request->nbytes, space, address,
                             address - (unsigned long long)allocation->address,
                             (unsigned long long)allocation->freed_nbytes);

@@ -101,6 +101,11 @@ static uint32_t element_of(const struct code *code, const struct variable *varia
     return size && size <= sizeof(uint64_t) && variable->nbytes % size == 0 ? (uint32_t)size : 1;
 }
 
+const char *simt_array_cure(int64_t offset) {
+    return offset < 0 ? ": no element comes before the first: leave it out there, or correct the index"
+                      : ": each index must be below its extent, or the array be greater";
+}
+
 /* Which element of which variable of the module the address in global memory is.  Returns `text`. */
 static const char *name_variable(const simt_event *event, uint64_t address, char *text, size_t nbytes) {
     struct placed found;
@@ -108,6 +113,15 @@ static const char *name_variable(const simt_event *event, uint64_t address, char
     if (!simt_global_variable(event->block->machine, address, &found)) return text;
     put_element(&found, address, found.variable->nbytes, element_of(code_of(event), found.variable), text, nbytes);
     return text;
+}
+
+/* Beyond the end of that variable. */
+static void add_cure(const simt_event *event, uint64_t address, char *text, size_t nbytes) {
+    struct placed found;
+    const size_t length = strlen(text);
+    if (!length || !simt_global_variable(event->block->machine, address, &found)) return;
+    if (address - found.address >= found.variable->nbytes)
+        snprintf(text + length, nbytes - length, "%s", simt_array_cure((int64_t)(address - found.address)));
 }
 
 /* Which element of which array the address in shared memory is, or of which variable.  Returns `text`. */
@@ -135,11 +149,12 @@ bool simt_record_finding(const simt_event *event, enum simt_finding_kind kind, u
                          uint64_t address, const char *format, ...) {
     simt_finding finding = {.kind = kind, .address = address};
     struct meeting_note note = note_of(event, UINT32_C(1) << lane);
-    char element[128];
+    char element[256];
     va_list arguments;
     note.strength = kind == SIMT_FINDING_BARRIER;
     const bool is_access = kind == SIMT_FINDING_RUNAWAY || is_plain_access(code_of(event));
     if (is_access) note.element = name_variable(event, address, element, sizeof element);
+    if (is_access && kind == SIMT_FINDING_BOUNDS) add_cure(event, address, element, sizeof element);
     if (kind == SIMT_FINDING_BARRIER && is_of_mbarrier(code_of(event))) note.element = name_element(event, address, element, sizeof element);
     fill_place(&finding, event, lane);
     va_start(arguments, format);

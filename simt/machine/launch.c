@@ -179,6 +179,16 @@ simt_error simt_machine_read(const simt_machine *machine, uint64_t address, void
     return SIMT_OK;
 }
 
+size_t simt_machine_written(const simt_machine *machine, uint64_t address, size_t nbytes) {
+    const struct allocation *allocation = find_range(machine, address, nbytes);
+    const unsigned char *written = allocation ? allocation->written : NULL;
+    if (!written) return nbytes;
+    written += address - allocation->address;
+    size_t end = nbytes;
+    while (end && !written[end - 1]) end--;
+    return end && memchr(written, 0, end) ? nbytes : end;
+}
+
 static const struct variable *find_variable(const simt_module *module, const char *name) {
     for (uint32_t v = 0; v < module->variable_count; v++) {
         const struct variable *variable = module->variables[v];

@@ -417,6 +417,8 @@ void simt_births_clear(struct launch *launch); /* leaks.c */
 void simt_leaks_find(struct launch *launch); /* records what the launch allocated and lost */
 
 /* fault.c: a finding with which the launch goes on, or has ended: of the event's block nothing but its index need be there. */
+/* What to do about an access so many bytes from the beginning of an array that it is outside of. */
+const char *simt_array_cure(int64_t offset);
 void simt_record_finding_of_launch(const simt_event *event, enum simt_finding_kind kind, uint32_t lanes, uint64_t address,
                                    const char *format, ...) __attribute__((format(printf, 5, 6)));
 

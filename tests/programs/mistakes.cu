@@ -1,0 +1,48 @@
+// Programs with one mistake of a beginner's each, and without it ("right").
+#include <cstdio>
+#include <cstring>
+
+__constant__ float factor;
+
+__global__ void twice(const float *in, float *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = 2 * in[i];
+}
+
+__global__ void scale(float *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] *= factor;
+}
+
+__global__ void says(const float *out) {
+    if (threadIdx.x == 0) printf("%g\n", out[0]);
+}
+
+int main(int argc, char **argv) {
+    const int n = 1000;
+    const size_t nbytes = n * sizeof(float);
+    static float host[n], back[n];
+    float *in, *out, three = 3;
+    auto is = [&](const char *mode) { return argc > 1 && !strcmp(argv[1], mode); };
+    for (int i = 0; i < n; i++) host[i] = (float)i;
+    cudaMalloc(&in, nbytes);
+    cudaMalloc(&out, nbytes);
+    cudaMemcpy(in, host, nbytes, cudaMemcpyHostToDevice);
+    if (is("freed")) cudaFree(in);
+    if (is("small-grid")) twice<<<n / 256, 256>>>(in, out, n);
+    else if (is("large-block")) twice<<<1, 2048>>>(in, out, n); // refused
+    else twice<<<(n + 255) / 256, 256>>>(in, out, n); // launches
+    if (is("symbol")) cudaMemcpy(&factor, &three, sizeof three, cudaMemcpyHostToDevice); // symbol
+    else cudaMemcpyToSymbol(factor, &three, sizeof three);
+    if (!is("small-grid")) scale<<<4, 256>>>(out, n); // scales
+    if (is("printed")) says<<<1, 32>>>(out);
+    if (is("direction")) cudaMemcpy(back, out, nbytes, cudaMemcpyHostToDevice); // direction
+    else if (is("small-grid")) cudaMemcpy(back, out, nbytes, cudaMemcpyDeviceToHost); // unwritten
+    else if (!is("not-copied") && !is("printed")) cudaMemcpy(back, out, nbytes, cudaMemcpyDeviceToHost);
+    printf("%g\n", back[10]);
+    if (!is("freed")) cudaFree(in);
+    if (is("free-twice")) cudaFree(in); // twice
+    if (is("free-middle")) cudaFree(out + 4); // middle
+    cudaFree(out);
+    return 0;
+}

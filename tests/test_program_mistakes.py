@@ -1,0 +1,120 @@
+"""warpfold run: programs with one mistake of a beginner's each. The report names what, the line of the program, and what to do."""
+
+import json
+import re
+
+import pytest
+
+from cli_helpers import ROOT, run
+from program_helpers import SOURCES, compiled, compiling, environment, needs_nvcc
+
+assert compiling  # a fixture
+pytestmark = needs_nvcc
+SOURCE = SOURCES / "mistakes.cu"
+LINES = SOURCE.read_text().splitlines()
+
+
+def line_of(text):
+    return next(number for number, line in enumerate(LINES, 1) if text in line)
+
+
+OPTIONS = ["-cudart", "shared", "-lineinfo", "-gencode", "arch=compute_75,code=compute_75"]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """Built with lines of its host code, as `run` does from a .cu file."""
+    return compiled(tmp_path_factory.mktemp("mistakes"), "mistakes", SOURCE, *OPTIONS, "-Xcompiler", "-g1")
+
+
+@pytest.fixture
+def reported(program, tmp_path):
+    """reported(mode, status) -> (JSON, text)."""
+    def report(mode, status):
+        written = []
+        for options in (["--json"], []):
+            done = run("run", *options, "--out", tmp_path / "report", program, mode, env=environment(), cwd=ROOT)
+            assert done.returncode == status, done
+            written.append((tmp_path / "report").read_text())
+        return json.loads(written[0]), written[1]
+    return report
+
+
+FAILED = {
+    "large-block": ("cudaLaunchKernel", "// refused", "a launch of 1 x 1 x 1 blocks of 2048 x 1 x 1 threads; blocks have 1 to 1024 threads"),
+    "direction": ("cudaMemcpy", "// direction", "it is from memory of a device to memory of the host, which is not the direction that it "
+                  "names: that takes cudaMemcpyDeviceToHost"),
+    "symbol": ("cudaMemcpy", "// symbol", "that takes cudaMemcpyToSymbol, as it is to a variable of the device"),
+    "free-twice": ("cudaFree", "// twice", "nothing is allocated there: it is freed already, or memory of the host"),
+    "free-middle": ("cudaFree", "// middle", "it is byte 16 of an allocation of 4000, which is freed by the address of its first byte"),
+}
+
+
+@pytest.mark.parametrize("mode", FAILED)
+def test_calls_that_failed_have_a_line_and_what_to_do(reported, mode):
+    call, mark, reason = FAILED[mode]
+    report, text = reported(mode, 3 if mode == "large-block" else 0)  # where nothing was stored, the next kernel reads that
+    failed, = report["failed_calls"]
+    line = line_of(mark)
+    assert (failed["call"], failed["line"]) == (call, line) and failed["file"].endswith("mistakes.cu") and reason in failed["reason"]
+    assert f"    {call} at {failed['file']}:{line} failed: {failed['error']} ({failed['text']}): {failed['reason']}\n" \
+           f"{line:>8} | {LINES[line - 1]}\n" in text
+    assert not {advice["kind"] for advice in report["advice"]} & {"unwritten-copy", "unread-result"}  # which would be its consequence
+
+
+def test_a_grid_that_is_too_small(reported):
+    report, text = reported("small-grid", 0)
+    advice, = report["advice"]
+    line, missing = line_of("// unwritten"), 4 * (1000 - 3 * 256)
+    assert (advice["kind"], advice["kernel"], advice["line"], advice["count"]) == ("unwritten-copy", "host code", line, missing)
+    assert advice["message"] == f"nothing has written {missing} of the 4000 bytes that are copied to the host, from byte {4000 - missing} on " \
+                                f"(element {(4000 - missing) // 4}, if each has 4 bytes)"
+    assert "(n + block - 1) / block blocks" in advice["cure"]
+    assert f"advice: unwritten-copy in host code at {advice['file']}:{line}\n    {advice['message']}\n    cure: {advice['cure']}\n" in text
+    assert "no findings, 1 piece of advice" in text
+
+
+def test_results_that_are_not_copied_back(reported):
+    report, text = reported("not-copied", 0)
+    advice, = report["advice"]
+    line = line_of("// scales")
+    assert (advice["kind"], advice["kernel"], advice["line"], advice["count"]) == ("unread-result", "scale", line, 8000)
+    assert advice["message"] == "kernels store 8000 bytes, the last here, and the program copies nothing to the host"
+    assert "cudaMemcpyDeviceToHost" in advice["cure"] and f"{line:>8} | {LINES[line - 1]}\n" in text
+
+
+def test_freed_memory(reported):
+    report, text = reported("freed", 3)
+    finding, = (each for each in report["findings"])
+    assert (finding["kind"], finding["line"]) == ("bounds", line_of("= 2 * in[i]"))
+    assert re.search(r"byte 0 of an allocation of 4000 that was freed: each use belongs between its allocation and that \(index 0 of `in`",
+                     finding["message"])
+
+
+@pytest.mark.parametrize("mode", ["right", "printed"])
+def test_programs_without_a_mistake(reported, mode):
+    report, _ = reported(mode, 0)
+    assert (report["findings"], report["advice"], report["failed_calls"], report["leaks"]) == ([], [], [], 0)
+
+
+def test_a_source_is_compiled_with_lines_of_its_host_code(compiling, tmp_path):
+    done = run("run", "--json", "--out", tmp_path / "report", SOURCE, "small-grid", env=compiling)
+    advice, = json.loads((tmp_path / "report").read_text())["advice"]
+    assert done.returncode == 0 and advice["line"] == line_of("// unwritten") and advice["file"].endswith("mistakes.cu")
+
+
+def test_without_addr2line_nothing_but_the_lines_is_missing(program, reported, tmp_path):
+    done = run("run", "--json", "--out", tmp_path / "report", program, "direction", env={**environment(), "PATH": str(tmp_path)})
+    failed, = json.loads((tmp_path / "report").read_text())["failed_calls"]
+    assert done.returncode == 0 and (failed["line"], failed["file"]) == (0, "")
+    assert {**failed, "line": line_of("// direction"), "file": (known := reported("direction", 0)[0]["failed_calls"][0])["file"]} == known
+
+
+def test_a_program_without_lines_of_its_host_code(tmp_path):
+    """Built without -g: the call is named, and the advice has the address in the program's file."""
+    program = compiled(tmp_path, "mistakes", SOURCE, *OPTIONS)
+    done = run("run", "--json", "--out", tmp_path / "report", program, "small-grid", env=environment())
+    advice, = json.loads((tmp_path / "report").read_text())["advice"]
+    assert done.returncode == 0 and advice["line"] == 0 and re.fullmatch(r".*mistakes\+0x[0-9a-f]+", advice["file"])
+    done = run("run", "--out", tmp_path / "report", program, "free-twice", env=environment())
+    assert "    cudaFree failed: cudaErrorInvalidValue" in (tmp_path / "report").read_text()
