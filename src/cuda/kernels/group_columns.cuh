@@ -4,11 +4,7 @@
 #ifndef GROUP_COLUMNS_CUH
 #define GROUP_COLUMNS_CUH
 
-#include "kernels/group_integer_sums.cuh"
-#include "kernels/group_key_extremes.cuh"
-#include "kernels/group_row_again.cuh"
-#include "kernels/group_row_extremes.cuh"
-#include "kernels/group_row_sums.cuh"
+#include "kernels/group_decide.cuh"
 #include "kernels/group_walk.cuh"
 
 #if ARE_COLUMNS_OF_LANES || ARE_TALL_COLUMNS

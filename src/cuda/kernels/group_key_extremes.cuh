@@ -98,14 +98,6 @@ static __device__ __forceinline__ bool finish_row(const struct wf_group_argument
     return !is_no_number || r->nan == WF_NAN_PROPAGATE;
 }
 
-// The same, by all lanes of the warp.
-static __device__ __forceinline__ bool decide_row(const struct wf_group_arguments *r, const row_sums *sums, u64 address, i64 step,
-                                                  bool exists, const team *lanes, u64 *bits)
-{
-    (void)address, (void)step, (void)lanes;
-    return !exists || finish_row(r, sums, 0, 0, bits);
-}
-
 #endif
 
 #endif

@@ -162,15 +162,6 @@ static __device__ __forceinline__ bool finish_row(const struct wf_group_argument
     return IS_SHORT_SPREAD ? finish_row_spread(sums, count, r->ddof, roundings, bits) : finish_row_sum(sums, count, roundings, bits);
 }
 
-// The same, by all lanes of the warp.  address, step: of the group's elements.
-static __device__ __forceinline__ bool decide_row(const struct wf_group_arguments *r, const row_sums *sums, u64 address, i64 step,
-                                                  bool exists, const team *lanes, u64 *bits)
-{
-    const int count = (int)r->reduced_count;
-    (void)address, (void)step;
-    return !exists || finish_row(r, sums, count, roundings_of(count, lanes), bits);
-}
-
 #endif
 
 #endif

@@ -5,11 +5,7 @@
 #ifndef GROUP_ROWS_CUH
 #define GROUP_ROWS_CUH
 
-#include "kernels/group_integer_sums.cuh"
-#include "kernels/group_key_extremes.cuh"
-#include "kernels/group_row_again.cuh"
-#include "kernels/group_row_extremes.cuh"
-#include "kernels/group_row_sums.cuh"
+#include "kernels/group_decide.cuh"
 #include "kernels/group_walk.cuh"
 
 #if ARE_ROWS_OF_TEAMS
