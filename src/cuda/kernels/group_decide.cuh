@@ -10,6 +10,15 @@
 #include "kernels/group_row_extremes.cuh"
 #include "kernels/group_row_sums.cuh"
 
+#if ARE_SHARED_BY_TEAMS && !IS_INDEXED
+
+static __device__ __forceinline__ void note_first(row_sums *sums, const row_sums *before, int first)
+{
+    (void)sums, (void)before, (void)first;
+}
+
+#endif
+
 #if ARE_SHARED_BY_TEAMS && !(ARE_SUMS_OF_TEAMS && WIDTH == 64)
 
 #if !ARE_SUMS_OF_TEAMS
