@@ -72,12 +72,12 @@ def test_groups_in_chunks(pair, type_name):
                         assert library.wf_handle_plan(pair.device.pointer).startswith(OF_COLUMNS), (op, shape)
 
 
-BY_TEAMS = {"f32": ("var", "sum"), "bf16": ("mean", "std", "min"), "f16": ("sum", "var", "max"), "f64": ("mean", "var")}
+BY_TEAMS = {"f32": ("var", "sum", "norm2"), "bf16": ("mean", "std", "min"), "f16": ("sum", "var", "max"), "f64": ("mean", "var", "norm2")}
 
 
 def by_teams(type_name, is_real):
     extremes = ("min", "max") if type_name in ("f16", "bf16") else ()
-    return ("sum", "norm1", "mean", "var", "std", *extremes) if is_real else BY_TEAMS[type_name]
+    return ("sum", "norm1", "mean", "var", "std", "norm2", *extremes) if is_real else BY_TEAMS[type_name]
 
 
 def encoded(type_name, number):
@@ -198,10 +198,11 @@ def test_tall_extremes(pair, type_name):
     rng = random.Random(f"gpu tall extremes {type_name}")
     is_float = type_name in FLOATS
     few = (16_500, 3) if type_name in ("i8", "u8") else (4_203, 12)  # as many as some warps share
+    ops = ("min", "max", "argmin", "argmax") if pair.gpu.is_real or type_name in ("u8", "f64") else ("min", "max")
     for shape in tall_shapes(type_name, True) if pair.gpu.is_real else (few,):
         for kind in ("wild", "special") if is_float else ("wild",):
             array = repeated(Laid(type_name, (1, 1999), rng, kind, plain=True), shape)
-            for op, nan in itertools.product(("min", "max"), NAN_POLICIES if kind == "special" else NAN_POLICIES[:1]):
+            for op, nan in itertools.product(ops, NAN_POLICIES if kind == "special" else NAN_POLICIES[:1]):
                 pair.check(op, library.wf_groups_axes(1), [array], shape, 1, kind, nan=nan)
                 assert library.wf_handle_plan(pair.device.pointer).startswith(b"tall columns in registers"), (op, shape)
 
@@ -214,9 +215,43 @@ def test_tall_extremes_of_zeros_and_nans(pair):
     words = (pattern[row % len(pattern)] for row in range(shape[0]) for pattern in patterns)
     array = repeated(array, shape)
     array.data = struct.pack(f"={math.prod(shape)}I", *words)
-    for op, nan in itertools.product(("min", "max"), NAN_POLICIES):
+    for op, nan in itertools.product(("min", "max", "argmin", "argmax"), NAN_POLICIES):
         pair.check(op, library.wf_groups_axes(1), [array], shape, 1, nan=nan)
         assert library.wf_handle_plan(pair.device.pointer).startswith(b"tall columns in registers")
+
+
+INDEXED = ("f16", "bf16", "i8", "u16", "i32", "f32", "f64")
+SIMULATED_INDEXED = {"f16": "argmax", "u8": "argmin", "f32": "argmin"}
+
+
+def data_of_ties(array, rng, is_rising):
+    """Few numbers, of which some are found again and again; or such that rise, and the largest are in several places."""
+    count, nbytes = len(array.data) // array.nbytes, array.nbytes
+    some = sorted({array.data[i:i + nbytes] for i in range(0, 40 * nbytes, nbytes)})
+    if is_rising:
+        return b"".join(some[min(len(some) * i // count, len(some) - 3) + rng.randrange(3)] for i in range(count))
+    return b"".join(rng.choices(some[:5], k=count))
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", dict.fromkeys((*INDEXED, *SIMULATED_INDEXED)))
+def test_indices_by_teams(pair, type_name):
+    """Of rows, of pieces of few long ones, and of columns that are too long for chunks: the first of those that are as good."""
+    rng = random.Random(f"gpu indices {type_name}")
+    if not pair.gpu.is_real and type_name not in SIMULATED_INDEXED:
+        pytest.skip("no GPU: on the simulator fewer types")
+    for shape, axes in (((40, 301), 2), ((7, 1100), 2), ((2, 40_001), 2), ((1030, 516), 1)):
+        for kind in ("special", "wild", "ties", "rising"):
+            array = Laid(type_name, shape, rng, kind if kind in SAMPLED_KINDS else "plain", plain=True)
+            if kind not in SAMPLED_KINDS:
+                array.data = data_of_ties(array, rng, kind == "rising")
+            for op in ("argmin", "argmax") if pair.gpu.is_real else (SIMULATED_INDEXED[type_name],):
+                for nan in NAN_POLICIES if kind == "special" else NAN_POLICIES[:1]:
+                    pair.check(op, library.wf_groups_axes(axes), [array], shape, axes, kind, nan=nan, first_index=rng.choice((0, 7)))
+                if kind == "ties" and axes == 2:
+                    pair.check(op[3:], library.wf_groups_axes(axes), [array], shape, axes, kind, nan="error")
+                is_by_lanes = axes == 2 and array.nbytes > 2
+                assert is_by_lanes or b"s in registers" in library.wf_handle_plan(pair.device.pointer), (op, shape)
 
 
 WHOLE = {"i8": ("sum", "max"), "u8": ("mean", "min"), "i16": ("mean", "min"), "u16": ("sum",), "i32": ("mean",), "u32": ("sum",), "f32": ("max",)}
@@ -245,11 +280,11 @@ def test_integers_of_teams(pair, type_name):
                 assert is_row_of_words or b"s in registers" in library.wf_handle_plan(pair.device.pointer), (op, shape)
 
 
-@pytest.mark.parametrize("type_name, op", (("f16", "min"), ("f16", "max"), ("bf16", "min"), ("bf16", "max")))
+@pytest.mark.parametrize("type_name, op", (("f16", "min"), ("f16", "max"), ("bf16", "min"), ("bf16", "max"), ("f16", "argmin"), ("bf16", "argmax")))
 def test_extremes_of_halves(pair, type_name, op):
     """Two are compared at once; of NaNs and zeros of either sign, too."""
     rng, nbytes = random.Random(f"gpu extremes {type_name} {op}"), 2
-    for shape, axes in (((20, 131), 2), ((20, 130), 1)):
+    for shape, axes in (((20, 131), 2), ((2, 40_001), 2), ((1030 if op.startswith("arg") else 20, 130), 1)):
         array = Laid(type_name, shape, rng, "special", plain=True)
         array.data = b"".join(rng.choice((array.data[i:i + nbytes], b"\0\0", b"\0\x80")) for i in range(0, len(array.data), nbytes))
         for nan in NAN_POLICIES:
@@ -263,7 +298,7 @@ def test_extremes_of_halves_on_newer_gpus(pair):
         pytest.skip("a GPU is what it is")
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", f"{__file__}::test_extremes_of_halves"]
     done = subprocess.run(words, env={**os.environ, "FAKE_CUDA_CAPABILITY": "9.0", "TESTS_CASES": "every"}, stdout=subprocess.PIPE, text=True)
-    assert done.returncode == 0 and "4 passed" in done.stdout, done.stdout
+    assert done.returncode == 0 and "6 passed" in done.stdout, done.stdout
 
 
 def instructions_of(pair, op, axes, array, chosen, counted):
@@ -274,7 +309,7 @@ def instructions_of(pair, op, axes, array, chosen, counted):
 
 
 @pytest.mark.parametrize("shape, axes", (((8, 301), 2), ((1025, 101), 1), ((100, 101), 1)))
-@pytest.mark.parametrize("op", (*BY_TEAMS["f64"], "norm2"))
+@pytest.mark.parametrize("op", BY_TEAMS["f64"])
 def test_no_data_of_f64_takes_a_detour(pair, op, shape, axes, tmp_path, monkeypatch):
     """Sums beyond the range in which they have bounds, and those without NaNs that are left out, are found in registers, too."""
     if pair.gpu.is_real:

@@ -106,15 +106,22 @@ static bool are_rows_enough(const struct wf_cuda_group_plan *plan, const struct 
     return plan->pieces == 1 || 10 * plan->tiles >= 7 * rounds * warps;
 }
 
-/* More lanes share a row than where each has bins, so that they load more of it at once. */
-static void share_rows(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
+/* More lanes share a row than where each has bins, so that they load more of it at once.  Few rows are cut into pieces: returns false
+ * where those have to be added up otherwise. */
+static bool share_rows(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
     enum { VECTORS_OF_LANE_LOG2 = 3 };
     int64_t vectors = task->elements * (int64_t)wf_type_nbytes(task->empty->type) / WF_GROUP_VECTOR_NBYTES;
     int log2 = at_most(log2_of(vectors) - VECTORS_OF_LANE_LOG2);
+    bool are_enough = are_rows_enough(plan, gpu);
+    if (!wf_cuda_group_has_rows(plan, task) || !(are_enough || wf_cuda_group_has_pieces_of_rows(task))) return false;
+    plan->held = WF_SHORT_TEAMS;
     if (log2 > plan->lanes_log2) plan->lanes_log2 = log2;
-    plan->pieces = 1;
-    plan->piece = task->elements;
+    if (are_enough) {
+        plan->pieces = 1;
+        plan->piece = task->elements;
+    }
     if (wf_type_nbytes(task->empty->type) == 8) wf_cuda_group_share_bins(plan, task);
+    return true;
 }
 
 /* Lanes of a warp have neighbouring columns and, where these are too few to keep the GPU's warps busy, share them with lanes that have
@@ -156,11 +163,7 @@ static bool share_tall_columns(struct wf_cuda_group_plan *plan, const struct wf_
 
 /* What is tried before groups are reduced as longer ones are. */
 static void choose_first(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
-    if (wf_cuda_group_has_rows(plan, task) && are_rows_enough(plan, gpu)) {
-        plan->held = WF_SHORT_TEAMS;
-        share_rows(plan, task);
-        return;
-    }
+    if (share_rows(plan, task, gpu)) return;
     if (wf_cuda_group_has_columns(task) && share_columns(plan, task, gpu)) return;
     if (share_tall_columns(plan, task, gpu)) return;
     plan->held = wf_cuda_group_find_held(plan, task);

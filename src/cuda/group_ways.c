@@ -1,6 +1,8 @@
 #include "cuda/group_ways.h"
 #include "cuda/group_arguments.h"
 
+enum { CHUNKED_MAX = 1024 }; /* elements of a group in chunks: kernels/group_chunks.cuh has bounds of errors for as many */
+
 static int64_t nbytes_of(const struct wf_cuda_group_task *task) {
     return (int64_t)wf_type_nbytes(task->empty->type);
 }
@@ -11,6 +13,10 @@ static bool has_sums(const struct wf_cuda_group_task *task) {
 
 static bool has_products(const struct wf_cuda_group_task *task) {
     return task->parts & (WF_PART_SQUARES | WF_PART_DOT);
+}
+
+static bool is_index(const struct wf_cuda_group_task *task) {
+    return task->empty->op == WF_ARGMIN || task->empty->op == WF_ARGMAX;
 }
 
 /* ---- shared memory ---- */
@@ -65,8 +71,7 @@ static bool result_fits_registers(const struct wf_cuda_group_task *task) {
 /* Whether labelled groups of several neighbours are mostly short.  Indices of sorted keys are in no order. */
 static bool are_short_rows(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
     enum { NEIGHBOURS_MIN = 32, ELEMENTS_MAX = 12 };
-    bool is_index = task->empty->op == WF_ARGMIN || task->empty->op == WF_ARGMAX;
-    if (is_index && task->are_positions_sorted) return false;
+    if (is_index(task) && task->are_positions_sorted) return false;
     return plan->is_across && task->neighbours >= NEIGHBOURS_MIN && task->elements <= ELEMENTS_MAX && !task->is_folded;
 }
 
@@ -80,9 +85,8 @@ static bool are_rows_in_chunks(const struct wf_cuda_group_task *task) {
 
 /* Whether a lane's group, along one axis, is found in registers a chunk at a time. */
 static bool are_in_chunks(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
-    enum { ELEMENTS_MAX = 1024 }; /* group_chunks.cuh: for as many the errors have bounds */
     if (task->keeps_slots || task->are_labelled || task->is_pair || task->is_folded) return false;
-    if (plan->pieces > 1 || task->elements > ELEMENTS_MAX || !result_fits_registers(task)) return false;
+    if (plan->pieces > 1 || task->elements > CHUNKED_MAX || !result_fits_registers(task)) return false;
     return task->apart != nbytes_of(task) || are_rows_in_chunks(task);
 }
 
@@ -113,7 +117,7 @@ static bool is_contiguous(const struct wf_cuda_group_plan *plan, const struct wf
 /* Bytes of bools may be any, and are loaded one by one. */
 static bool is_extreme(const struct wf_cuda_group_task *task) {
     const wf_op op = task->empty->op;
-    return (op == WF_MIN || op == WF_MAX) && task->empty->type != WF_BOOL;
+    return (op == WF_MIN || op == WF_MAX || is_index(task)) && task->empty->type != WF_BOOL;
 }
 
 static bool is_sum_of_integers(const struct wf_cuda_group_task *task) {
@@ -127,9 +131,9 @@ static bool is_sum_of_integers(const struct wf_cuda_group_task *task) {
 static bool is_tried_by_teams(const struct wf_cuda_group_task *task) {
     enum { ELEMENTS_MAX = 1 << 29 /* which lanes count by 32 bits */ };
     const wf_op op = task->empty->op;
-    bool is_sum = op == WF_VAR || op == WF_STD || op == WF_SUM || op == WF_MEAN || op == WF_NORM1;
+    bool is_sum = float_fits_registers(op) && op != WF_DOT;
     bool is_tried = is_sum ? wf_type_is_float(task->empty->type) : is_extreme(task);
-    if (!(is_tried && task->result_type == task->empty->type) && !is_sum_of_integers(task)) return false;
+    if (!(is_tried && result_fits_registers(task)) && !is_sum_of_integers(task)) return false;
     return !task->are_labelled && !task->is_folded && task->elements <= ELEMENTS_MAX;
 }
 
@@ -142,10 +146,15 @@ bool wf_cuda_group_has_rows(const struct wf_cuda_group_plan *plan, const struct 
     return task->elements * nbytes_of(task) >= (is_spread ? SPREAD_NBYTES : WORTHWHILE_NBYTES);
 }
 
-/* Those for which that is faster than one lane's registers, by measuring; of f64 those that are too long for these. */
+bool wf_cuda_group_has_pieces_of_rows(const struct wf_cuda_group_task *task) {
+    return is_extreme(task);
+}
+
+/* Those for which that is faster than one lane's registers, by measuring; of f64, and of indices, those that are too long for these. */
 bool wf_cuda_group_has_columns(const struct wf_cuda_group_task *task) {
-    static const int64_t least[] = {[1] = 8, [2] = 8, [4] = 9, [8] = 1025};
-    return is_tried_by_teams(task) && task->is_aligned && task->are_words_of_neighbours && task->elements >= least[nbytes_of(task)];
+    static const int64_t least[] = {[1] = 8, [2] = 8, [4] = 9, [8] = CHUNKED_MAX + 1};
+    if (!is_tried_by_teams(task) || !task->is_aligned || !task->are_words_of_neighbours) return false;
+    return task->elements >= least[is_index(task) ? 8 : nbytes_of(task)];
 }
 
 bool wf_cuda_group_adds_tall_again(const struct wf_cuda_group_task *task) {

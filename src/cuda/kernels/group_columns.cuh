@@ -4,11 +4,7 @@
 #ifndef GROUP_COLUMNS_CUH
 #define GROUP_COLUMNS_CUH
 
-#include "kernels/group_integer_sums.cuh"
-#include "kernels/group_key_extremes.cuh"
-#include "kernels/group_row_again.cuh"
-#include "kernels/group_row_extremes.cuh"
-#include "kernels/group_row_sums.cuh"
+#include "kernels/group_decide.cuh"
 #include "kernels/group_walk.cuh"
 
 #if ARE_COLUMNS_OF_LANES || ARE_TALL_COLUMNS
@@ -69,6 +65,9 @@ static __device__ __forceinline__ row_sums sums_of_column(const row_sums *sums, 
 {
     row_sums alone = sums[c / 2];
     alone.word = (alone.word >> c % 2 * 16 & 0xffff) * 0x10001u;
+#if IS_INDEXED
+    alone.first[0] = alone.first[1] = alone.first[c % 2];
+#endif
     return alone;
 }
 
@@ -111,17 +110,40 @@ static __device__ __forceinline__ void add_columns(row_sums *sums, const vector 
     }
 }
 
-// The lane's elements of its columns: `left` rows that are `apart` from each other.
-static __device__ __forceinline__ void add_rows_of_columns(u64 address, i64 apart, int left, const vector *padding, row_sums *sums)
+// The lane's elements of its columns: `left` rows that are `apart` from each other.  first: what other lanes of the team have beside
+// them, too, begins with this element of each column; step: how many there are each time.
+static __device__ __forceinline__ void add_rows_of_columns(u64 address, i64 apart, int left, int first, int step, const vector *padding,
+                                                           row_sums *sums)
 {
 #pragma unroll 1
-    for (; left > 0; left -= COLUMN_ROWS) {
+    for (; left > 0; left -= COLUMN_ROWS, first += step) {
+        row_sums before[COLUMN_STATES];
         vector v[COLUMN_ROWS];
         load_rows(address, apart, left, padding, v);
+#pragma unroll
+        for (int i = 0; i < COLUMN_STATES; i++) before[i] = sums[i];
         add_columns(sums, v, left);
+#pragma unroll
+        for (int i = 0; i < COLUMN_STATES; i++) note_first(&sums[i], &before[i], first);
         address += (u64)(COLUMN_ROWS * apart);
     }
 }
+
+#if IS_INDEXED
+
+// The index of a column's extreme, among `step` elements, by the lanes that have it.  By all lanes of the warp.
+static __device__ __forceinline__ i64 index_in_column(const struct wf_group_arguments *r, u64 address, i64 apart, int step,
+                                                      const row_sums *sums, bool has_it, const team *lanes)
+{
+    const int first = first_of_best(sums), end = has_it ? min(first + step, (int)r->reduced_count) : first;
+    int found = (int)r->reduced_count;
+#pragma unroll 4
+    for (int k = first + (int)lanes->place; k < end; k += 1 << lanes->log2)
+        if (is_best(sums, load_unit(address + (u64)(k * apart)))) found = min(found, k);
+    return r->first_index + least_of_team(found, lanes);
+}
+
+#endif
 
 #if ARE_COLUMNS_OF_LANES
 
@@ -134,7 +156,7 @@ static __device__ __forceinline__ void sum_up_columns(const struct wf_group_argu
     vector padding = {{0, 0, 0, 0}};
     int left = exist ? ((int)r->reduced_count - (int)lanes->place + (1 << lanes->log2) - 1) >> lanes->log2 : 0;
     open_columns(r, sums, &first, &padding);
-    add_rows_of_columns(address + (u64)((i64)lanes->place * step), step << lanes->log2, left, &padding, sums);
+    add_rows_of_columns(address + (u64)((i64)lanes->place * step), step << lanes->log2, left, 0, COLUMN_ROWS << lanes->log2, &padding, sums);
 }
 
 // The team's columns, from result `first` on, if they exist; those whose results are not found are bits of what is returned.  By all
@@ -143,16 +165,25 @@ static __device__ __forceinline__ u32 reduce_columns(const struct wf_group_argum
 {
     const group_place place = find_place(r, exist ? first : 0);
     const i64 step = r->dimension[r->ndim].stride[0], result_step = r->dimension[r->ndim - 1].result_stride;
-    row_sums sums[COLUMN_STATES];
+    row_sums sums[COLUMN_STATES], alone[COLUMN_STATES];
     u32 left = 0;
     sum_up_columns(r, place.x, exist, lanes, sums);
 #pragma unroll
-    for (int i = 0; i < COLUMN_STATES; i++) merge_row_sums(&sums[i], lanes);
+    for (int i = 0; i < COLUMN_STATES; i++) {
+        alone[i] = sums[i];
+        merge_row_sums(&sums[i], lanes);
+    }
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) {
         u64 bits = 0;
         const row_sums column = sums_of_column(sums, c);
         bool is_found = decide_row(r, &column, place.x + c * sizeof(unit), step, exist, lanes, &bits);
+#if IS_INDEXED
+        const row_sums mine = sums_of_column(alone, c);
+        if (IS_PLAIN_INDEX)
+            bits = (u64)index_in_column(r, place.x + c * sizeof(unit), step, COLUMN_ROWS << lanes->log2, &column, has_best(&mine, &column),
+                                        lanes);
+#endif
         if (exist && is_found && lanes->place == 0) store_unit(place.result + (u64)(c * result_step), bits);
         left |= (u32)!is_found << c;
     }

@@ -62,14 +62,6 @@ static __device__ __forceinline__ bool finish_row(const struct wf_group_argument
     return FINISH_OP != WF_MEAN || (sums->sum <= 1ll << 53 && sums->sum >= -(1ll << 53));
 }
 
-// The same, by all lanes of the warp.
-static __device__ __forceinline__ bool decide_row(const struct wf_group_arguments *r, const row_sums *sums, u64 address, i64 step,
-                                                  bool exists, const team *lanes, u64 *bits)
-{
-    (void)address, (void)step, (void)lanes;
-    return !exists || finish_row(r, sums, (int)r->reduced_count, 0, bits);
-}
-
 #endif
 
 #endif

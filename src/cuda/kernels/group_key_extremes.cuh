@@ -44,12 +44,22 @@ static __device__ __forceinline__ unit unit_of_winning(narrow_key key)
 typedef struct {
     narrow_key key;
     narrow_key shift; // NaNs win, or, where they are left out, lose
+#if IS_INDEXED
+    int first; // the key was first seen among some elements from this number on (note_first)
+#endif
 } row_sums;
+
+// Where an index is sought, all NaNs that win are alike, so that the first one is found.
+static __device__ __forceinline__ narrow_key without_payload(narrow_key key, narrow_key shift)
+{
+    if (!IS_INDEXED || !IS_FLOAT || shift != shift_of_nans(true)) return key;
+    return HAS_MIN ? max(key, narrow_key_of(INFINITY_BITS | SIGN_BIT) + shift - 1) : min(key, narrow_key_of(INFINITY_BITS) + shift + 1);
+}
 
 static __device__ __forceinline__ row_sums no_row_sums(const struct wf_group_arguments *r, unit first)
 {
     narrow_key shift = shift_of_nans(r->nan != WF_NAN_OMIT);
-    row_sums sums = {narrow_key_of(first) + shift, shift};
+    row_sums sums = {without_payload(narrow_key_of(first) + shift, shift), shift};
     return sums;
 }
 
@@ -74,20 +84,57 @@ static __device__ __forceinline__ void note_least_of_vector(row_sums *sums, cons
     (void)sums, (void)v;
 }
 
+#if IS_INDEXED
+
+// What has come since `before` are elements from this number on.
+static __device__ __forceinline__ void note_first(row_sums *sums, const row_sums *before, int first)
+{
+    sums->key = without_payload(sums->key, sums->shift);
+    if (sums->key != before->key) sums->first = first;
+}
+
+static __device__ __forceinline__ int first_of_best(const row_sums *sums)
+{
+    return sums->first;
+}
+
+// Whether what a lane knows alone is what its team knows.
+static __device__ __forceinline__ bool has_best(const row_sums *alone, const row_sums *sums)
+{
+    return alone->key == sums->key && alone->first == sums->first;
+}
+
+static __device__ __forceinline__ bool is_best(const row_sums *sums, unit element)
+{
+    return without_payload(narrow_key_of(element) + sums->shift, sums->shift) == sums->key;
+}
+
+#endif
+
 // With those of other elements of the group.
 static __device__ __forceinline__ void join_row_sums(row_sums *sums, const row_sums *other)
 {
-    sums->key = better_key(sums->key, other->key);
+    const narrow_key best = better_key(sums->key, other->key);
+#if IS_INDEXED
+    if (sums->key != best || (other->key == best && other->first < sums->first)) sums->first = other->first;
+#endif
+    sums->key = best;
 }
 
 // By all lanes.
 static __device__ __forceinline__ void merge_row_sums(row_sums *sums, const team *lanes)
 {
-    for (int step = 0; step < lanes->log2; step++)
-        sums->key = better_key(sums->key, __shfl_xor_sync(ALL_LANES, sums->key, team_delta(lanes, step)));
+    for (int step = 0; step < lanes->log2; step++) {
+        row_sums other = *sums;
+        other.key = __shfl_xor_sync(ALL_LANES, sums->key, team_delta(lanes, step));
+#if IS_INDEXED
+        other.first = __shfl_xor_sync(ALL_LANES, sums->first, team_delta(lanes, step));
+#endif
+        join_row_sums(sums, &other);
+    }
 }
 
-// Whether the result is known: a NaN decides unless it is an error, or nothing but NaNs was left out.
+// Whether the extreme is known: a NaN decides unless it is an error, or nothing but NaNs was left out.
 static __device__ __forceinline__ bool finish_row(const struct wf_group_arguments *r, const row_sums *sums, int count, double roundings,
                                                   u64 *bits)
 {
@@ -96,14 +143,6 @@ static __device__ __forceinline__ bool finish_row(const struct wf_group_argument
     (void)count, (void)roundings;
     *bits = is_no_number ? QUIET_NAN : found;
     return !is_no_number || r->nan == WF_NAN_PROPAGATE;
-}
-
-// The same, by all lanes of the warp.
-static __device__ __forceinline__ bool decide_row(const struct wf_group_arguments *r, const row_sums *sums, u64 address, i64 step,
-                                                  bool exists, const team *lanes, u64 *bits)
-{
-    (void)address, (void)step, (void)lanes;
-    return !exists || finish_row(r, sums, 0, 0, bits);
 }
 
 #endif

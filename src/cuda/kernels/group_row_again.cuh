@@ -110,6 +110,7 @@ static __device__ __forceinline__ row_sums add_scaled(const struct wf_group_argu
 static __device__ __forceinline__ bool finish_row(const struct wf_group_arguments *r, const row_sums *sums, int count, double roundings,
                                                   u64 *bits)
 {
+    if (IS_SHORT_NORM) return finish_row_norm(sums, roundings, bits);
     return IS_SHORT_SPREAD ? finish_row_spread(sums, count, r->ddof, roundings, bits) : finish_row_sum(sums, count, roundings, bits);
 }
 
@@ -126,12 +127,12 @@ static __device__ __forceinline__ bool add_up_again(const struct wf_group_argume
 
 // ---- sums that are out of range
 
-#define SUMS_SCALE (IS_SHORT_SPREAD ? 700 : 1000) // which brings all f64 whose sums are too large, or too small, into range
+#define SUMS_SCALE (IS_SHORT_OF_SQUARES ? 700 : 1000) // which brings all f64 whose sums are too large, or too small, into range
 
 // A NaN if there is one; infinite, or too large, or small, to be decided by, where numbers have to be scaled.
 static __device__ __forceinline__ double size_of_sums(const row_sums *sums)
 {
-    return IS_SHORT_SPREAD ? sums->of.squares.high : sums->magnitude;
+    return IS_SHORT_OF_SQUARES ? sums->of.squares.high : sums->magnitude;
 }
 
 static __device__ __forceinline__ bool settle_nan(const struct wf_group_arguments *r, const row_sums *sums, u64 *bits)
@@ -154,7 +155,7 @@ static __device__ __forceinline__ bool settle_infinite(const struct wf_group_arg
     const double size = size_of_sums(sums), sum = sums->of.values.high;
     if (IS_SHORT_SPREAD && r->ddof >= r->reduced_count) return false;
     *bits = 0;
-    if (IS_SHORT_SPREAD && size == 0) return true;
+    if (IS_SHORT_OF_SQUARES && size == 0) return true;
     *bits = IS_SHORT_SPREAD || sum != sum ? QUIET_NAN : INFINITY_BITS | (sum < 0 ? SIGN_BIT : (unit)0);
     return size > 0x1.fffffffffffffp1023;
 }

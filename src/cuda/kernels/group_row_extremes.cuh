@@ -12,6 +12,9 @@
 typedef struct {
     u32 word;   // the extremes of either half, where a NaN wins, ...
     bool omits; // ... or loses
+#if IS_INDEXED
+    int first[2]; // each was first seen among some elements from this number on (note_first)
+#endif
 } row_sums;
 
 #if HAS_MIN
@@ -78,11 +81,12 @@ static __device__ __forceinline__ u32 extremes_of_pairs(u32 a, u32 b, bool omits
 
 #endif
 
-// Of two elements.
+// Of two elements; of a NaN there is one pattern, as there is in what follows.
 static __device__ __forceinline__ row_sums no_row_extremes(const struct wf_group_arguments *r, u32 first)
 {
     bool omits = r->nan == WF_NAN_OMIT;
-    row_sums sums = {ordered_pair(first, omits), omits};
+    u32 word = ordered_pair(first, omits);
+    row_sums sums = {IS_INDEXED ? extremes_of_pairs(word, word, omits) : word, omits};
     return sums;
 }
 
@@ -118,17 +122,83 @@ static __device__ __forceinline__ void add_row_vector(row_sums *sums, const vect
         sums->word = extremes_of_vector(v, sums->word, false);
 }
 
+#if IS_INDEXED
+
+// What has come since `before` are elements from this number on.
+static __device__ __forceinline__ void note_first(row_sums *sums, const row_sums *before, int first)
+{
+    const u32 news = sums->word ^ before->word;
+    if (news & 0xffff) sums->first[0] = first;
+    if (news >> 16) sums->first[1] = first;
+}
+
+static __device__ __forceinline__ void join_firsts(row_sums *sums, const row_sums *other, u32 best)
+{
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        const u32 mask = 0xffffu << 16 * half;
+        const bool is_new = (sums->word ^ best) & mask, is_other = !((other->word ^ best) & mask);
+        if (is_new || (is_other && other->first[half] < sums->first[half])) sums->first[half] = other->first[half];
+    }
+}
+
+#endif
+
 // With those of other elements of the group.
 static __device__ __forceinline__ void join_row_sums(row_sums *sums, const row_sums *other)
 {
-    sums->word = extremes_of_pairs(sums->word, other->word, sums->omits);
+    const u32 best = extremes_of_pairs(sums->word, other->word, sums->omits);
+#if IS_INDEXED
+    join_firsts(sums, other, best);
+#endif
+    sums->word = best;
 }
+
+static __device__ __forceinline__ u32 exchanged_halves(u32 word)
+{
+    return word << 16 | word >> 16;
+}
+
+#if IS_INDEXED
+
+static __device__ __forceinline__ row_sums of_both_halves(const row_sums *sums)
+{
+    row_sums both = *sums;
+    const row_sums exchanged = {exchanged_halves(sums->word), sums->omits, {sums->first[1], sums->first[0]}};
+    join_row_sums(&both, &exchanged);
+    return both;
+}
+
+static __device__ __forceinline__ int first_of_best(const row_sums *sums)
+{
+    return of_both_halves(sums).first[0];
+}
+
+// Whether what a lane knows alone is what its team knows.
+static __device__ __forceinline__ bool has_best(const row_sums *alone, const row_sums *sums)
+{
+    const row_sums mine = of_both_halves(alone), all = of_both_halves(sums);
+    return mine.word == all.word && mine.first[0] == all.first[0];
+}
+
+static __device__ __forceinline__ bool is_best(const row_sums *sums, unit element)
+{
+    const unit best = (unit)of_both_halves(sums).word;
+    return is_nan(best) ? is_nan(element) : element == best;
+}
+
+#endif
 
 // By all lanes.
 static __device__ __forceinline__ void merge_row_sums(row_sums *sums, const team *lanes)
 {
     for (int step = 0; step < lanes->log2; step++) {
-        row_sums other = {__shfl_xor_sync(ALL_LANES, sums->word, team_delta(lanes, step)), sums->omits};
+        row_sums other = *sums;
+        other.word = __shfl_xor_sync(ALL_LANES, sums->word, team_delta(lanes, step));
+#if IS_INDEXED
+#pragma unroll
+        for (int half = 0; half < 2; half++) other.first[half] = __shfl_xor_sync(ALL_LANES, sums->first[half], team_delta(lanes, step));
+#endif
         join_row_sums(sums, &other);
     }
 }
@@ -145,17 +215,8 @@ static __device__ __forceinline__ bool finish_half(const struct wf_group_argumen
 static __device__ __forceinline__ bool finish_row(const struct wf_group_arguments *r, const row_sums *sums, int count, double roundings,
                                                   u64 *bits)
 {
-    u32 exchanged = sums->word << 16 | sums->word >> 16;
     (void)count, (void)roundings;
-    return finish_half(r, extremes_of_pairs(sums->word, exchanged, sums->omits), sums->omits, bits);
-}
-
-// The same, by all lanes of the warp.
-static __device__ __forceinline__ bool decide_row(const struct wf_group_arguments *r, const row_sums *sums, u64 address, i64 step,
-                                                  bool exists, const team *lanes, u64 *bits)
-{
-    (void)address, (void)step, (void)lanes;
-    return !exists || finish_row(r, sums, 0, 0, bits);
+    return finish_half(r, extremes_of_pairs(sums->word, exchanged_halves(sums->word), sums->omits), sums->omits, bits);
 }
 
 #endif

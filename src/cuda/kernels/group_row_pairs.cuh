@@ -13,7 +13,7 @@
 #if ARE_SUMS_OF_TEAMS && WIDTH == 64
 
 typedef struct {
-    sums_of_squares of;  // of sums, the values are all there is
+    sums_of_squares of;  // of sums, the values are all there is; of norms, the squares
     double magnitude;    // of sums, that of all elements
     u32 least;           // of sums, the high word of the smallest magnitude but 0, less one
     u32 low;             // the low words' bits, which are few where numbers have been narrower ones
@@ -35,8 +35,11 @@ static __device__ __forceinline__ unit row_padding(unit first)
 
 static __device__ __forceinline__ void add_row_element(row_sums *sums, unit element)
 {
-    if (IS_SHORT_SPREAD) {
-        add_square(&sums->of, widen(element));
+    if (IS_SHORT_OF_SQUARES) {
+        if (IS_SHORT_NORM)
+            add_square_alone(&sums->of, widen(element));
+        else
+            add_square(&sums->of, widen(element));
         return;
     }
     double_sum value = two_sum(sums->of.values.high, short_term(element));
@@ -47,7 +50,7 @@ static __device__ __forceinline__ void add_row_element(row_sums *sums, unit elem
 
 static __device__ __forceinline__ void note_least_of_vector(row_sums *sums, const vector *v)
 {
-    if (IS_SHORT_SPREAD) return;
+    if (IS_SHORT_OF_SQUARES) return;
     sums->least = least_of_vector(sums->least, v);
     sums->low |= v->word[0] | v->word[2];
 }
@@ -69,8 +72,8 @@ static __device__ __forceinline__ void join_double_sums(double_sum *sum, double_
 // With those of other elements of the group.
 static __device__ __forceinline__ void join_row_sums(row_sums *sums, const row_sums *other)
 {
-    join_double_sums(&sums->of.values, other->of.values);
-    if (IS_SHORT_SPREAD) {
+    if (!IS_SHORT_NORM) join_double_sums(&sums->of.values, other->of.values);
+    if (IS_SHORT_OF_SQUARES) {
         join_double_sums(&sums->of.squares, other->of.squares);
     } else {
         sums->magnitude += other->magnitude;
@@ -90,8 +93,9 @@ static __device__ __forceinline__ void merge_row_sums(row_sums *sums, const team
 {
     for (int step = 0; step < lanes->log2; step++) {
         u32 delta = team_delta(lanes, step);
-        row_sums other = {{double_sum_of_other_lane(sums->of.values, delta), {0, 0}, 0}, 0, ~0u, 0};
-        if (IS_SHORT_SPREAD) {
+        row_sums other = {{{0, 0}, {0, 0}, 0}, 0, ~0u, 0};
+        if (!IS_SHORT_NORM) other.of.values = double_sum_of_other_lane(sums->of.values, delta);
+        if (IS_SHORT_OF_SQUARES) {
             other.of.squares = double_sum_of_other_lane(sums->of.squares, delta);
         } else {
             other.magnitude = of_other_lane(sums->magnitude, delta);
@@ -115,6 +119,11 @@ static __device__ __forceinline__ bool finish_row_spread(const row_sums *sums, i
     double n = count, divisor = n * (double)(count - ddof);
     if (ddof >= count) return false;
     return finish_squares_of_f64(&sums->of, n, divisor, roundings * roundings * 0x1p-102, bits);
+}
+
+static __device__ __forceinline__ bool finish_row_norm(const row_sums *sums, double roundings, u64 *bits)
+{
+    return finish_squares_of_f64(&sums->of, 1, 1, roundings * roundings * 0x1p-102, bits);
 }
 
 // Whether two f64 hold the sum: what is left are multiples of the last bit of the smallest one, and no sum of some is 2^52 times as

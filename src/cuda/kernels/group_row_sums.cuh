@@ -14,11 +14,11 @@
 
 // Of tall columns, which are so long that the roundings of plain sums of f32 would leave some open; all others' sums may be half-way
 // between two results then.
-#define HAS_REST_OF_SUM (ARE_TALL_COLUMNS && WIDTH == 32 && !IS_SHORT_SPREAD)
-#define IS_LAST_BIT_SOUGHT (!IS_SHORT_SPREAD && !IS_F16) // that of f16 is known
+#define HAS_REST_OF_SUM (ARE_TALL_COLUMNS && WIDTH == 32 && !IS_SHORT_OF_SQUARES)
+#define IS_LAST_BIT_SOUGHT (!IS_SHORT_OF_SQUARES && !IS_F16) // that of f16 is known
 
 typedef struct {
-    double sum;     // of a variance, of their differences from shift
+    double sum;     // of a variance, of their differences from shift; of a norm there is none
     double largest; // the sum of squares, or of magnitudes
     double shift;   // with HAS_REST_OF_SUM what is left of the sum's additions
     u32 least;      // the smallest magnitude but 0, less one; of 16 bits, of either half of the words
@@ -51,7 +51,9 @@ static __device__ __forceinline__ void add_term_of_row(row_sums *sums, double te
 static __device__ __forceinline__ void add_row_element(row_sums *sums, unit element)
 {
     double x = widen(element);
-    if (IS_SHORT_SPREAD) {
+    if (IS_SHORT_NORM) {
+        sums->largest = __fma_rn(x, x, sums->largest);
+    } else if (IS_SHORT_SPREAD) {
         double difference = __dsub_rn(x, sums->shift);
         sums->sum = __dadd_rn(sums->sum, difference);
         sums->largest = __fma_rn(difference, difference, sums->largest);
@@ -75,7 +77,7 @@ static __device__ __forceinline__ void note_least_of_vector(row_sums *sums, cons
 // With those of other elements of the group.
 static __device__ __forceinline__ void join_row_sums(row_sums *sums, const row_sums *other)
 {
-    add_term_of_row(sums, other->sum);
+    if (!IS_SHORT_NORM) add_term_of_row(sums, other->sum);
     if (HAS_REST_OF_SUM) sums->shift = __dadd_rn(sums->shift, other->shift);
     sums->largest = __dadd_rn(sums->largest, other->largest);
     if (IS_LAST_BIT_SOUGHT) sums->least = WIDTH == 16 ? __vminu2(sums->least, other->least) : min(sums->least, other->least);
@@ -86,7 +88,7 @@ static __device__ __forceinline__ void merge_row_sums(row_sums *sums, const team
 {
     for (int step = 0; step < lanes->log2; step++) {
         u32 delta = team_delta(lanes, step);
-        row_sums other = {of_other_lane(sums->sum, delta), of_other_lane(sums->largest, delta), 0, ~0u};
+        row_sums other = {IS_SHORT_NORM ? 0 : of_other_lane(sums->sum, delta), of_other_lane(sums->largest, delta), 0, ~0u};
         if (HAS_REST_OF_SUM) other.shift = of_other_lane(sums->shift, delta);
         if (IS_LAST_BIT_SOUGHT) other.least = __shfl_xor_sync(ALL_LANES, sums->least, delta);
         join_row_sums(sums, &other);
@@ -112,6 +114,18 @@ static __device__ __forceinline__ bool finish_row_spread(const row_sums *sums, i
     double_sum found = {numerator / divisor, 0};
     bound = bound / divisor + found.high * 0x1p-48;
     if (FINISH_OP == WF_STD) found = root_of(found, &bound);
+    return round_within(found, bound + found.high * 0x1p-48, bits);
+}
+
+// Squares do not cancel.
+static __device__ __forceinline__ bool finish_row_norm(const row_sums *sums, double roundings, u64 *bits)
+{
+    double_sum found = {sums->largest, 0};
+    double bound = 2 * roundings * 0x1p-53 * sums->largest;
+    *bits = 0;
+    if (sums->largest == 0) return true;
+    if (!(sums->largest <= 0x1.fffffffffffffp1023)) return false;
+    found = root_of(found, &bound);
     return round_within(found, bound + found.high * 0x1p-48, bits);
 }
 
@@ -150,7 +164,8 @@ static __device__ __forceinline__ bool finish_row_sum(const row_sums *sums, int 
 static __device__ __forceinline__ bool finish_special_row(const struct wf_group_arguments *r, const row_sums *sums, int count, u64 *bits)
 {
     if (sums->largest <= 0x1.fffffffffffffp1023 || r->nan != WF_NAN_PROPAGATE || (IS_SHORT_SPREAD && r->ddof >= count)) return false;
-    *bits = IS_SHORT_SPREAD || sums->sum != sums->sum ? QUIET_NAN : INFINITY_BITS | (sums->sum < 0 ? SIGN_BIT : (unit)0);
+    const double sum = IS_SHORT_NORM ? sums->largest : sums->sum;
+    *bits = IS_SHORT_SPREAD || sum != sum ? QUIET_NAN : INFINITY_BITS | (sum < 0 ? SIGN_BIT : (unit)0);
     return true;
 }
 
@@ -159,16 +174,8 @@ static __device__ __forceinline__ bool finish_row(const struct wf_group_argument
                                                   u64 *bits)
 {
     if (finish_special_row(r, sums, count, bits)) return true;
+    if (IS_SHORT_NORM) return finish_row_norm(sums, roundings, bits);
     return IS_SHORT_SPREAD ? finish_row_spread(sums, count, r->ddof, roundings, bits) : finish_row_sum(sums, count, roundings, bits);
-}
-
-// The same, by all lanes of the warp.  address, step: of the group's elements.
-static __device__ __forceinline__ bool decide_row(const struct wf_group_arguments *r, const row_sums *sums, u64 address, i64 step,
-                                                  bool exists, const team *lanes, u64 *bits)
-{
-    const int count = (int)r->reduced_count;
-    (void)address, (void)step;
-    return !exists || finish_row(r, sums, count, roundings_of(count, lanes), bits);
 }
 
 #endif

@@ -5,11 +5,7 @@
 #ifndef GROUP_ROWS_CUH
 #define GROUP_ROWS_CUH
 
-#include "kernels/group_integer_sums.cuh"
-#include "kernels/group_key_extremes.cuh"
-#include "kernels/group_row_again.cuh"
-#include "kernels/group_row_extremes.cuh"
-#include "kernels/group_row_sums.cuh"
+#include "kernels/group_decide.cuh"
 #include "kernels/group_walk.cuh"
 
 #if ARE_ROWS_OF_TEAMS
@@ -49,6 +45,7 @@ static __device__ __forceinline__ row_sums add_row(const struct wf_group_argumen
     row_sums sums = no_row_sums(r, first);
 #pragma unroll 1
     for (int j = (int)lanes->place; j < vectors; j += ROW_VECTORS << lanes->log2) {
+        const row_sums before = sums;
         vector v[ROW_VECTORS];
 #pragma unroll
         for (int i = 0; i < ROW_VECTORS; i++) {
@@ -57,22 +54,47 @@ static __device__ __forceinline__ row_sums add_row(const struct wf_group_argumen
         }
 #pragma unroll
         for (int i = 0; i < ROW_VECTORS; i++) add_row_vector(&sums, &v[i]);
+        note_first(&sums, &before, (j - (int)lanes->place) * PER_VECTOR - head);
     }
     return sums;
 }
 
-// Whether the row's result is found; by all lanes of the warp.
-static __device__ __forceinline__ bool reduce_row_of_team(const struct wf_group_arguments *r, i64 result, bool exists, const team *lanes)
+#if IS_INDEXED
+
+// The number of the row's extreme, among the elements that lanes have loaded at a time.  alone: what the lane knew of these.  By all
+// lanes of the warp.
+static __device__ __forceinline__ int find_in_row(u64 address, int count, const row_sums *sums, const row_sums *alone, const team *lanes)
 {
-    const group_place place = find_place(r, exists ? result : 0);
-    const int count = (int)r->reduced_count;
-    unit first = load_unit(place.x);
-    row_sums sums = add_row(r, place.x, exists ? count : 0, first, lanes);
-    u64 bits = 0;
+    const int head = (int)((u32)address & 15) / (int)sizeof(unit), from = (first_of_best(sums) + head) / PER_VECTOR;
+    int found = count;
+#pragma unroll
+    for (int i = 0; i < ROW_VECTORS; i++) {
+        if (!has_best(alone, sums)) break;
+        const int number = from + (int)lanes->place + (i << lanes->log2), begin = number * PER_VECTOR - head;
+        const vector v = load_row_vector(address - (u64)head * sizeof(unit) + (u64)(u32)number * 16, begin, count, 0);
+#pragma unroll
+        for (int e = 0; e < PER_VECTOR; e++)
+            if (begin + e >= 0 && is_best(sums, element_at(&v, e))) found = min(found, begin + e);
+    }
+    return least_of_team(found, lanes);
+}
+
+#endif
+
+// Whether the row's result is found: its bits, or the extreme and its number.  Of extrema it may be a piece of a row.  By all lanes of
+// the warp.
+static __device__ __forceinline__ bool reduce_row_of_team(const struct wf_group_arguments *r, u64 address, int count, bool exists,
+                                                          const team *lanes, u64 *bits, int *number)
+{
+    row_sums sums = add_row(r, address, exists ? count : 0, load_unit(address), lanes);
+    const row_sums alone = sums;
     merge_row_sums(&sums, lanes);
-    bool is_found = decide_row(r, &sums, place.x, sizeof(unit), exists, lanes, &bits);
-    if (is_found && exists && lanes->place == 0) store_unit(place.result, bits);
-    return is_found;
+    *number = 0;
+#if IS_INDEXED
+    if (IS_PLAIN_INDEX) *number = find_in_row(address, exists ? count : 0, &sums, &alone, lanes);
+#endif
+    (void)alone;
+    return decide_row(r, &sums, address, sizeof(unit), exists, lanes, bits);
 }
 
 #endif

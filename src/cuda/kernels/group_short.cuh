@@ -13,7 +13,8 @@
     (IS_NARROW_SUM && (IS_PLAIN_SUM || (FINISH_OP == WF_MEAN && FINISH_RESULT_TYPE == WF_F64)))
 #define IS_SHORT_EXTREME (IS_PLAIN_EXTREME || (IS_PLAIN_INDEX && TAKES_EXTREMES_OF_BATCH)) // a value of whatever order
 #define IS_SHORT_SPREAD (FINISH_OP == WF_VAR || FINISH_OP == WF_STD)
-#define IS_SHORT_OF_SQUARES (IS_FLOAT && (IS_SHORT_SPREAD || FINISH_OP == WF_NORM2) && FINISH_RESULT_TYPE == FINISH_TYPE)
+#define IS_SHORT_NORM (FINISH_OP == WF_NORM2)
+#define IS_SHORT_OF_SQUARES (IS_FLOAT && (IS_SHORT_SPREAD || IS_SHORT_NORM) && FINISH_RESULT_TYPE == FINISH_TYPE)
 #define IS_SHORT_DOT (HAS_DOT && IS_PLAIN_TERM_SUM)
 #define IS_SHORT_INTEGER_DOT                                                                                             \
     (!IS_FLOAT && WIDTH <= 32 && FINISH_OP == WF_DOT && FINISH_RESULT_TYPE == (IS_SIGNED ? WF_I64 : WF_U64))
@@ -203,14 +204,21 @@ static __device__ __forceinline__ double_sum square_of(double x)
     return WIDTH == 64 ? two_product(x, x) : exact;
 }
 
-static __device__ __forceinline__ void add_square(sums_of_squares *sums, double x)
+static __device__ __forceinline__ void add_square_alone(sums_of_squares *sums, double x)
 {
-    double_sum square = square_of(x), value = two_sum(sums->values.high, x), both = two_sum(sums->squares.high, square.high);
-    sums->values.high = value.high;
-    sums->values.rest += value.rest;
+    double_sum square = square_of(x), both = two_sum(sums->squares.high, square.high);
     sums->squares.high = both.high;
     sums->squares.rest += WIDTH == 64 ? both.rest + square.rest : both.rest;
-    sums->left |= (u64)(__double_as_longlong(value.rest) | __double_as_longlong(both.rest));
+    sums->left |= (u64)__double_as_longlong(both.rest);
+}
+
+static __device__ __forceinline__ void add_square(sums_of_squares *sums, double x)
+{
+    double_sum value = two_sum(sums->values.high, x);
+    sums->values.high = value.high;
+    sums->values.rest += value.rest;
+    sums->left |= (u64)__double_as_longlong(value.rest);
+    add_square_alone(sums, x);
 }
 
 // What is left is added up, too, by which each sum loses less than a 2^100th of the sum of magnitudes.
@@ -252,7 +260,7 @@ static __device__ __forceinline__ bool round_within(double_sum found, double bou
     return *bits == rounded_value(largest);
 }
 
-// Of f64, by pairs: in the range in which no product of pairs is subnormal or infinite.  lost: of n*S2, the most.
+// Of f64, by pairs: in the range in which no product of pairs is subnormal or infinite.  lost: of n*S2, or S2, the most.
 static __device__ __forceinline__ bool finish_squares_of_f64(const sums_of_squares *sums, double n, double divisor, double lost, u64 *bits)
 {
     double minuend, bound;
@@ -265,7 +273,7 @@ static __device__ __forceinline__ bool finish_squares_of_f64(const sums_of_squar
         bound = minuend * lost / divisor + quotient * 0x1p-98;
     } else {
         minuend = found.high;
-        bound = found.high * (ARE_IN_CHUNKS ? 0x1p-92 : 0x1p-98);
+        bound = found.high * lost;
     }
     if (!(minuend > 0x1p-800 && minuend < 0x1p1000 && found.high > 0)) return false;
     if (FINISH_OP != WF_VAR) found = root_of(found, &bound);

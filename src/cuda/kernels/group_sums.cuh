@@ -28,7 +28,8 @@
 #define ARE_TALL_COLUMNS (IS_SHORT == 8) // group_tall.cuh
 #define ARE_SHARED_BY_TEAMS (ARE_ROWS_OF_TEAMS || ARE_COLUMNS_OF_LANES || ARE_TALL_COLUMNS)
 #define ARE_EXTREMES_OF_LANES ((ARE_SHARED_BY_TEAMS || (ARE_IN_CHUNKS && !IS_INDEXED)) && HAS_EXTREMES)
-#define ARE_EXTREMES_BY_PAIRS (ARE_EXTREMES_OF_LANES && IS_FLOAT && WIDTH == 16) // group_row_extremes.cuh
+#define HAS_ONE_NAN (!IS_INDEXED || __CUDA_ARCH__ >= 800) // of pairs that are compared, so that the first one is told from the others
+#define ARE_EXTREMES_BY_PAIRS (ARE_EXTREMES_OF_LANES && IS_FLOAT && WIDTH == 16 && HAS_ONE_NAN) // group_row_extremes.cuh
 #define ARE_EXTREMES_BY_KEYS (ARE_EXTREMES_OF_LANES && !ARE_EXTREMES_BY_PAIRS)   // group_key_extremes.cuh
 #define ARE_INTEGER_SUMS (ARE_SHARED_BY_TEAMS && !HAS_EXTREMES && !IS_FLOAT) // group_integer_sums.cuh
 #define ARE_SUMS_OF_TEAMS (ARE_SHARED_BY_TEAMS && !HAS_EXTREMES && IS_FLOAT)  // group_row_sums.cuh, group_row_pairs.cuh

@@ -67,14 +67,21 @@ static __device__ __forceinline__ void leave_columns(row_sums *sums, const row_s
     for (int c = 0; c < COLUMNS; c++) sums[c] = sums_of_column(found, c);
 }
 
-static __device__ __forceinline__ void add_share(const struct wf_group_arguments *r, i64 virtual_column, u64 address, i64 apart, int rows,
-                                                 row_sums *into)
+// Elements of a column that a share's warps have at a time.
+static __device__ __forceinline__ int tall_step(const struct wf_group_arguments *r)
 {
-    const vector first = first_elements(r, virtual_column);
+    return COLUMN_ROWS * (int)r->rows_joined;
+}
+
+// first: the number of the share's first element in each column.
+static __device__ __forceinline__ void add_share(const struct wf_group_arguments *r, i64 virtual_column, u64 address, i64 apart, int rows,
+                                                 int first, row_sums *into)
+{
+    const vector elements = first_elements(r, virtual_column);
     vector padding = {{0, 0, 0, 0}};
     row_sums sums[COLUMN_STATES];
-    open_columns(r, sums, &first, &padding);
-    add_rows_of_columns(address, apart, rows, &padding, sums);
+    open_columns(r, sums, &elements, &padding);
+    add_rows_of_columns(address, apart, rows, first, tall_step(r), &padding, sums);
     leave_columns(into, sums);
 }
 
@@ -108,7 +115,7 @@ static __device__ __forceinline__ void add_tall_columns(const struct wf_group_ar
             continue;
         }
 #endif
-        add_share(r, column, address, apart, count, into);
+        add_share(r, column, address, apart, count, (int)(share * r->share * r->rows_joined), into);
     }
 }
 
@@ -147,6 +154,7 @@ static __device__ __forceinline__ void add_last_rows(const struct wf_group_argum
 {
     const i64 step = r->count * (i64)sizeof(unit), begin = r->reduced_count / r->rows_joined * r->rows_joined;
     const u64 address = r->x + (u64)column * sizeof(unit) + (u64)(begin * step);
+    const row_sums before = *sums;
     for (i64 row = lane_number(); row < r->reduced_count - begin; row += 32) {
         unit element = load_unit(address + (u64)(row * step));
 #if ARE_EXTREMES_BY_PAIRS
@@ -156,6 +164,7 @@ static __device__ __forceinline__ void add_last_rows(const struct wf_group_argum
         note_least_element(sums, element);
 #endif
     }
+    note_first(sums, &before, (int)begin);
 }
 
 // How often, at most, a number has been rounded: in its lane, two times for each time that it has been joined, among the last rows,
@@ -211,6 +220,11 @@ static __device__ __forceinline__ int settle_first(const struct wf_group_argumen
 {
     const row_sums sums = sums_of_tall(r, column);
     bool is_found = finish_row(r, &sums, (int)r->reduced_count, roundings_of_tall(r), bits);
+#if IS_INDEXED
+    const team warp = team_of(5, 0);
+    if (IS_PLAIN_INDEX)
+        *bits = (u64)index_in_column(r, r->x + (u64)column * sizeof(unit), r->count * (i64)sizeof(unit), tall_step(r), &sums, true, &warp);
+#endif
     return is_found ? COLUMN_KNOWN : state_of_open(r, &sums, bits);
 }
 

@@ -214,17 +214,59 @@ static __device__ __forceinline__ void reduce_rows_in_turns(const struct wf_grou
         team_task row = *task;
         row.result = __shfl_sync(ALL_LANES, task->result, from);
         row.exists = __shfl_sync(ALL_LANES, (int)task->exists, from) && (int)few.number < rows;
+        if (row.slot >= 0) row.slot = row.result;
         if (__any_sync(ALL_LANES, row.exists)) reduce_task(r, &row, &few, group);
         if (BIN_LANES < 32) __syncwarp();
     }
 }
 
+// Of few long rows, whose extrema are sought, a piece.
+static __device__ __forceinline__ team_task find_row(const struct wf_group_arguments *r, i64 tile, const team *lanes)
+{
+    i64 part = r->pieces > 1 ? split_off(&tile, r->pieces) : 0;
+    team_task task = find_result(r, tile, lanes);
+    bool exists = task.exists;
+    task.end = r->reduced_count;
+    if (r->pieces > 1) cut_piece(r, part, &task);
+    task.exists = task.exists && exists;
+    return task;
+}
+
+// By the first lane of a team.
+static __device__ __forceinline__ void leave_row(const struct wf_group_arguments *r, const group_place *place, const team_task *task,
+                                                 u64 bits, i64 index, group_state *group)
+{
+#if HAS_EXTREMES
+    if (task->slot >= 0) {
+        group_clear(group);
+        group_add(group, (unit)bits, 0, (u64)index);
+        close_extremes(group);
+        leave_in_slot(r, task->slot, group);
+        return;
+    }
+#endif
+    store_unit(place->result, IS_PLAIN_INDEX ? (u64)index : bits);
+}
+
+// Whether it is found; by all lanes of the warp.
+static __device__ __forceinline__ bool try_row(const struct wf_group_arguments *r, const team_task *task, const team *lanes,
+                                               group_state *group)
+{
+    const group_place place = find_place(r, task->exists ? task->result : 0);
+    const u64 address = place.x + (task->exists ? (u64)task->begin * sizeof(unit) : 0);
+    u64 bits = 0;
+    int number;
+    bool is_found = reduce_row_of_team(r, address, (int)(task->end - task->begin), task->exists, lanes, &bits, &number);
+    if (is_found && task->exists && lanes->place == 0)
+        leave_row(r, &place, task, bits, r->first_index + task->begin + number, group);
+    return is_found;
+}
+
 static __device__ __forceinline__ void reduce_short(const struct wf_group_arguments *r, const team *lanes, group_state *group)
 {
-    for (i64 i = blockIdx.x; i < r->tiles; i += gridDim.x) {
-        team_task task = find_result(r, i, lanes);
-        task.end = r->reduced_count;
-        task.exists = !reduce_row_of_team(r, task.result, task.exists, lanes);
+    for (i64 i = blockIdx.x; i < r->tiles * r->pieces; i += gridDim.x) {
+        team_task task = find_row(r, i, lanes);
+        task.exists = !try_row(r, &task, lanes, group);
         if (__any_sync(ALL_LANES, task.exists)) reduce_rows_in_turns(r, &task, lanes, group);
     }
 }

@@ -41,6 +41,13 @@ static __device__ __forceinline__ u64 from_other(u64 value, u32 delta)
     return __shfl_xor_sync(ALL_LANES, value, delta);
 }
 
+// By all lanes of the warp.
+static __device__ __forceinline__ int least_of_team(int value, const team *lanes)
+{
+    for (int step = 0; step < lanes->log2; step++) value = min(value, __shfl_xor_sync(ALL_LANES, value, team_delta(lanes, step)));
+    return value;
+}
+
 static __device__ __forceinline__ double of_other_lane(double value, u32 delta)
 {
     return __longlong_as_double((i64)from_other((u64)__double_as_longlong(value), delta));
