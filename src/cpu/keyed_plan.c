@@ -205,6 +205,45 @@ static void plan_nans(struct keyed *job) {
     job->settles_nans = job->nans_win || (are_floats && nan == WF_NAN_OMIT);
 }
 
+/* By what elements are divided before their squares, or sums, are added up: 2 to that. */
+static int shift_of(const struct keyed *job) {
+    enum { LARGE = 480, OF_SQUARES = 540, OF_SUMS = 64 };
+    if (job->grouped->empty->type != WF_F64) return 0;
+    if (job->parts == WF_PART_DOT) return sample_binades(job).top > 2 * LARGE ? 2 * OF_SQUARES : 0;
+    if (job->parts & WF_PART_SQUARES) return sample_binades(job).top > LARGE ? OF_SQUARES : 0;
+    return OF_SUMS;
+}
+
+bool wf_keyed_plan_bounded(struct keyed *job) {
+    const struct wf_accumulator *empty = job->grouped->empty;
+    const int64_t ddof = empty->op == WF_VAR || empty->op == WF_STD ? empty->ddof : 0;
+    const unsigned sums[] = {WF_PART_SUM, WF_PART_ABS, WF_PART_DOT, WF_PART_SQUARES, WF_PART_SUM | WF_PART_SQUARES};
+    bool is_served = false;
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) is_served |= empty->parts == sums[i];
+    if (!is_served || !wf_type_is_float(empty->type) || job->grouped->result_type != empty->type) return false;
+    if (ddof < 0 || ddof >= 1 << 26) return false;
+    job->parts = empty->parts;
+    job->are_bounded = true;
+    job->bounded = (struct wf_bounded){empty->parts, empty->nan, empty->op == WF_MEAN, empty->op == WF_STD || empty->op == WF_NORM2,
+                                       shift_of(job), (double)ddof};
+    job->words = wf_bounded_words(job->parts);
+    job->grid[0] = job->grid[1] = (struct wf_grid){.levels = 0};
+    job->add_to_slots = NULL;
+    job->split_products = NULL;
+    job->counts = job->is_indexed = job->nans_win = job->settles_nans = false;
+    job->carry_interval = job->count;
+    job->joins_equal = has_equal_keys_together(job);
+    job->lost_max = (size_t)(job->count / 32 + 64);
+    return true;
+}
+
+bool wf_keyed_prefers_bounded(const struct wf_grouped *grouped, int64_t count) {
+    enum { FEW = 8 }; /* in groups of less, variances are often 0, and their roots half-way between two f64 */
+    const struct wf_accumulator *empty = grouped->empty;
+    if (empty->op == WF_NORM2) return wf_type_is_float(empty->type);
+    return (empty->op == WF_VAR || empty->op == WF_STD) && empty->type == WF_F64 && count / FEW >= grouped->layout->count;
+}
+
 bool wf_keyed_plan(struct keyed *job) {
     const struct wf_accumulator *empty = job->grouped->empty;
     if (!is_served(empty)) return false;
