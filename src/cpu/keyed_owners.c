@@ -85,7 +85,7 @@ static void merge_bounded(struct keyed_merged *merged, const struct keyed *job, 
     wf_join_bounded_function *join = job->cpu->tier->join_bounded[job->grouped->empty->type];
     memcpy(merged->bounded, merged->word, words * sizeof *merged->bounded);
     merged->word = merged->sum;
-    for (size_t t = 1; t < tables; t++) join(merged->bounded, (const double *)(const void *)words_at(job, t, begin), words);
+    for (size_t t = 1; t < tables; t++) join(&job->bounded, merged->bounded, (const double *)(const void *)words_at(job, t, begin), words);
 }
 
 void wf_keyed_merge(struct keyed_merged *merged, const struct keyed *job, int64_t begin, size_t groups) {

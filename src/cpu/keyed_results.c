@@ -350,7 +350,7 @@ static bool write_bounded(struct keyed *job, int64_t begin, size_t groups, struc
     for (size_t g = 0; g < groups; g++) {
         job->marks[begin + (int64_t)g] = is_left[g];
         if (!is_left[g]) continue;
-        const bool is_empty = word[(g + 1) * job->words - 1] == 0;
+        const bool is_empty = wf_bounded_is_empty(word + g * job->words);
         if (is_empty && !job->has_nothing) return false;
         if (is_empty) wf_value_store(&job->nothing, found->to + (int64_t)g * found->stride_bytes);
         if (is_empty) job->marks[begin + (int64_t)g] = 0;

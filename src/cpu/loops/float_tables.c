@@ -3,6 +3,7 @@
  * Compiled for each tier and type. */
 #include "cpu/bounded.h"
 #include "cpu/loops/few_sums.h"
+#include "cpu/loops/odd_sum.h"
 
 typedef double quad __attribute__((vector_size(4 * sizeof(double))));
 typedef int64_t quad_bits __attribute__((vector_size(4 * sizeof(int64_t))));
@@ -27,10 +28,13 @@ INLINE void store_quad(double *at, quad x) {
 
 /* ---- slots ---- */
 
-/* Four sums: the words of four slots, in lanes. */
+/* Four sums: the words of four slots, in lanes.  Of means and squares: */
 struct quad_sums {
-    quad sum, lost, bound, count;
+    quad sum, lost, bound, count; /* of others what else is lost, and the bound */
 };
+
+/* What of a sum is kept, as a constant. */
+enum kept { KEPT_REST, KEPT_COUNT, KEPT_SQUARES };
 
 /* Rows to columns, or back. */
 INLINE struct quad_sums transposed(quad a, quad b, quad c, quad d) {
@@ -42,7 +46,7 @@ INLINE struct quad_sums transposed(quad a, quad b, quad c, quad d) {
 
 INLINE struct quad_sums no_sums(void) {
     const quad none = {0};
-    return (struct quad_sums){-none, none, none, none};
+    return (struct quad_sums){-none, -none, none, none};
 }
 
 INLINE quad quad_magnitude(quad x) {
@@ -56,31 +60,48 @@ INLINE quad sum_error(quad a, quad b, quad sum) {
 }
 
 /* Of squares no bound is added up: they do not cancel. */
-INLINE void add_quad_lost(struct quad_sums *sums, quad lost, bool are_squares) {
-    const quad sum = sums->lost + lost;
-    if (!are_squares) sums->bound += quad_magnitude(sum_error(sums->lost, lost, sum));
+INLINE void add_quad_lost(struct quad_sums *sums, quad lost, enum kept kept) {
+    const quad sum = sums->lost + lost, rest = sum_error(sums->lost, lost, sum);
     sums->lost = sum;
+    if (kept == KEPT_COUNT) sums->bound += quad_magnitude(rest);
+    if (kept != KEPT_REST) return;
+    const quad all = sums->bound + rest;
+    sums->count += quad_magnitude(sum_error(sums->bound, rest, all));
+    sums->bound = all;
 }
 
-INLINE void add_quad(struct quad_sums *sums, quad term, bool are_squares) {
+/* Adds terms, and what they lack and more than what has been left out of them, of which there is none unless elements are f64. */
+INLINE void add_quad(struct quad_sums *sums, quad term, quad lacks, quad tiny, bool has_lacks, enum kept kept) {
     const quad sum = sums->sum + term;
-    add_quad_lost(sums, sum_error(sums->sum, term, sum), are_squares);
+    add_quad_lost(sums, sum_error(sums->sum, term, sum), kept);
     sums->sum = sum;
+    if (has_lacks) add_quad_lost(sums, lacks, kept);
+    if (IS_F64 && kept == KEPT_REST) sums->count += tiny;
+    if (IS_F64 && kept != KEPT_REST) sums->bound += tiny;
+    if (kept != KEPT_REST) sums->count += 1;
 }
 
 /* Adds one slot to another: with a lone element, {term, what it lacks, 0, 1}, too. */
-INLINE void join_slot(double *into, const double *from) {
+INLINE void join_slot(double *into, const double *from, enum kept kept) {
     const double a = into[0], b = from[0], sum = a + b, part = sum - a, error = (a - (sum - part)) + (b - part);
-    double lost = into[1], bound = into[2] + from[2];
+    const double more[] = {error, from[1]};
+    if (wf_bounded_is_empty(from)) return;
+    into[0] = sum;
     UNROLLED
     for (int k = 0; k < 2; k++) {
-        const double more = k ? from[1] : error, both = lost + more, moved = both - lost;
-        bound += fabs((lost - (both - moved)) + (more - moved));
-        lost = both;
+        const double lost = into[1] + more[k], moved = lost - into[1], rest = (into[1] - (lost - moved)) + (more[k] - moved);
+        const double all = into[2] + rest, raised = all - into[2];
+        if (kept == KEPT_REST) into[3] += fabs((into[2] - (all - raised)) + (rest - raised));
+        into[1] = lost;
+        into[2] = kept == KEPT_REST ? all : into[2] + fabs(rest);
     }
-    into[0] = sum;
-    into[1] = lost;
-    into[2] = bound;
+    if (kept == KEPT_REST) {
+        const double all = into[2] + from[2], raised = all - into[2];
+        into[3] += fabs((into[2] - (all - raised)) + (from[2] - raised));
+        into[2] = all;
+    } else {
+        into[2] += from[2];
+    }
     into[3] += from[3];
 }
 
@@ -89,7 +110,16 @@ INLINE void join_slot(double *into, const double *from) {
 /* What is added up, as a constant. */
 struct bounded_form {
     bool values, magnitudes, squares, pairs, is_shifted; /* of pairs: the products are */
+    bool counts;                                         /* means */
 };
+
+INLINE enum kept kept_of_values(struct bounded_form form) {
+    return form.counts || form.squares ? KEPT_COUNT : KEPT_REST;
+}
+
+INLINE enum kept kept_of_products(struct bounded_form form) {
+    return form.squares ? KEPT_SQUARES : KEPT_REST;
+}
 
 /* A block's terms: values, products, and what rounded products of f64 lack. */
 struct bounded_terms {
@@ -190,24 +220,26 @@ INLINE size_t words_of(struct bounded_form form) {
 INLINE void add_alone(double *slot, const struct bounded_terms *terms, size_t i, struct bounded_form form) {
     const bool are_products = form.squares || form.pairs;
     const double tiny = IS_F64 ? terms->tiny[i] : 0;
-    const double value[QUAD] = {terms->value[i], 0, tiny, 1};
-    const double product[QUAD] = {terms->product[i], IS_F64 ? terms->lacks[i] : 0, tiny, 1};
-    if (form.values) join_slot(slot, value);
-    if (are_products) join_slot(slot + (form.values ? WF_BOUNDED_WORDS : 0), product);
+    const double lacks = IS_F64 && are_products ? terms->lacks[i] : 0;
+    const double value[QUAD] = {terms->value[i], 0, kept_of_values(form) == KEPT_REST ? 0 : tiny,
+                                kept_of_values(form) == KEPT_REST ? tiny : 1};
+    const double product[QUAD] = {terms->product[i], lacks, kept_of_products(form) == KEPT_REST ? 0 : tiny,
+                                  kept_of_products(form) == KEPT_REST ? tiny : 1};
+    if (form.values) join_slot(slot, value, kept_of_values(form));
+    if (are_products) join_slot(slot + (form.values ? WF_BOUNDED_WORDS : 0), product, kept_of_products(form));
 }
 
 /* Elements i to i + 3. */
-INLINE void add_values(struct quad_sums *sums, const struct bounded_terms *terms, size_t i) {
-    add_quad(sums, load_quad(&terms->value[i]), false);
-    if (IS_F64) sums->bound += load_quad(&terms->tiny[i]);
-    sums->count += 1;
+INLINE void add_values(struct quad_sums *sums, const struct bounded_terms *terms, size_t i, struct bounded_form form) {
+    const quad none = {0};
+    const quad tiny = IS_F64 ? load_quad(&terms->tiny[i]) : none;
+    add_quad(sums, load_quad(&terms->value[i]), none, tiny, false, kept_of_values(form));
 }
 
-INLINE void add_products(struct quad_sums *sums, const struct bounded_terms *terms, size_t i, bool are_squares) {
-    add_quad(sums, load_quad(&terms->product[i]), are_squares);
-    if (IS_F64) add_quad_lost(sums, load_quad(&terms->lacks[i]), are_squares);
-    if (IS_F64) sums->bound += load_quad(&terms->tiny[i]);
-    sums->count += 1;
+INLINE void add_products(struct quad_sums *sums, const struct bounded_terms *terms, size_t i, struct bounded_form form) {
+    const quad none = {0};
+    const quad lacks = IS_F64 ? load_quad(&terms->lacks[i]) : none, tiny = IS_F64 ? load_quad(&terms->tiny[i]) : none;
+    add_quad(sums, load_quad(&terms->product[i]), lacks, tiny, IS_F64, kept_of_products(form));
 }
 
 /* What is added to one slot, by lanes. */
@@ -216,21 +248,22 @@ struct run {
     struct quad_sums values, products;
 };
 
-INLINE void join_lanes_to(double *slot, const struct quad_sums *lanes) {
+INLINE void join_lanes_to(double *slot, const struct quad_sums *lanes, enum kept kept) {
     const struct quad_sums rows = transposed(lanes->sum, lanes->lost, lanes->bound, lanes->count);
     double words[QUAD][QUAD];
     store_quad(words[0], rows.sum);
     store_quad(words[1], rows.lost);
     store_quad(words[2], rows.bound);
     store_quad(words[3], rows.count);
-    for (int lane = 0; lane < QUAD; lane++) join_slot(slot, words[lane]);
+    for (int lane = 0; lane < QUAD; lane++) join_slot(slot, words[lane], kept);
 }
 
 INLINE void end_run(struct run *run, const struct wf_bounded_slots *slots, struct bounded_form form) {
     double *slot = slots->word + (size_t)run->key * words_of(form);
     if (run->key < 0) return;
-    if (form.values) join_lanes_to(slot, &run->values);
-    if (form.squares || form.pairs) join_lanes_to(slot + (form.values ? WF_BOUNDED_WORDS : 0), &run->products);
+    if (form.values) join_lanes_to(slot, &run->values, kept_of_values(form));
+    if (form.squares || form.pairs)
+        join_lanes_to(slot + (form.values ? WF_BOUNDED_WORDS : 0), &run->products, kept_of_products(form));
     run->key = -1;
 }
 
@@ -240,8 +273,8 @@ INLINE void add_to_run(struct run *run, int64_t key, const struct wf_bounded_slo
         end_run(run, slots, form);
         *run = (struct run){key, no_sums(), no_sums()};
     }
-    if (form.values) add_values(&run->values, terms, i);
-    if (form.squares || form.pairs) add_products(&run->products, terms, i, form.squares);
+    if (form.values) add_values(&run->values, terms, i, form);
+    if (form.squares || form.pairs) add_products(&run->products, terms, i, form);
 }
 
 INLINE void store_slots(double *const slot[QUAD], size_t at, const struct quad_sums *sums) {
@@ -260,13 +293,13 @@ INLINE struct quad_sums load_slots(double *const slot[QUAD], size_t at) {
 INLINE void add_apart(double *const slot[QUAD], const struct bounded_terms *terms, size_t i, struct bounded_form form) {
     if (form.values) {
         struct quad_sums values = load_slots(slot, 0);
-        add_values(&values, terms, i);
+        add_values(&values, terms, i, form);
         store_slots(slot, 0, &values);
     }
     if (form.squares || form.pairs) {
         const size_t at = form.values ? WF_BOUNDED_WORDS : 0;
         struct quad_sums products = load_slots(slot, at);
-        add_products(&products, terms, i, form.squares);
+        add_products(&products, terms, i, form);
         store_slots(slot, at, &products);
     }
 }
@@ -337,6 +370,10 @@ APART void add_bounded_values(const struct bounded_call *call) {
     add_block_of(call, (struct bounded_form){.values = true, .is_shifted = true});
 }
 
+APART void add_bounded_means(const struct bounded_call *call) {
+    add_block_of(call, (struct bounded_form){.values = true, .is_shifted = true, .counts = true});
+}
+
 APART void add_bounded_magnitudes(const struct bounded_call *call) {
     add_block_of(call, (struct bounded_form){.values = true, .magnitudes = true, .is_shifted = true});
 }
@@ -363,7 +400,7 @@ void WF_LOOPS_NAME(add_bounded, TYPE, TIER)(const struct wf_bounded_slots *slots
                                             const void *y, const int64_t *key, size_t count) {
     const struct bounded_call call = {slots, asked, x, y, key, count};
     switch (asked->parts) {
-    case WF_PART_SUM: add_bounded_values(&call); break;
+    case WF_PART_SUM: asked->is_mean ? add_bounded_means(&call) : add_bounded_values(&call); break;
     case WF_PART_ABS: add_bounded_magnitudes(&call); break;
     case WF_PART_DOT: asked->shift && IS_F64 ? add_bounded_far_products(&call) : add_bounded_products(&call); break;
     case WF_PART_SQUARES: add_bounded_squares(&call); break;
@@ -374,8 +411,11 @@ void WF_LOOPS_NAME(add_bounded, TYPE, TIER)(const struct wf_bounded_slots *slots
 
 wf_join_bounded_function WF_LOOPS_NAME(join_bounded, TYPE, TIER);
 
-void WF_LOOPS_NAME(join_bounded, TYPE, TIER)(double *into, const double *from, size_t words) {
-    for (size_t i = 0; i < words; i += WF_BOUNDED_WORDS) join_slot(into + i, from + i);
+void WF_LOOPS_NAME(join_bounded, TYPE, TIER)(const struct wf_bounded *asked, double *into, const double *from,
+                                             size_t words) {
+    const bool counts = asked->is_mean || asked->parts & WF_PART_SQUARES;
+    for (size_t i = 0; i < words; i += WF_BOUNDED_WORDS)
+        counts ? join_slot(into + i, from + i, KEPT_COUNT) : join_slot(into + i, from + i, KEPT_REST);
     forget_rounding();
 }
 
@@ -423,13 +463,35 @@ INLINE vf64 bounded_mean(struct few_sums *sums, vf64 n) {
     return select_lanes(is_exact, exact, found);
 }
 
+/* What the sum of three is rounded to, as an element: what is least of it to odd. */
+INLINE vf64 rounded_of_three(struct pair sum, vf64 rest) {
+    const vf64 low = odd_sum(sum.low, rest);
+    return IS_F64 ? sum.high + low : round_to_element(odd_sum(sum.high, low));
+}
+
+/* The sum of three, to less than a bound: a lane fails unless all that it may be is rounded alike.  A sum of nothing but -0 is
+ * -0. */
+INLINE vf64 rounded_within(vi64 *lost, struct lane_words words) {
+    const struct pair sum = two_sum(words.sum, words.lost), low = two_sum(sum.low, words.bound);
+    const struct pair upper = two_sum(sum.high, low.high);
+    const struct pair lower = two_sum(upper.low, low.low);
+    const vf64 bound = words.count * (1 + 0x1p-4) + magnitude_of_f64(lower.low) * 0x1p-50;
+    const vf64 width = (vf64)((vi64)bound & (vi64)(words.count != 0));
+    const struct pair high = {upper.high, lower.high};
+    const vf64 found = rounded_of_three(high, lower.low - width), other = rounded_of_three(high, lower.low + width);
+    *lost = ~(vi64)(found == other);
+    return (vf64)((vi64)found | ((vi64)words.sum & (vi64)(words.sum == 0) & (vi64)(found == 0)));
+}
+
 /* Sums, or means, and *special: infinities and NaNs are what the sum is, unless it may have become too large on the way, or a
  * NaN is an error.  The sum of no elements is 0. */
-INLINE vf64 bounded_sum(struct few_sums *sums, vf64 *special, const struct wf_bounded *asked, vf64 count) {
-    const vi64 is_empty = (vi64)(count == 0), is_finite = (vi64)(sums->value.high - sums->value.high == 0);
+INLINE vf64 bounded_sum(struct few_sums *sums, vf64 *special, const struct wf_bounded *asked, struct lane_words words) {
+    const vi64 is_empty = (vi64)words.lost == INT64_MIN;
+    const vi64 is_finite = (vi64)(sums->value.high - sums->value.high == 0);
     const vi64 is_nan = ~(vi64)(sums->value.high == sums->value.high);
     const bool overflows = IS_F64 && asked->parts == WF_PART_DOT && !asked->shift;
-    vf64 found = asked->is_mean ? bounded_mean(sums, select_lanes(is_empty, (vf64){0} + 1, count)) : rounded_sum(sums);
+    vf64 found = asked->is_mean ? bounded_mean(sums, select_lanes(is_empty, (vf64){0} + 1, words.count))
+                                : rounded_within(&sums->lost, words);
     sums->lost &= ~is_empty & is_finite;
     if (asked->is_mean) sums->lost |= is_empty;
     if (overflows) sums->lost |= ~is_finite;
@@ -480,7 +542,7 @@ INLINE void round_some(const struct wf_bounded *asked, const double *word, size_
         sums.square = (struct pair){last.sum, last.lost};
         exact = bounded_variance(&sums, &special, asked, last.count, last.bound);
     } else {
-        exact = bounded_sum(&sums, &special, asked, first.count);
+        exact = bounded_sum(&sums, &special, asked, first);
     }
     vf64 rounded = round_to_element(exact);
     if (IS_F64) rounded = unshifted(rounded, asked);
