@@ -216,12 +216,15 @@ static int shift_of(const struct keyed *job) {
 
 bool wf_keyed_plan_bounded(struct keyed *job) {
     const struct wf_accumulator *empty = job->grouped->empty;
+    enum { RUN = 64 }; /* shorter ones take longer here than as segments */
     const int64_t ddof = empty->op == WF_VAR || empty->op == WF_STD ? empty->ddof : 0;
     const unsigned sums[] = {WF_PART_SUM, WF_PART_ABS, WF_PART_DOT, WF_PART_SQUARES, WF_PART_SUM | WF_PART_SQUARES};
     bool is_served = false;
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) is_served |= empty->parts == sums[i];
     if (!is_served || !wf_type_is_float(empty->type) || job->grouped->result_type != empty->type) return false;
     if (ddof < 0 || ddof >= 1 << 26) return false;
+    job->joins_equal = has_equal_keys_together(job);
+    if (job->joins_equal && job->count / RUN < job->groups) return false;
     job->parts = empty->parts;
     job->are_bounded = true;
     job->bounded = (struct wf_bounded){empty->parts, empty->nan, empty->op == WF_MEAN, empty->op == WF_STD || empty->op == WF_NORM2,
@@ -232,7 +235,6 @@ bool wf_keyed_plan_bounded(struct keyed *job) {
     job->split_products = NULL;
     job->counts = job->is_indexed = job->nans_win = job->settles_nans = false;
     job->carry_interval = job->count;
-    job->joins_equal = has_equal_keys_together(job);
     job->lost_max = (size_t)(job->count / 32 + 64);
     return true;
 }
@@ -240,8 +242,9 @@ bool wf_keyed_plan_bounded(struct keyed *job) {
 bool wf_keyed_prefers_bounded(const struct wf_grouped *grouped, int64_t count) {
     enum { FEW = 8 }; /* in groups of less, variances are often 0, and their roots half-way between two f64 */
     const struct wf_accumulator *empty = grouped->empty;
+    if (count / FEW < grouped->layout->count) return false;
     if (empty->op == WF_NORM2) return wf_type_is_float(empty->type);
-    return (empty->op == WF_VAR || empty->op == WF_STD) && empty->type == WF_F64 && count / FEW >= grouped->layout->count;
+    return (empty->op == WF_VAR || empty->op == WF_STD) && empty->type == WF_F64;
 }
 
 bool wf_keyed_plan(struct keyed *job) {

@@ -81,11 +81,10 @@ INLINE void add_quad(struct quad_sums *sums, quad term, quad lacks, quad tiny, b
     if (kept != KEPT_REST) sums->count += 1;
 }
 
-/* Adds one slot to another: with a lone element, {term, what it lacks, 0, 1}, too. */
+/* Adds one slot that is not empty to another: with a lone element, {term, what it lacks, 0, 1}, too. */
 INLINE void join_slot(double *into, const double *from, enum kept kept) {
     const double a = into[0], b = from[0], sum = a + b, part = sum - a, error = (a - (sum - part)) + (b - part);
     const double more[] = {error, from[1]};
-    if (wf_bounded_is_empty(from)) return;
     into[0] = sum;
     UNROLLED
     for (int k = 0; k < 2; k++) {
@@ -414,8 +413,10 @@ wf_join_bounded_function WF_LOOPS_NAME(join_bounded, TYPE, TIER);
 void WF_LOOPS_NAME(join_bounded, TYPE, TIER)(const struct wf_bounded *asked, double *into, const double *from,
                                              size_t words) {
     const bool counts = asked->is_mean || asked->parts & WF_PART_SQUARES;
-    for (size_t i = 0; i < words; i += WF_BOUNDED_WORDS)
+    for (size_t i = 0; i < words; i += WF_BOUNDED_WORDS) {
+        if (wf_bounded_is_empty(from + i)) continue;
         counts ? join_slot(into + i, from + i, KEPT_COUNT) : join_slot(into + i, from + i, KEPT_REST);
+    }
     forget_rounding();
 }
 
