@@ -169,12 +169,15 @@ def keys_in_order(rng, order, count, key_count):
 
 
 def values_of_kind(rng, kind, count, dtype):
-    """normal; NaN: one in a thousand; half NaN: one in two; wide: over more binades than a few levels hold; any bits."""
+    """normal; NaN: one in a thousand; half NaN: one in two; wide: over more binades than a few levels hold; outliers: one in a
+    thousand far above or below the others; any bits."""
     if kind == "any bits":
         return np.frombuffer(rng.bytes(count * np.dtype(dtype).itemsize), dtype)
     values = rng.standard_normal(count) * 100
     if kind == "wide":
         values *= np.exp2(rng.integers(-100, 100, count))
+    if kind == "outliers":
+        values *= np.where(rng.random(count) < 1e-3, np.exp2(rng.choice([-110.0, 110.0], count)), 1)
     if kind.endswith("NaN"):
         values[rng.random(count) < (0.5 if kind == "half NaN" else 1e-3)] = np.nan
     return values.astype(dtype)
@@ -212,8 +215,8 @@ def key_cases(wf, rng, dtype, scale):
              for order in ("random", "sorted", "skewed")]
     plans += [(count, key_count, "random", "normal") for count, key_count in
               ((10**4, 10), (10**4, 10**4), (10**5, 10**5), (10**6, 10**5))]
-    kinds = ["NaN", "wide"] if dtype in ("float32", "float64") else []
-    for count, key_count, order, kind in plans + [(most, 1000, "random", kind) for kind in kinds]:
+    kinds = ["NaN", "wide", "outliers", "any bits"] if dtype in ("float32", "float64") else []
+    for count, key_count, order, kind in plans + [(most, n, "random", kind) for kind in kinds for n in (1000, 10**5)]:
         array, keys = values_of_kind(rng, kind, count, dtype), keys_in_order(rng, order, count, key_count)
         labels = wf.array_nd(keys.ctypes.data, "i64", keys.shape)
         groups = wf.library.wf_groups_keys(0, key_count, byref(labels))

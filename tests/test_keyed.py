@@ -414,3 +414,61 @@ def test_extrema_among_many_nans(handle, type_name, threads):
         assert returned(handle, "min", type_name, small, keys, key_count, nan=nan, result_type="i64", threads=threads) == wanted
     got = returned(handle, "argmax", type_name, elements, keys, key_count, nan="omit", fill=fill, threads=threads)
     assert {value for g, (_, value) in enumerate(got) if g % 30 == 7} == {7}
+
+
+def far_apart(kind, type_name, count, seed):
+    """Over all exponents, in any order or from the least magnitude on; plain with a few far outliers; sums half-way between two
+    elements but for something far smaller; any bits."""
+    rng, form = random.Random(f"{kind} {type_name} {seed}"), FLOATS[type_name]
+    width, top = form.width, -form.lowest - form.precision
+    if kind == "any bits":
+        return [pack(type_name, [rng.getrandbits(width)]) for _ in range(count)]
+    if kind == "ties":
+        numbers = [Fraction(1), 1 + Fraction(2)**(1 - form.precision), Fraction(2)**(-top // 2), -Fraction(2)**(-top // 3)]
+        return [pack(type_name, [nearest(type_name, rng.choice(numbers) * rng.choice([-1, 1, 1]))]) for _ in range(count)]
+    is_outlier = (lambda: rng.random() < 0.02) if kind == "outliers" else lambda: True
+    numbers = [Fraction(rng.gauss(0, 1)) * Fraction(2)**(rng.randrange(-top, top) if is_outlier() else 0) for _ in range(count)]
+    if kind == "rising":
+        numbers.sort(key=abs)
+    return [pack(type_name, [nearest(type_name, number)]) for number in numbers]
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("kind", ["everywhere", "rising", "outliers", "ties", "any bits"])
+@pytest.mark.parametrize("type_name", ["f32", "f64", "bf16"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_sums_of_any_range(handle, type_name, kind, threads):
+    """That no grid of few levels takes: in copies of a small table, in one large one, which threads share or own, in runs of equal
+    keys; groups of one element, of none and of nothing but NaNs; every policy."""
+    rng = random.Random(f"range {type_name} {kind} {threads}")
+    form = FLOATS[type_name]
+    nans = [form.nan, form.sign | form.nan, form.infinity | 1, (1 << form.width) - 1, form.infinity, form.infinity | form.sign]
+    ops = ("sum", "mean", "norm1", "norm2", "var", "std")
+    plans = [(2 * BLOCK + 5, 9, "random"), (2 * BLOCK + 5, 5, "sorted"), (BLOCK + 7, 1, "random")]
+    cases = [*itertools.product(plans, ops), ((CHUNK + BLOCK + 3, 2000, "skewed"), rng.choice(ops))]
+    for (count, key_count, order), op in cases:
+        elements = far_apart(kind, type_name, count, rng.random())
+        keys = keys_of(order, count, key_count, rng)
+        for i in rng.sample(range(count), rng.choice([0, 3, count // 2])) + [0]:
+            elements[i] = pack(type_name, [rng.choice([form.sign, 1, *nans])])
+        for i, key in enumerate(keys):
+            if key % 9 == 4:
+                elements[i] = pack(type_name, [rng.choice(nans[:4])])
+        nan = rng.choice(["propagate", "omit", "omit", "error"])
+        chosen = {"nan": nan, **({"ddof": 1} if op in ("var", "std") and rng.random() < 0.5 else {})}
+        got = returned(handle, op, type_name, elements, keys, key_count, threads=threads, **chosen)
+        assert got == expected(op, type_name, elements, keys, key_count, **chosen), (op, count, key_count, order, nan)
+
+
+@pytest.mark.parametrize("kind", ["everywhere", "outliers", "any bits"])
+@pytest.mark.parametrize("type_name", ["f32", "f64"])
+def test_dot_products_of_any_range(handle, type_name, kind):
+    rng = random.Random(f"range of products {type_name} {kind}")
+    for count, key_count, order, nan in ((3 * BLOCK + 5, 9, "random", "omit"), (3 * BLOCK + 5, 5, "sorted", "propagate"),
+                                         (3 * BLOCK + 5, 150, "skewed", "omit"), (700, 1, "random", "propagate")):
+        x, y = (far_apart(kind, type_name, count, rng.random()) for _ in range(2))
+        keys = keys_of(order, count, key_count, rng)
+        labels = vector([struct.pack("=q", key) for key in keys], "i64")
+        got = handle.reduce_groups("dot", wf.library.wf_groups_keys(0, key_count, byref(labels)), vector(x, type_name),
+                                   vector(y, type_name), nan=nan, threads=1)
+        assert got == expected_dots(type_name, list(zip(x, y)), keys, key_count, nan), (count, key_count, order, nan)

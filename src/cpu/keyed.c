@@ -55,7 +55,11 @@ static bool reduce(struct keyed *job) {
     run(job, job->threads, add_share);
     if (atomic_load(&job->declined) || !wf_keyed_prepare(job)) return false;
     run(job, job->writers, write_share);
-    return !atomic_load(&job->declined);
+    if (atomic_load(&job->declined)) return false;
+    wf_environment callers = wf_environment_enter();
+    const bool done = !job->are_bounded || wf_keyed_write_left(job, &job->cpu->worker[0]->partial);
+    wf_environment_leave(callers);
+    return done;
 }
 
 static void release(struct keyed *job, int tables) {
@@ -81,20 +85,19 @@ void wf_cpu_forget_keyed(struct cpu *cpu) {
     wf_pages_free(cpu->marks_kept);
 }
 
-bool wf_cpu_try_keyed(wf_handle *handle, const struct wf_grouped *grouped) {
+typedef bool plan_function(struct keyed *job);
+
+static bool try_plan(wf_handle *handle, const struct wf_grouped *grouped, plan_function *plan) {
     const struct wf_layout *layout = grouped->layout;
     struct cpu *cpu = handle->device_state;
-    const bool is_vector = layout->by == WF_GROUP_KEYS && layout->ndim == 1;
-    if (!is_vector || !layout->reduced_count || !layout->count) return false; /* soon: small groups come here, too */
     struct keyed job = {.grouped = grouped, .cpu = cpu, .count = layout->reduced_count, .groups = layout->count,
                         .lost_kept = &cpu->lost_kept, .marks_kept = &cpu->marks_kept};
-    if (job.count >> ADDITIONS_LOG2_MAX || job.groups >> ADDITIONS_LOG2_MAX) return false;
     job.split = cpu->tier->split[grouped->empty->type];
     wf_view_make(&job.view, grouped->a, grouped->b, true);
     int64_t stride_bytes[WF_NDIM_MAX];
     wf_array_strides(grouped->groups->labels, stride_bytes);
     job.key_stride_bytes = stride_bytes[0];
-    if (!wf_keyed_plan(&job) || !wf_keyed_plan_threads(&job, wf_cpu_threads(handle))) return false;
+    if (!plan(&job) || !wf_keyed_plan_threads(&job, wf_cpu_threads(handle))) return false;
     int64_t finishing = job.groups / KEYED_GROUPS_AT_ONCE + 1;
     job.writers = finishing < wf_cpu_threads(handle) ? (int)finishing : wf_cpu_threads(handle);
     job.writers = wf_cpu_ensure_workers(cpu, job.writers);
@@ -105,4 +108,14 @@ bool wf_cpu_try_keyed(wf_handle *handle, const struct wf_grouped *grouped) {
     bool done = reduce(&job);
     release(&job, tables);
     return done;
+}
+
+bool wf_cpu_try_keyed(wf_handle *handle, const struct wf_grouped *grouped) {
+    const struct wf_layout *layout = grouped->layout;
+    const bool is_vector = layout->by == WF_GROUP_KEYS && layout->ndim == 1;
+    if (!is_vector || !layout->reduced_count || !layout->count) return false; /* soon: small groups come here, too */
+    if (layout->reduced_count >> ADDITIONS_LOG2_MAX || layout->count >> ADDITIONS_LOG2_MAX) return false;
+    if (wf_keyed_prefers_bounded(grouped, layout->reduced_count))
+        return try_plan(handle, grouped, wf_keyed_plan_bounded) || try_plan(handle, grouped, wf_keyed_plan);
+    return try_plan(handle, grouped, wf_keyed_plan) || try_plan(handle, grouped, wf_keyed_plan_bounded);
 }

@@ -57,6 +57,8 @@ struct keyed {
     int64_t count, groups;
     struct wf_grid grid[2]; /* of values or dot products, of squares */
     int64_t terms;          /* of an element: 2 of a product of f64 */
+    bool are_bounded;          /* slots are sums that may lack something, with a bound, as this says: */
+    struct wf_bounded bounded;
     bool joins_equal; /* keys that are equal may well follow each other */
     size_t words, copies; /* of a slot; of all slots: neighbours in memory go to different ones */
     bool settles_nans; /* of extrema of floats, which lose no other elements: none is set aside, */
@@ -73,7 +75,8 @@ struct keyed {
     bool adder_rounds; /* sums that are small: see round_by_adding */
     bool divides;      /* means, of such sums */
     bool squares_are_rounded; /* by vectors: variances, their roots and 2-norms */
-    unsigned char *marks; /* of each group, enum wf_mark; NULL: no zero has a sign */
+    unsigned char *marks; /* of each group, enum wf_mark; NULL: no zero has a sign.  Where sums are bounded, whether it is left */
+    atomic_bool any_left; /* groups of which the bound decides no result */
     wf_value nothing;     /* the result of a group that has no elements, */
     bool has_nothing;     /* if there is one */
     atomic_llong next;
@@ -97,6 +100,10 @@ static inline __attribute__((always_inline)) uint64_t wf_keyed_bits(const unsign
 
 /* Sets what a slot consists of; false: tables do not serve these elements. */
 bool wf_keyed_plan(struct keyed *job);
+/* The same of sums that may lack something, which serve any range. */
+bool wf_keyed_plan_bounded(struct keyed *job);
+/* Whether these take less time where either serves. */
+bool wf_keyed_prefers_bounded(const struct wf_grouped *grouped, int64_t count);
 
 /* ---- a table ---- */
 
@@ -146,7 +153,10 @@ bool wf_keyed_make_tables(struct keyed *job);
 /* The words of groups that follow one another, added up over all tables, or the least. */
 struct keyed_merged {
     const int64_t *word; /* [groups][words] */
-    int64_t sum[KEYED_GROUPS_AT_ONCE * WF_UNITS_WORDS_MAX];
+    union {
+        int64_t sum[KEYED_GROUPS_AT_ONCE * WF_UNITS_WORDS_MAX];
+        double bounded[KEYED_GROUPS_AT_ONCE * WF_UNITS_WORDS_MAX];
+    };
 };
 
 /* Finds those of the groups from begin on, at most KEYED_GROUPS_AT_ONCE; begin is a multiple of that. */
@@ -159,6 +169,9 @@ bool wf_keyed_prepare(struct keyed *job);
 
 /* Writes the results of groups begin <= g < end, as wf_keyed_merge takes them; acc is the thread's to use.  False if
  * one has none. */
-bool wf_keyed_write(const struct keyed *job, int64_t begin, int64_t end, struct wf_accumulator *acc);
+bool wf_keyed_write(struct keyed *job, int64_t begin, int64_t end, struct wf_accumulator *acc);
+
+/* Writes those that a bound has left, by accumulators; false if they are too many, without memory, or if one has none. */
+bool wf_keyed_write_left(struct keyed *job, struct wf_accumulator *acc);
 
 #endif

@@ -80,10 +80,22 @@ static void merge_extrema(int64_t *into, const int64_t *from, const struct keyed
     }
 }
 
+static void merge_bounded(struct keyed_merged *merged, const struct keyed *job, int64_t begin, size_t groups) {
+    const size_t tables = (size_t)job->threads * job->copies, words = groups * job->words;
+    wf_join_bounded_function *join = job->cpu->tier->join_bounded[job->grouped->empty->type];
+    memcpy(merged->bounded, merged->word, words * sizeof *merged->bounded);
+    merged->word = merged->sum;
+    for (size_t t = 1; t < tables; t++) join(&job->bounded, merged->bounded, (const double *)(const void *)words_at(job, t, begin), words);
+}
+
 void wf_keyed_merge(struct keyed_merged *merged, const struct keyed *job, int64_t begin, size_t groups) {
     size_t tables = (size_t)job->threads * job->copies, count = groups * job->words;
     merged->word = words_at(job, job->are_owned ? table_of(job, begin) : 0, begin);
     if (tables == 1 || job->are_owned) return;
+    if (job->are_bounded) {
+        merge_bounded(merged, job, begin, groups);
+        return;
+    }
     memcpy(merged->sum, merged->word, count * sizeof(int64_t));
     merged->word = merged->sum;
     for (size_t t = 1; t < tables; t++) {

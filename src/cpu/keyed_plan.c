@@ -170,16 +170,23 @@ static bool plan_integer_grids(struct keyed *job) {
     return true;
 }
 
+enum { KEYS_SAMPLES = 64 };
+
+/* In how many places of a sample keys that follow each other, 2 or 4, are equal. */
+static int sample_equal_keys(const struct keyed *job, size_t together) {
+    int64_t key[4], step = job->count / KEYS_SAMPLES;
+    int equal = 0;
+    for (int64_t i = 0; step >= 4 && i < KEYS_SAMPLES; i++) {
+        wf_labels_read(job->grouped->groups->labels, i * step, 4, key);
+        equal += key[0] == key[1] && (together == 2 || (key[0] == key[2] && key[0] == key[3]));
+    }
+    return equal;
+}
+
 /* Whether nearly everywhere in a sample four keys that follow each other are equal: where fewer are, branches guessed wrong
  * cost more than is gained. */
 static bool has_equal_keys_together(const struct keyed *job) {
-    enum { SAMPLES = 64 };
-    int64_t key[4], step = job->count / SAMPLES, equal = 0;
-    for (int64_t i = 0; step >= 4 && i < SAMPLES; i++) {
-        wf_labels_read(job->grouped->groups->labels, i * step, 4, key);
-        equal += key[0] == key[3] && key[0] == key[1] && key[0] == key[2];
-    }
-    return equal > SAMPLES * 3 / 4;
+    return sample_equal_keys(job, 4) > KEYS_SAMPLES * 3 / 4;
 }
 
 /* Sets what the sums, or counts, of a group are made of; false if there is no grid for them. */
@@ -203,6 +210,51 @@ static void plan_nans(struct keyed *job) {
     const bool are_floats = job->parts & (WF_PART_MIN | WF_PART_MAX) && wf_type_is_float(job->grouped->empty->type);
     job->nans_win = are_floats && nan == WF_NAN_PROPAGATE && fits;
     job->settles_nans = job->nans_win || (are_floats && nan == WF_NAN_OMIT);
+}
+
+/* By what elements are divided before their squares, or sums, are added up: 2 to that. */
+static int shift_of(const struct keyed *job) {
+    enum { LARGE = 480, OF_SQUARES = 540, OF_SUMS = 64 };
+    if (job->grouped->empty->type != WF_F64) return 0;
+    if (job->parts == WF_PART_DOT) return sample_binades(job).top > 2 * LARGE ? 2 * OF_SQUARES : 0;
+    if (job->parts & WF_PART_SQUARES) return sample_binades(job).top > LARGE ? OF_SQUARES : 0;
+    return OF_SUMS;
+}
+
+bool wf_keyed_plan_bounded(struct keyed *job) {
+    const struct wf_accumulator *empty = job->grouped->empty;
+    enum { RUN = 64 }; /* shorter ones take longer here than as segments */
+    enum { FEW = 8, FEW_FAR = 32 }; /* squares in smaller groups, of elements far apart, leave more open */
+    const int64_t ddof = empty->op == WF_VAR || empty->op == WF_STD ? empty->ddof : 0;
+    const unsigned sums[] = {WF_PART_SUM, WF_PART_ABS, WF_PART_DOT, WF_PART_SQUARES, WF_PART_SUM | WF_PART_SQUARES};
+    bool is_served = false;
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) is_served |= empty->parts == sums[i];
+    if (!is_served || !wf_type_is_float(empty->type) || job->grouped->result_type != empty->type) return false;
+    if (ddof < 0 || ddof >= 1 << 26) return false;
+    job->joins_equal = has_equal_keys_together(job);
+    if (job->count / RUN < job->groups && sample_equal_keys(job, 2) > KEYS_SAMPLES / 4) return false;
+    job->parts = empty->parts;
+    job->are_bounded = true;
+    job->bounded = (struct wf_bounded){empty->parts, empty->nan, empty->op == WF_MEAN, empty->op == WF_STD || empty->op == WF_NORM2,
+                                       shift_of(job), (double)ddof};
+    const int64_t least = job->bounded.shift ? FEW_FAR : FEW;
+    if (job->parts & WF_PART_SQUARES && job->count / least < job->groups) return false;
+    job->words = wf_bounded_words(job->parts);
+    job->grid[0] = job->grid[1] = (struct wf_grid){.levels = 0};
+    job->add_to_slots = NULL;
+    job->split_products = NULL;
+    job->counts = job->is_indexed = job->nans_win = job->settles_nans = false;
+    job->carry_interval = job->count;
+    job->lost_max = (size_t)(job->count / 32 + 64);
+    return true;
+}
+
+bool wf_keyed_prefers_bounded(const struct wf_grouped *grouped, int64_t count) {
+    enum { FEW = 8 }; /* in groups of less, variances are often 0, and their roots half-way between two f64 */
+    const struct wf_accumulator *empty = grouped->empty;
+    if (count / FEW < grouped->layout->count) return false;
+    if (empty->op == WF_NORM2) return wf_type_is_float(empty->type);
+    return (empty->op == WF_VAR || empty->op == WF_STD) && empty->type == WF_F64;
 }
 
 bool wf_keyed_plan(struct keyed *job) {

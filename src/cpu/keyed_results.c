@@ -221,6 +221,13 @@ static void add_lost(struct wf_accumulator *acc, const struct keyed *job, const 
     }
 }
 
+static bool finish(wf_value *value, const struct keyed *job, struct wf_accumulator *acc) {
+    acc->end_index = acc->first_index + job->count;
+    wf_error error = wf_accumulator_finish(NULL, acc, acc->op, value);
+    if (error == WF_ERROR_EMPTY && job->grouped->has_fill) *value = job->grouped->fill;
+    return !error || (error == WF_ERROR_EMPTY && job->grouped->has_fill);
+}
+
 /* The result of a group by an accumulator, which takes some of the elements that were set aside. */
 static bool find_by_accumulator(wf_value *value, const struct keyed *job, int64_t group, const int64_t *word,
                                 const struct keyed_lost *lost, size_t lost_count, struct wf_accumulator *acc) {
@@ -228,10 +235,7 @@ static bool find_by_accumulator(wf_value *value, const struct keyed *job, int64_
     open_group(acc, job, group, word);
     add_lost(acc, job, lost, lost_count);
     acc->count = job->counts ? word[job->words - 1] : (int64_t)lost_count + has_others;
-    acc->end_index = acc->first_index + job->count;
-    wf_error error = wf_accumulator_finish(NULL, acc, acc->op, value);
-    if (error == WF_ERROR_EMPTY && job->grouped->has_fill) *value = job->grouped->fill;
-    return !error || (error == WF_ERROR_EMPTY && job->grouped->has_fill);
+    return finish(value, job, acc);
 }
 
 /* ---- results ---- */
@@ -335,7 +339,27 @@ static int64_t next_left(const struct keyed *job, const bool *is_left, int64_t g
     return group_of_lost(job, lost, left ? g + (left - is_left) : end);
 }
 
-bool wf_keyed_write(const struct keyed *job, int64_t begin, int64_t end, struct wf_accumulator *acc) {
+/* Writes what sums decide to less than a bound, and marks the groups that are left; false if one has no result. */
+static bool write_bounded(struct keyed *job, int64_t begin, size_t groups, struct found *found) {
+    bool is_left[KEYED_GROUPS_AT_ONCE];
+    struct keyed_merged merged;
+    wf_keyed_merge(&merged, job, begin, groups);
+    const double *word = (const double *)(const void *)merged.word;
+    job->cpu->tier->round_bounded[job->grouped->empty->type](&job->bounded, word, groups, results_of(found), is_left);
+    spread(found, groups);
+    for (size_t g = 0; g < groups; g++) {
+        job->marks[begin + (int64_t)g] = is_left[g];
+        if (!is_left[g]) continue;
+        const bool is_empty = wf_bounded_is_empty(word + g * job->words);
+        if (is_empty && !job->has_nothing) return false;
+        if (is_empty) wf_value_store(&job->nothing, found->to + (int64_t)g * found->stride_bytes);
+        if (is_empty) job->marks[begin + (int64_t)g] = 0;
+        if (!is_empty) atomic_store(&job->any_left, true);
+    }
+    return true;
+}
+
+bool wf_keyed_write(struct keyed *job, int64_t begin, int64_t end, struct wf_accumulator *acc) {
     const wf_output *output = job->grouped->output;
     const wf_type type = job->grouped->result_type;
     const int64_t stride_bytes = output->stride_bytes ? output->stride_bytes[0] : (int64_t)wf_type_nbytes(type);
@@ -343,6 +367,7 @@ bool wf_keyed_write(const struct keyed *job, int64_t begin, int64_t end, struct 
     size_t lost = find_lost(job, begin), groups = (size_t)(end - begin);
     bool is_left[KEYED_GROUPS_AT_ONCE];
     struct keyed_merged merged;
+    if (job->are_bounded) return write_bounded(job, begin, groups, &found);
     wf_keyed_merge(&merged, job, begin, groups);
     write_by_vectors(job, merged.word, groups, &found, is_left);
     for (int64_t g = begin; (g = next_left(job, is_left + (g - begin), g, end, lost)) < end; g++) {
@@ -420,8 +445,60 @@ static void find_nothing(struct keyed *job) {
     job->has_nothing = !error || (error == WF_ERROR_EMPTY && job->grouped->has_fill);
 }
 
+/* Appends the elements of a block whose groups are left.  Bad keys, which are skipped, have no mark. */
+static void find_left_in(struct keyed *job, const int64_t *key, size_t count, int64_t position) {
+    const unsigned char *marks = job->marks;
+    const uint64_t groups = (uint64_t)job->groups;
+    unsigned any = 0;
+    for (size_t j = 0; j < count; j++) any |= marks[(uint64_t)key[j] < groups ? (uint64_t)key[j] : groups];
+    for (size_t j = 0; any && j < count; j++) {
+        job->lost[job->lost_count] = (struct keyed_lost){key[j], position + (int64_t)j};
+        job->lost_count += marks[(uint64_t)key[j] < groups ? (uint64_t)key[j] : groups];
+    }
+}
+
+/* The elements of the groups that are left, by group; false if they are too many, or without memory. */
+static bool find_left(struct keyed *job) {
+    struct keyed_table *table = job->table[0];
+    size_t capacity = job->lost_max + WF_UNITS_MAX + 1;
+    job->lost_pages = wf_pages_take(job->lost_kept, capacity * sizeof *job->lost);
+    job->lost = job->lost_pages.at;
+    for (int64_t i = 0; job->lost && i < job->count && job->lost_count <= job->lost_max;) {
+        const struct keyed_block block = wf_key_table_read(table, job, i, job->count - i);
+        find_left_in(job, table->key, block.count, i);
+        i += (int64_t)block.count;
+    }
+    if (!job->lost || job->lost_count > job->lost_max) return false;
+    qsort(job->lost, job->lost_count, sizeof *job->lost, compare_lost);
+    return true;
+}
+
+bool wf_keyed_write_left(struct keyed *job, struct wf_accumulator *acc) {
+    const wf_output *output = job->grouped->output;
+    const wf_type type = job->grouped->result_type;
+    const int64_t stride_bytes = output->stride_bytes ? output->stride_bytes[0] : (int64_t)wf_type_nbytes(type);
+    if (!atomic_load(&job->any_left)) return true;
+    if (!find_left(job)) return false;
+    for (size_t i = 0, end; i < job->lost_count; i = end) {
+        wf_value value = {.type = type};
+        for (end = i; end < job->lost_count && job->lost[end].key == job->lost[i].key;) end++;
+        wf_accumulator_init_like(acc, job->grouped->empty, job->grouped->empty->first_index, NULL);
+        add_lost(acc, job, job->lost + i, end - i);
+        acc->count = (int64_t)(end - i);
+        if (!finish(&value, job, acc)) return false;
+        wf_value_store(&value, (char *)output->data + job->lost[i].key * stride_bytes);
+    }
+    return true;
+}
+
 bool wf_keyed_prepare(struct keyed *job) {
     find_nothing(job);
+    if (job->are_bounded) {
+        job->marks_pages = wf_pages_take(job->marks_kept, (size_t)job->groups + 1);
+        job->marks = job->marks_pages.at;
+        if (job->marks) job->marks[job->groups] = 0;
+        return job->marks;
+    }
     if (!sort_lost(job) || !mark_groups(job)) return false;
     wf_type type = job->grouped->result_type;
     bool is_sum = job->parts == WF_PART_SUM || job->parts == WF_PART_ABS || job->parts == WF_PART_DOT;

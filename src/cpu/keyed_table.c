@@ -13,6 +13,10 @@ static size_t words_of(const struct keyed_table *table, const struct keyed *job)
 void wf_key_table_clear(struct keyed_table *table, const struct keyed *job) {
     size_t count = words_of(table, job);
     bool of_extrema = job->parts & (WF_PART_MIN | WF_PART_MAX);
+    if (job->are_bounded) {
+        wf_bounded_clear((double *)(void *)table->word, count);
+        return;
+    }
     if (table->pages.are_used && !of_extrema) memset(table->word, 0, count * sizeof *table->word);
     for (size_t i = 0; of_extrema && i < count; i++) table->word[i] = INT64_MAX;
 }
@@ -46,6 +50,7 @@ static struct keyed_table *take_table(struct keyed_table **place) {
 }
 
 bool wf_key_table_begin(const struct keyed *job, int thread, int64_t begin, int64_t end) {
+    enum { LINE = 64 }; /* no slot of a power of two crosses one */
     struct keyed_table *table = take_table(&job->table[thread]);
     if (!table) return false;
     table->first_group = begin;
@@ -57,9 +62,10 @@ bool wf_key_table_begin(const struct keyed *job, int thread, int64_t begin, int6
     for (int i = 0; i < WF_UNITS_MAX; i++) table->place[i] = i;
     for (size_t i = 0; job->counts && i < WF_UNITS_MAX; i++) table->units.word[job->words - 1][i] = 1;
     table->kept = &job->cpu->worker[thread]->kept;
-    table->pages = wf_pages_take(table->kept, words_of(table, job) * sizeof *table->word);
-    table->word = table->pages.at;
-    return table->word;
+    table->pages = wf_pages_take(table->kept, words_of(table, job) * sizeof *table->word + LINE);
+    if (!table->pages.at) return false;
+    table->word = (int64_t *)(void *)((char *)table->pages.at + (LINE - (uintptr_t)table->pages.at % LINE) % LINE);
+    return true;
 }
 
 /* Makes keys of no group the last slot; false if they must not be skipped. */
@@ -177,12 +183,22 @@ static void split_block(struct wf_units *units, const struct keyed *job, struct 
         job->split(units, job->grid, job->parts, block.x, block.count);
 }
 
+static void take_bounded(struct keyed_table *table, const struct keyed *job, struct keyed_block block) {
+    const struct wf_bounded_slots slots = {(double *)(void *)table->word, table->groups, job->copies,
+                                           wf_key_table_slots(table) * job->words, job->joins_equal};
+    job->cpu->tier->add_bounded[job->grouped->empty->type](&slots, &job->bounded, block.x, block.y, table->key, block.count);
+}
+
 /* Adds a block's elements to the slots of their keys; false if there are bad ones.  Which are lost is found out only
  * where some are. */
 static bool take_block(struct keyed_table *table, const struct keyed *job, struct keyed_block block, int64_t position) {
     const unsigned char *x = block.x;
     const size_t count = block.count;
     struct wf_units *units = &table->units;
+    if (job->are_bounded) {
+        take_bounded(table, job, block);
+        return true;
+    }
     struct wf_slots slots = {table->word, table->groups - 1, job->words, job->copies,
                              wf_key_table_slots(table) * job->words, job->joins_equal};
     if (!job->add_to_slots) {

@@ -5,6 +5,7 @@
 
 #include "core/types.h"
 #include "cpu/block.h"
+#include "cpu/bounded.h"
 #include "cpu/dots.h"
 #include "cpu/left_out.h"
 #include "cpu/minmax.h"
@@ -38,6 +39,9 @@ struct wf_tier {
     wf_split_function *split[WF_TYPE_COUNT];
     wf_split_products_function *split_products[WF_TYPE_COUNT];
     wf_slots_function *add_to_slots[WF_TYPE_COUNT]; /* NULL: the type has none */
+    wf_add_bounded_function *add_bounded[WF_TYPE_COUNT];
+    wf_join_bounded_function *join_bounded[WF_TYPE_COUNT];
+    wf_round_bounded_function *round_bounded[WF_TYPE_COUNT];
     wf_round_slots_function *round_slots;
     wf_round_squares_function *round_squares;
 };

@@ -1,7 +1,7 @@
 /* Sums by key, and of squares: rounds the words of slots to results, a lane for each slot.  Compiled for each tier. */
 #define TYPE F64 /* what the vectors hold */
 #include "cpu/round_slots.h"
-#include "cpu/loops/two_sum.h"
+#include "cpu/loops/odd_sum.h"
 
 /* Integers as f64, rounded once: upper and lower half each by the bits of a f64 that has room for it. */
 INLINE vf64 f64_of(vi64 x) {
@@ -66,11 +66,6 @@ INLINE void carry_words(vi64 *word, const struct wf_grid *grid, int levels) {
         word[k - 1] += carry;
         word[k] -= (vi64)((vu64)carry << grid->distance);
     }
-}
-
-INLINE vf64 odd_sum(vf64 a, vf64 b) {
-    struct pair sum = two_sum(a, b);
-    return round_to_odd(sum.high, sum.low);
 }
 
 /* Adds up levels that are an f64 each, from the least on.  What is lost is less than a unit of the sum's last place; of more

@@ -30,7 +30,10 @@
     wf_few_rows_function WF_LOOPS_NAME(find_few_rows, NAME, TIER);                                           \
     wf_split_function WF_LOOPS_NAME(split, NAME, TIER);                                                      \
     wf_split_products_function WF_LOOPS_NAME(split_products, NAME, TIER);                                    \
-    wf_slots_function WF_LOOPS_NAME(add_to_slots, NAME, TIER);
+    wf_slots_function WF_LOOPS_NAME(add_to_slots, NAME, TIER);                                               \
+    wf_add_bounded_function WF_LOOPS_NAME(add_bounded, NAME, TIER);                                          \
+    wf_join_bounded_function WF_LOOPS_NAME(join_bounded, NAME, TIER);                                        \
+    wf_round_bounded_function WF_LOOPS_NAME(round_bounded, NAME, TIER);
 WF_TYPES(X)
 #undef X
 
@@ -80,7 +83,10 @@ const struct wf_tier TIER_STRUCT(TIER) = {
     OF_##kind(find_panel_results, NAME)                                                                      \
     OF_##kind(find_panel_totals, NAME)                                                                       \
     EACH(find_few_rows, NAME)                                                                                \
-    OF_##kind(add_to_slots, NAME)
+    OF_##kind(add_to_slots, NAME)                                                                            \
+    OF_##kind(add_bounded, NAME)                                                                             \
+    OF_##kind(join_bounded, NAME)                                                                            \
+    OF_##kind(round_bounded, NAME)
     WF_TYPES(X)
 #undef X
 };
