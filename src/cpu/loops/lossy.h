@@ -80,7 +80,9 @@ INLINE void extract_lossy(struct extracted *extracted, struct block *block, cons
     }
     const int x = scanned_top(&scans[0]);
     set_tops(found, x, source.x == source.y ? x : scanned_top(&scans[1]));
-    if (are_pairs) found[OF_PRODUCTS] = top_of_f64(extracted->largest) - window->shift[0] - window->shift[1];
+    if (!are_pairs) return;
+    const int products = top_of_f64(extracted->largest) - window->shift[0] - window->shift[1];
+    if (!IS_F64 || products < found[OF_PRODUCTS]) found[OF_PRODUCTS] = products; /* which may have left the range */
 }
 
 typedef void lossy_function(struct extracted *extracted, struct block *block, const struct window *window, int found[TOPS]);
@@ -312,7 +314,7 @@ static bool add_lossy_as_expected(struct block *block) {
 static bool begin_lossy(struct block *block) {
     enum { BLOCKS = 16 };
     if (!may_lose(block) || !add_scanned_lossy(block)) return false;
-    if (!is_decided(block->into) && !is_infinite_but_for_nans(block->into)) block->scratch->lossy.blocks = BLOCKS;
+    block->scratch->lossy.blocks = BLOCKS;
     return true;
 }
 
