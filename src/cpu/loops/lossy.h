@@ -268,14 +268,11 @@ static bool add_scanned_lossy(struct block *block) {
     ensure_scanned(block);
     if (!is_finite(block) || block->magnitudes[0].max == 0 || block->magnitudes[1].max == 0) return false;
     set_tops(top, block->range[0].top, block->range[1].top);
-    if (block->into->parts & WF_PART_DOT) { /* a pass to find the largest product, which may be much smaller */
-        struct window window;
-        struct kind kind;
-        struct extracted extracted;
-        extract_below(&extracted, &window, &kind, block, top, found);
-        block->scratch->pass = 0;
-        top[OF_PRODUCTS] = found[OF_PRODUCTS];
-    }
+    if (!(block->into->parts & WF_PART_DOT)) return add_known_lossy(block, top);
+    memcpy(block->scratch->lossy.top, top, sizeof top);
+    if (add_lossy(block, top, is_fine(block) ? 16 : 8, found)) return true;
+    block->scratch->pass = 0;
+    top[OF_PRODUCTS] = found[OF_PRODUCTS]; /* the largest product is much smaller than that of the largest elements */
     return add_known_lossy(block, top);
 }
 
