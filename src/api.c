@@ -37,7 +37,13 @@ static wf_error add(wf_handle *handle, struct wf_accumulator *acc, const wf_arra
     return error ? error : add_checked(handle, acc, a, b, count);
 }
 
-static wf_error finish_if_any(wf_handle *handle, const struct wf_accumulator *acc, wf_op op, wf_value *result) {
+/* *is_certain: unset where sums lack so much that there is no telling. */
+static wf_error finish_if_any(wf_handle *handle, const struct wf_accumulator *acc, wf_op op, wf_value *result,
+                              bool *is_certain) {
+    if (acc->losses && !wf_losses_are_none(acc->losses) && wf_op_parts(op) & WF_PARTS_SUMS) {
+        *is_certain &= wf_accumulator_finish_within(acc, op, result);
+        return WF_OK;
+    }
     wf_error error = wf_accumulator_finish(handle, acc, op, result);
     bool exists = error != WF_ERROR_EMPTY && error != WF_ERROR_MERGE;
     if (!exists) *result = (wf_value){.type = WF_TYPE_DEFAULT};
@@ -51,7 +57,7 @@ static wf_error check_stats(wf_handle *handle, const wf_stats *stats) {
     return WF_OK;
 }
 
-static wf_error finish_stats(wf_handle *handle, const struct wf_accumulator *acc, wf_stats *stats) {
+static wf_error finish_stats(wf_handle *handle, const struct wf_accumulator *acc, wf_stats *stats, bool *is_certain) {
     wf_stats made = {
         .nbytes = stats->nbytes,
         .count = (uint64_t)wf_accumulator_element_count(acc),
@@ -66,11 +72,12 @@ static wf_error finish_stats(wf_handle *handle, const struct wf_accumulator *acc
         {WF_ARGMIN, &made.argmin}, {WF_ARGMAX, &made.argmax},   {WF_NONZERO, &made.nonzero},
         {WF_NORM1, &made.norm1},   {WF_NORM2, &made.norm2},     {WF_NORMINF, &made.norminf},
     };
-    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
-        wf_error error = finish_if_any(handle, acc, list[i].op, list[i].value);
+    *is_certain = true;
+    for (size_t i = 0; i < sizeof list / sizeof list[0] && *is_certain; i++) {
+        wf_error error = finish_if_any(handle, acc, list[i].op, list[i].value, is_certain);
         if (error) return error;
     }
-    *stats = made;
+    if (*is_certain) *stats = made;
     return WF_OK;
 }
 
@@ -101,7 +108,7 @@ static wf_error find_value(wf_handle *handle, const wf_reduction *reduction, con
     struct wf_losses losses = {.are_refused = false};
     wf_error error = reduce(handle, &acc, reduction, a, b, tree, &losses);
     if (!error && !wf_losses_are_none(&losses)) {
-        if (wf_accumulator_finish_within(&acc, value)) return WF_OK;
+        if (wf_accumulator_finish_within(&acc, acc.op, value)) return WF_OK;
         losses = (struct wf_losses){.are_refused = true};
         error = reduce(handle, &acc, reduction, a, b, tree, &losses);
     }
@@ -132,8 +139,14 @@ wf_error wf_reduce_stats(wf_handle *handle, const wf_reduction *reduction, const
     wf_error error = check_stats(handle, stats);
     if (!error && reduction && reduction->op != WF_STATS)
         error = wf_fail(handle, WF_ERROR_ARGUMENT, "wf_reduce_stats takes the op WF_STATS, not %d", (int)reduction->op);
-    if (!error) error = reduce(handle, &acc, reduction, array, NULL, NULL, NULL);
-    return error ? error : finish_stats(handle, &acc, stats);
+    struct wf_losses losses = {.are_refused = false};
+    bool is_certain = false;
+    if (!error) error = reduce(handle, &acc, reduction, array, NULL, NULL, &losses);
+    if (!error) error = finish_stats(handle, &acc, stats, &is_certain);
+    if (error || is_certain) return error;
+    losses = (struct wf_losses){.are_refused = true};
+    error = reduce(handle, &acc, reduction, array, NULL, NULL, &losses);
+    return error ? error : finish_stats(handle, &acc, stats, &is_certain);
 }
 
 /* ---- one call, an output ---- */
@@ -408,7 +421,8 @@ wf_error wf_accumulator_stats(wf_handle *handle, const wf_accumulator *accumulat
     if (!error && accumulator->op != WF_STATS)
         error = wf_fail(handle, WF_ERROR_UNSUPPORTED, "an accumulator of %s cannot yield stats: create it with WF_STATS",
                         wf_op_name(accumulator->op));
-    return error ? error : finish_stats(handle, accumulator, stats);
+    bool is_certain;
+    return error ? error : finish_stats(handle, accumulator, stats, &is_certain); /* whose sums lack nothing */
 }
 
 /* Checks the output of a count of an accumulator without a shape. */

@@ -55,6 +55,10 @@ def check_in_a_row(type_name, arrays, ops):
     for tier in wf.tier_handles():
         for op, _, (name, bits), threads in itertools.product(ops, range(2), arrays.items(), (1, 2)):
             check_float(tier, type_name, bits, tier.device, name, ops=(op,), threads=(threads,))
+        for _, (name, bits) in itertools.product(range(2), arrays.items()):
+            data = pack(type_name, bits)
+            agree(oracle_of(type_name, data).stats("propagate", None, 0), outcome(tier.stats, wf.vector(data, type_name), threads=1),
+                  "stats", tier.device, name)
         for name, bits in arrays.items():
             check_dot(tier, type_name, pack(type_name, bits), pack(type_name, bits[::-1]), tier.device, name)
 
@@ -122,6 +126,30 @@ def test_specials_among_wide_elements(type_name):
         for op, nan, threads in itertools.product(("sum", "mean", "norm1", "var", "norm2"), ("propagate", "omit", "error"), (1, 2)):
             got = outcome(tier.reduce, op, view, nan=nan, threads=threads)
             agree(whole.reduce(op, nan), got, op, type_name, nan, threads, tier.device, len(specials))
+        for nan, threads in itertools.product(("propagate", "omit", "error", "omit"), (1, 2)):
+            got = outcome(tier.stats, view, nan=nan, threads=threads)
+            agree(whole.stats(nan, None, 0), got, "stats", type_name, nan, threads, tier.device, len(specials))
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_products_much_smaller_than_those_of_the_largest_elements(type_name):
+    """What sums of products lack depends on the largest product: here neither operand is large where the other is."""
+    form = FLOATS[type_name]
+    count, lead = 100_000 // nbytes_of(type_name), 1 << (form.precision - 1)
+    fields, draw = form.infinity // lead, random.Random(type_name)
+    spans = {"halves": (0, fields), "thirds": (fields // 3, fields), "quarters": (fields // 4, 3 * fields // 4)}
+    tiers = wf.tier_handles()
+    for name, (low, high) in spans.items():
+        exponents = [draw.randrange(low, high) for _ in range(count)]
+        a = [field * lead | draw.randrange(lead) | draw.choice((0, form.sign)) for field in exponents]
+        b = [(low + high - 1 - field) * lead | draw.randrange(lead) for field in exponents]
+        cancelled = [bits ^ form.sign * (i % 2) for i, bits in enumerate(bits for bits in a[:count // 2] for _ in range(2))]
+        twice = [bits for bits in b[:count // 2] for _ in range(2)]
+        zeros = [bits if i % 2 else 0 for i, bits in enumerate(a)]
+        others = [0 if i % 2 else bits for i, bits in enumerate(b)]
+        for x, y in ((a, b), (b, a), (cancelled, twice), (cancelled + [lead], twice + [form.infinity - 1]), (zeros, others)):
+            for tier, _ in itertools.product(tiers, range(2)):
+                check_dot(tier, type_name, pack(type_name, x), pack(type_name, y), tier.device, name)
 
 
 @pytest.mark.parametrize("place", (5, 40_000, 99_999))

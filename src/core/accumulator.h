@@ -70,11 +70,11 @@ wf_type wf_accumulator_result_type(const struct wf_accumulator *acc, wf_op op);
 /* Writes the value as one element of its type; data needs no alignment. */
 void wf_value_store(const wf_value *value, void *data);
 
-/* Whether its result is of the type of floats, and made of sums of them alone. */
+/* Whether its results are of the type of floats, and made of sums of these alone, or stats. */
 bool wf_accumulator_may_lose(const struct wf_accumulator *acc);
 
-/* Whether the value of its op is the same whatever the sums lack within their bounds; if so, writes it. */
-bool wf_accumulator_finish_within(const struct wf_accumulator *acc, wf_value *result);
+/* Whether the value of op, which is made of sums, is the same whatever these lack within their bounds; if so, writes it. */
+bool wf_accumulator_finish_within(const struct wf_accumulator *acc, wf_op op, wf_value *result);
 
 /* The value of op for what acc holds, or why it has none. */
 wf_error wf_accumulator_finish(wf_handle *handle, const struct wf_accumulator *acc, wf_op op, wf_value *result);

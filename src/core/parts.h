@@ -18,6 +18,7 @@ enum wf_part {
     WF_PART_PRODUCT = 1 << 8   /* the product: of integers as one, else as a tree (src/core/product.h) */
 };
 
+#define WF_PARTS_SUMS (WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES | WF_PART_DOT)
 #define WF_PARTS_STATS                                                                                         \
     (WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES | WF_PART_MIN | WF_PART_MAX | WF_PART_NONZERO)
 

@@ -95,15 +95,16 @@ static __attribute__((noinline)) wf_error find_value(const struct wf_accumulator
 /* ---- results of sums that lack something ---- */
 
 bool wf_accumulator_may_lose(const struct wf_accumulator *acc) {
-    return wf_type_is_float(acc->type) && wf_accumulator_result_type(acc, acc->op) == acc->type &&
-           !(acc->parts & ~(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES | WF_PART_DOT));
+    if (!wf_type_is_float(acc->type)) return false;
+    if (acc->op == WF_STATS) return wf_accumulator_result_type(acc, WF_SUM) == acc->type;
+    return wf_accumulator_result_type(acc, acc->op) == acc->type && !(acc->parts & ~(unsigned)WF_PARTS_SUMS);
 }
 
 /* Moves a magnitude to an end of where it may be, and leaves out what lies below its bound; returns whether that is a
  * magnitude. */
 static bool move_total(struct wf_total *total, const struct wf_bound *bound, bool is_most) {
     struct wf_big *big = &total->magnitude, by;
-    if (!bound->units) return true; /* of a total that may not have been asked for */
+    if (!bound->units) return true;
     int distance = bound->exponent - total->exponent, limb = distance / 32;
     wf_u128 units = ((wf_u128)bound->units + 1) << distance % 32; /* with what is left out */
     memset(by.limb, 0, (size_t)limb * sizeof by.limb[0]);
@@ -126,26 +127,26 @@ static bool specials_decide(const struct wf_accumulator *acc) {
 
 /* Finds the result at an end of what the sums may be: in which a variance has most or least of its squares, and the other
  * way round of its sum.  False: there is none. */
-static __attribute__((noinline)) bool find_end(const struct wf_accumulator *acc, wf_type type, bool is_most, wf_value *result) {
-    const bool is_variance = acc->op == WF_VAR || acc->op == WF_STD;
+static __attribute__((noinline)) bool find_end(const struct wf_accumulator *acc, wf_op op, bool is_most, wf_value *result) {
+    const bool is_variance = op == WF_VAR || op == WF_STD;
     struct totals totals;
     struct wf_number number;
-    find_totals(&totals, acc, acc->op);
+    find_totals(&totals, acc, op);
     if (!specials_decide(acc)) {
-        if (!move_total(&totals.product_sum, &acc->losses->products, is_most)) return false;
-        bool exists = move_total(&totals.sum, &acc->losses->sum, is_most != is_variance);
+        const unsigned of_products = WF_PART_SQUARES | WF_PART_DOT, needs = wf_op_parts(op);
+        if (needs & of_products && !move_total(&totals.product_sum, &acc->losses->products, is_most)) return false;
+        bool exists = !(needs & ~of_products) || move_total(&totals.sum, &acc->losses->sum, is_most != is_variance);
         if (!exists && !is_variance) return false;
         if (!exists) totals.sum.magnitude.count = 0;
     }
-    return !wf_finish_value(&totals.finish, acc->op, type, &number, result);
+    return !wf_finish_value(&totals.finish, op, wf_accumulator_result_type(acc, op), &number, result);
 }
 
-bool wf_accumulator_finish_within(const struct wf_accumulator *acc, wf_value *result) {
-    const wf_type type = wf_accumulator_result_type(acc, acc->op);
+bool wf_accumulator_finish_within(const struct wf_accumulator *acc, wf_op op, wf_value *result) {
     wf_value least, most;
-    if (!find_end(acc, type, false, &least) || !find_end(acc, type, true, &most)) return false;
+    if (!find_end(acc, op, false, &least) || !find_end(acc, op, true, &most)) return false;
     *result = most;
-    return memcmp(&least.v, &most.v, wf_type_table[type].nbytes) == 0;
+    return memcmp(&least.v, &most.v, wf_type_table[most.type].nbytes) == 0;
 }
 
 /* By one instruction: gcc would loop over a number of bytes that it does not know, which takes thirty cycles. */

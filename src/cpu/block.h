@@ -36,7 +36,7 @@ struct wf_guess {
 struct wf_lossy_guess {
     bool is_new; /* a call that has had no block yet */
     int blocks;  /* for that many blocks to come, sums will lack something */
-    int top[2];  /* of each operand, of blocks before: all elements were less than 2^top in magnitude */
+    int top[3];  /* of each operand, and of products, of blocks before: all were less than 2^top in magnitude */
     int waits;   /* for that many calls to come, no sum will */
     int refused; /* from which the next wait follows */
 };

@@ -252,9 +252,9 @@ void wf_cpu_add_view_in_parallel(wf_handle *handle, struct wf_accumulator *into,
 }
 
 wf_error wf_cpu_add(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b) {
-    enum { MANY = 1 << 15 };
+    enum { MANY = 1 << 20 };
     struct wf_view view;
-    if (into->losses) into->losses->nans_decide = into->nan != WF_NAN_OMIT;
+    if (into->losses) into->losses->nans_decide = into->nan != WF_NAN_OMIT && into->op != WF_STATS;
     if (is_one_block(a, b)) {
         add_one_block(handle->device_state, into, a, b);
         return WF_OK;

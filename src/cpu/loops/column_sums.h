@@ -79,8 +79,8 @@ INLINE bool extract_columns_of_kind(struct column_units *units, struct window *w
 APART bool extract_small_columns(struct column_units *units, struct window *window, struct range range,
                                  const struct wf_tile *tile, bool magnitudes) {
     const struct shape shape = {2, 2};
-    struct kind values = {1, false, {load_scaled_value}, {LOW_EXPONENT + SHIFT_OF_GROUPS}, NULL, false, NULL};
-    struct kind absolute = {1, false, {load_scaled_magnitude}, {LOW_EXPONENT + SHIFT_OF_GROUPS}, NULL, false, NULL};
+    struct kind values = {1, false, {load_scaled_value}, {LOW_EXPONENT + SHIFT_OF_GROUPS}, NULL, false, NULL, false};
+    struct kind absolute = {1, false, {load_scaled_magnitude}, {LOW_EXPONENT + SHIFT_OF_GROUPS}, NULL, false, NULL, false};
     if (!make_column_window(window, &range, values) || window->shape.first != 2) return false;
     if (magnitudes)
         extract_columns(units, window, shape, absolute, tile);

@@ -297,6 +297,7 @@ void WF_LOOPS_NAME(add_block, TYPE, TIER)(struct wf_open_partial *into, struct w
     scratch->pass = 0;
     if (parts & EXTREMES && !NOTES_ROUNDING && !scratch->guess.specials) set_extremes(&block);
     bool cleans = is_to_be_cleaned(&block);
+    block.is_to_be_seen = !cleans && parts & (EXTREMES | WF_PART_NONZERO);
     if (cleans) nans = add_extremes_and_counts(&block); /* of the elements as they are */
     if (parts & (WF_PART_SUM | WF_PART_DOT)) note_unless_minus_zeros(into, x, y, count);
     if (are_for_integers(parts & SUMS)) {
@@ -304,7 +305,8 @@ void WF_LOOPS_NAME(add_block, TYPE, TIER)(struct wf_open_partial *into, struct w
     } else if (parts & SUMS) {
         outcome = add_in_one_pass(&block);
     }
-    if (!cleans && parts & (EXTREMES | WF_PART_NONZERO)) nans = add_extremes_and_counts(&block);
+    if (block.is_to_be_seen) nans = add_extremes_and_counts(&block);
+    block.is_to_be_seen = false;
     if (parts & WF_PART_PRODUCT) add_to_tree(into, scratch, x, count, leaves_level(scratch), tree_node);
     if (outcome == SLOW) add_slowly(&block);
     if (nans && !(parts & SUMS)) note_nans(into, nans, x, NULL, count, index); /* sums have noted them */

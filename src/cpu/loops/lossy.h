@@ -1,6 +1,6 @@
 /* Sums that lack something, with a bound (core/losses.h): of a block that no window of few levels covers, only the highest
  * bits are added, by the loop that adds narrow ones.  The lowest level's additions round, by half of its unit at most.  All that
- * must be known of the elements is the largest magnitude, which the same pass finds. */
+ * must be known of the elements is the largest magnitude, and of pairs that of products, which the same pass finds. */
 #ifndef WF_CPU_LOOPS_LOSSY_H
 #define WF_CPU_LOOPS_LOSSY_H
 
@@ -9,18 +9,38 @@
 
 /* ---- the pass ---- */
 
+/* What is found of a block's elements, of either operand, and of products: the exponent of a power of two above all magnitudes.
+ * Those of infinities, and perhaps of NaNs, are above TOP_MAX.  No more is known of none than that it is TOP_UNKNOWN. */
+enum { OF_X, OF_Y, OF_PRODUCTS, TOPS };
+enum { TOP_MAX = BIAS + 1, TOP_OF_ZEROS = 2 - BIAS, TOP_UNKNOWN = TOP_MAX + 1, ANY_MARGIN = 1 << 20 };
+
+static int top_of(uword magnitude) {
+    return range_of((struct magnitudes){magnitude, 1}).top;
+}
+
+static int top_of_f64(double magnitude) {
+    uint64_t bits;
+    memcpy(&bits, &magnitude, sizeof bits);
+    return (int)(bits >> 52) - 1022;
+}
+
+static void set_tops(int top[TOPS], int x, int y) {
+    top[OF_X] = x;
+    top[OF_Y] = y;
+    top[OF_PRODUCTS] = x + y;
+}
+
 INLINE void scan_largest(struct scan *scan, const unsigned char *x) {
     vsword bits;
     memcpy(&bits, x, sizeof bits);
     scan->max = (vi64)larger_magnitudes((vsword)scan->max, bits);
 }
 
-/* The largest magnitude but for NaNs. */
-static uword largest_of(const struct scan *scan) {
+static int scanned_top(const struct scan *scan) {
     uword max[STEP], largest = 0;
     memcpy(max, &scan->max, sizeof max);
     for (size_t i = 0; i < STEP; i++) largest = max[i] > largest ? max[i] : largest;
-    return largest;
+    return top_of(largest);
 }
 
 /* So many levels that the result of as many elements as losses are told of is mostly certain. */
@@ -32,6 +52,7 @@ INLINE struct kind lossy_kind_of(unsigned sums) {
     struct kind kind = kind_of(sums);
     const bool of_elements = sums & ~(unsigned)PRODUCTS;
     kind.loses = true;
+    kind.finds_largest = sums == WF_PART_DOT;
     if (!IS_F64) return kind;
     if (of_elements) kind.load[0] = sums & WF_PART_SUM ? load_fitted_value : load_fitted_magnitude;
     if (sums & PRODUCTS) {
@@ -41,37 +62,51 @@ INLINE struct kind lossy_kind_of(unsigned sums) {
     return kind;
 }
 
-/* Extracts sums, and finds the largest magnitude of either operand. */
-INLINE void extract_lossy(struct extracted *extracted, struct block *block, const struct window *window, uword largest[2],
+/* Extracts sums, and finds the tops; of pairs of narrow types that of products alone, as no product of these leaves the range.
+ * With the sums of stats, it finds the extremes. */
+INLINE void extract_lossy(struct extracted *extracted, struct block *block, const struct window *window, int found[TOPS],
                           unsigned sums, bool is_fine) {
-    struct scan scans[2] = {{.max = {0}}, {.max = {0}}};
-    struct source source = source_of(block, sums == WF_PART_DOT);
-    extract(extracted, window, lossy_shape(is_fine), source, lossy_kind_of(sums), scans, scan_largest);
-    largest[0] = largest_of(&scans[0]);
-    largest[1] = source.x == source.y ? largest[0] : largest_of(&scans[1]);
+    const bool are_pairs = sums == WF_PART_DOT, are_stats = sums == STATS_SUMS;
+    struct scan scans[2] = {{.max = {0}}, {.max = {0}}}, with_extremes[2] = {EXTREMES_SCAN_START};
+    struct source source = source_of(block, are_pairs);
+    extract(extracted, window, lossy_shape(is_fine), source, lossy_kind_of(sums), are_stats ? with_extremes : scans,
+            are_stats ? scan_extremes : are_pairs && !IS_F64 ? NULL : scan_largest);
+    if (are_stats) {
+        const struct extremes extremes = scanned_extremes(&with_extremes[0]);
+        set_tops(found, top_of(max_magnitude(&extremes)), top_of(max_magnitude(&extremes)));
+        if (block->is_to_be_seen) block->extremes = extremes;
+        block->has_extremes |= block->is_to_be_seen;
+        return;
+    }
+    const int x = scanned_top(&scans[0]);
+    set_tops(found, x, source.x == source.y ? x : scanned_top(&scans[1]));
+    if (!are_pairs) return;
+    const int products = top_of_f64(extracted->largest) - window->shift[0] - window->shift[1];
+    if (!IS_F64 || products < found[OF_PRODUCTS]) found[OF_PRODUCTS] = products; /* which may have left the range */
 }
 
-typedef void lossy_function(struct extracted *extracted, struct block *block, const struct window *window, uword largest[2]);
+typedef void lossy_function(struct extracted *extracted, struct block *block, const struct window *window, int found[TOPS]);
 
 /* With as few levels as possible in a loop of their own; f64, and many elements, need more. */
 #define EXTRACT_LOSSY(name, sums)                                                                                      \
-    APART void name(struct extracted *extracted, struct block *block, const struct window *window, uword largest[2]) { \
-        extract_lossy(extracted, block, window, largest, sums, IS_F64);                                                \
+    APART void name(struct extracted *extracted, struct block *block, const struct window *window, int found[TOPS]) {  \
+        extract_lossy(extracted, block, window, found, sums, IS_F64);                                                  \
     }                                                                                                                  \
-    APART void name##_finely(struct extracted *extracted, struct block *block, const struct window *window, uword largest[2]) { \
-        extract_lossy(extracted, block, window, largest, sums, PRECISION > 11);                                        \
+    APART void name##_finely(struct extracted *extracted, struct block *block, const struct window *window, int found[TOPS]) { \
+        extract_lossy(extracted, block, window, found, sums, PRECISION > 11);                                          \
     }
 EXTRACT_LOSSY(lose_values, WF_PART_SUM)
 EXTRACT_LOSSY(lose_magnitudes, WF_PART_ABS)
 EXTRACT_LOSSY(lose_squares, WF_PART_SQUARES)
 EXTRACT_LOSSY(lose_products, WF_PART_DOT)
 EXTRACT_LOSSY(lose_moments, MOMENTS)
+EXTRACT_LOSSY(lose_stats, STATS_SUMS)
 
 static lossy_function *const lossy_functions[2][SUMS + 1] = {
     {[WF_PART_SUM] = lose_values, [WF_PART_ABS] = lose_magnitudes, [WF_PART_SQUARES] = lose_squares,
-     [WF_PART_DOT] = lose_products, [MOMENTS] = lose_moments},
+     [WF_PART_DOT] = lose_products, [MOMENTS] = lose_moments, [STATS_SUMS] = lose_stats},
     {[WF_PART_SUM] = lose_values_finely, [WF_PART_ABS] = lose_magnitudes_finely, [WF_PART_SQUARES] = lose_squares_finely,
-     [WF_PART_DOT] = lose_products_finely, [MOMENTS] = lose_moments_finely},
+     [WF_PART_DOT] = lose_products_finely, [MOMENTS] = lose_moments_finely, [STATS_SUMS] = lose_stats_finely},
 };
 
 /* ---- infinities and NaNs ---- */
@@ -106,9 +141,10 @@ APART void clean_block(struct block *block) {
     block->scratch->passes = 0;
 }
 
-/* Cleans a block, if there is room; returns whether nothing of it need be added. */
+/* Cleans a block, if there is room, and nothing else is to be found of its elements; returns whether nothing of it need be
+ * added. */
 static bool clean_if_possible(struct block *block) {
-    if (block->source.count > room_for_copy(block)) return false;
+    if (block->source.count > room_for_copy(block) || block->is_to_be_seen) return false;
     clean_block(block);
     return is_decided(block->into) || is_infinite_but_for_nans(block->into);
 }
@@ -127,22 +163,35 @@ static bool is_fine(const struct block *block) {
 }
 
 /* The window for elements, or pairs, less than 2^top in magnitude.  f64 are multiplied by a power of two, so that no bit that
- * matters leaves the range; returns whether there is one. */
-static bool make_lossy_window(struct window *window, struct kind *kind, const struct block *block, const int top[2]) {
-    enum { SHIFT_MAX = 1000, TOP_MIN = -600 }; /* what is subnormal then does not matter */
+ * matters leaves the range; returns whether there is one.  What is subnormal, before or after, is less than 2^LOST_BITS-th of a
+ * unit of the lowest level of the first products, or else of values. */
+static bool make_lossy_window(struct window *window, struct kind *kind, const struct block *block, const int top[TOPS]) {
+    enum { SHIFT_MAX = 1022, LOST_BITS = 32 };
     const unsigned sums = block->into->parts & SUMS;
+    const bool of_elements = sums & ~(unsigned)PRODUCTS;
     struct range element[2], range[TERMS_MAX] = {{0, 0}};
     *kind = lossy_kind_of(sums);
     for (int operand = 0; operand < 2; operand++) {
-        if (IS_F64 && top[operand] < TOP_MIN) return false;
-        window->shift[operand] = IS_F64 ? (top[operand] > SHIFT_MAX ? -SHIFT_MAX : -top[operand]) : 0;
+        int down = top[operand] < SHIFT_MAX ? top[operand] : SHIFT_MAX;
+        window->shift[operand] = IS_F64 ? -down : 0;
         element[operand] = (struct range){top[operand] + window->shift[operand], LOW_EXPONENT};
     }
+    const int shift = window->shift[0] + window->shift[1];
     if (IS_F64) set_floors(kind, window, sums);
     ranges_of(sums, element, range);
+    if (sums == WF_PART_DOT) {
+        range[0].top = top[OF_PRODUCTS] + shift;
+        range[1].top = range[0].top - FRACTION_BITS;
+    }
     window->shape = lossy_shape(is_fine(block));
     for (int t = 0; t < kind->terms; t++)
         if (!set_levels(window, t, range[t], *kind, headroom_of(*kind))) return false;
+    if (!IS_F64) return true;
+    int subnormal = LOW_EXPONENT + FRACTION_BITS; /* all of these are less than 2^subnormal, as they are added */
+    const int up = window->shift[0] > window->shift[1] ? window->shift[0] : window->shift[1];
+    if (up > 0) subnormal += up;
+    for (int t = 0; t <= of_elements && t < kind->terms; t++)
+        if (window->covered[t].low - LOST_BITS < subnormal) return false;
     return true;
 }
 
@@ -154,59 +203,86 @@ static void note_losses(struct block *block, const struct window *window, struct
     for (int t = 0; t < kind.terms; t++) {
         const bool is_product = t >= of_elements;
         const int grid = window->covered[t].low, shift = window->shift[0] + (is_product ? window->shift[1] : 0);
-        struct wf_bound bound = {block->source.count + 1, grid - shift - 1};
+        const uint64_t of_each = kind.splits && t == 0 ? 3 : 1; /* magnitudes are made of two sums, of which one counts twice */
+        struct wf_bound bound = {of_each * (block->source.count + 1), grid - shift - 1};
         if (grid > kind.floor[t]) wf_bound_add(is_product ? &losses->products : &losses->sum, bound);
     }
 }
 
-/* Adds a block whose elements are less than 2^top in magnitude; false, and nothing added, if some are not.  largest: of the
- * block's, but for NaNs. */
-static bool add_lossy(struct block *block, const int top[2], uword largest[2]) {
-    const unsigned sums = block->into->parts & SUMS;
-    struct wf_lossy_guess *guess = &block->scratch->lossy;
+/* How far above those that were found tops are expected at most.  Largest magnitudes differ from block to block: where there are
+ * levels enough, what is expected is so much larger than most of them that few passes fail. */
+static int tops_above(const struct block *block) {
+    return is_fine(block) ? 8 : 1;
+}
+
+/* Expects blocks to come to be like one whose tops were found. */
+static void expect_tops(struct block *block, const int found[TOPS]) {
+    const int above = tops_above(block);
+    for (int i = 0; i < TOPS; i++) {
+        int *top = &block->scratch->lossy.top[i];
+        *top = found[i] > *top ? found[i] + above / 2 : found[i] + above < *top ? *top - 1 : *top;
+    }
+}
+
+/* Extracts the sums of a block whose elements, and products, are less than 2^top in magnitude; returns whether they are.
+ * found: what they are; TOP_UNKNOWN where there is no window for these tops. */
+static bool extract_below(struct extracted *extracted, struct window *window, struct kind *kind, struct block *block,
+                          const int top[TOPS], int found[TOPS]) {
+    found[OF_X] = found[OF_Y] = found[OF_PRODUCTS] = TOP_UNKNOWN;
+    if (!make_lossy_window(window, kind, block, top)) return false;
+    if (IS_F64) wf_environment_drop_subnormals(); /* what they are, or become by the factor, does not matter */
+    lossy_functions[is_fine(block)][block->into->parts & SUMS](extracted, block, window, found);
+    if (IS_F64) wf_environment_keep_subnormals();
+    for (int i = 0; i < TOPS; i++)
+        if (found[i] > top[i]) return false;
+    return extracted->has_stayed;
+}
+
+/* Adds such a block, unless its products are all less than 2^-margin of what they might be; false: nothing was added. */
+static bool add_lossy(struct block *block, const int top[TOPS], int margin, int found[TOPS]) {
     struct window window;
     struct kind kind;
     struct extracted extracted;
-    if (!make_lossy_window(&window, &kind, block, top)) return false;
-    if (IS_F64) wf_environment_drop_subnormals(); /* what they are, or become by the factor, does not matter */
-    lossy_functions[is_fine(block)][sums](&extracted, block, &window, largest);
-    if (IS_F64) wf_environment_keep_subnormals();
-    int found[2];
-    for (int operand = 0; operand < 2; operand++) found[operand] = range_of((struct magnitudes){largest[operand], 1}).top;
-    if (!extracted.has_stayed || found[0] > top[0] || found[1] > top[1]) return false;
-    add_extracted_sums(block->into, &window, &extracted, sums);
+    if (!extract_below(&extracted, &window, &kind, block, top, found)) return false;
+    if (found[OF_PRODUCTS] < top[OF_PRODUCTS] - margin) return false;
+    add_extracted_sums(block->into, &window, &extracted, block->into->parts & SUMS);
     note_losses(block, &window, kind);
-    for (int operand = 0; operand < 2; operand++)
-        guess->top[operand] = found[operand] > guess->top[operand] - 1 ? found[operand] : guess->top[operand] - 1;
+    expect_tops(block, found);
     return true;
+}
+
+/* The same of a block whose tops were found. */
+static bool add_known_lossy(struct block *block, const int known[TOPS]) {
+    int found[TOPS];
+    if (known[OF_X] > TOP_MAX || known[OF_Y] > TOP_MAX) return false;
+    for (int i = 0; i < TOPS; i++) block->scratch->lossy.top[i] = known[i] + tops_above(block) / 2;
+    return add_lossy(block, known, ANY_MARGIN, found);
 }
 
 /* The same of any block.  False: nothing was added, but infinities and NaNs may have been noted, and a copy without them
  * have taken the block's place. */
 static bool add_scanned_lossy(struct block *block) {
-    uword largest[2];
+    int top[TOPS], found[TOPS];
     ensure_scanned(block);
     if (!is_finite(block) && clean_if_possible(block)) return true;
     ensure_scanned(block);
-    const int top[2] = {block->range[0].top, block->range[1].top};
     if (!is_finite(block) || block->magnitudes[0].max == 0 || block->magnitudes[1].max == 0) return false;
-    block->scratch->lossy.top[0] = top[0];
-    block->scratch->lossy.top[1] = top[1];
-    return add_lossy(block, top, largest);
+    set_tops(top, block->range[0].top, block->range[1].top);
+    if (!(block->into->parts & WF_PART_DOT)) return add_known_lossy(block, top);
+    memcpy(block->scratch->lossy.top, top, sizeof top);
+    if (add_lossy(block, top, is_fine(block) ? 16 : 8, found)) return true;
+    block->scratch->pass = 0;
+    top[OF_PRODUCTS] = found[OF_PRODUCTS]; /* the largest product is much smaller than that of the largest elements */
+    return add_known_lossy(block, top);
 }
 
-/* Whether the first block of a call seems to be so much smaller than what is expected that too much would be lost. */
-static bool is_much_smaller(const struct block *block) {
-    enum { SAMPLES = 32, BINADES = 40 };
-    const size_t step = block->source.count / SAMPLES + 1;
-    const int *top = block->scratch->lossy.top;
-    uword x = 0, y = 0;
-    for (size_t i = 0; i < block->source.count; i += step) {
-        uword a = bits_at(block->source.x, i) & MAGNITUDE, b = bits_at(block->source.y, i) & MAGNITUDE;
-        x = a > x ? a : x;
-        y = b > y ? b : y;
-    }
-    return range_of((struct magnitudes){x, 1}).top < top[0] - BINADES || range_of((struct magnitudes){y, 1}).top < top[1] - BINADES;
+/* Raises tops to those of an element, or pair, unless it has a zero, an infinity or a NaN. */
+static void raise_tops(int top[TOPS], const struct block *block, size_t i) {
+    uword x = bits_at(block->source.x, i) & MAGNITUDE, y = bits_at(block->source.y, i) & MAGNITUDE;
+    int more[TOPS];
+    if (!x || !y || x >= INFINITY_BITS || y >= INFINITY_BITS) return;
+    set_tops(more, top_of(x), top_of(y));
+    for (int of = 0; of < TOPS; of++) top[of] = more[of] > top[of] ? more[of] : top[of];
 }
 
 /* Adds a block where that is the way of the blocks before; returns whether it did. */
@@ -216,20 +292,26 @@ static bool add_lossy_as_expected(struct block *block) {
     guess->is_new = false;
     if (!may_lose(block) || guess->blocks <= 0) return false;
     guess->blocks--;
-    if ((block->scratch->guess.specials > 0 || is_infinite_but_for_nans(block->into)) && clean_if_possible(block)) return true;
-    if (is_new && is_much_smaller(block)) return false;
-    const int top[2] = {guess->top[0], guess->top[1]};
-    uword largest[2];
-    if (add_lossy(block, top, largest)) return true;
+    const bool expects_specials = block->scratch->guess.specials > 0;
+    if (expects_specials) block->scratch->guess.specials--;
+    if ((expects_specials || is_infinite_but_for_nans(block->into)) && clean_if_possible(block)) return true;
+    int top[TOPS], found[TOPS];
+    memcpy(top, guess->top, sizeof top);
+    if (!is_new) { /* as the ends of sorted data are their largest */
+        raise_tops(top, block, 0);
+        raise_tops(top, block, block->source.count - 1);
+    }
+    /* After a call of much larger elements too much would be lost; after blocks of such, these are in the sums. */
+    if (add_lossy(block, top, is_new ? 2 * tops_above(block) : ANY_MARGIN, found)) return true;
     block->scratch->pass = 0;
-    return add_scanned_lossy(block);
+    return add_known_lossy(block, found) || add_scanned_lossy(block);
 }
 
 /* Adds a block for which few levels are not enough, and expects more of its kind. */
 static bool begin_lossy(struct block *block) {
     enum { BLOCKS = 16 };
     if (!may_lose(block) || !add_scanned_lossy(block)) return false;
-    if (!is_decided(block->into) && !is_infinite_but_for_nans(block->into)) block->scratch->lossy.blocks = BLOCKS;
+    block->scratch->lossy.blocks = BLOCKS;
     return true;
 }
 

@@ -370,8 +370,8 @@ enum {
 
 /* The kind that adds all of these sums, WF_PART_SUM and so on, at once. */
 INLINE struct kind kind_of(unsigned sums) {
-    if (sums == WF_PART_SUM) return (struct kind){1, false, {load_value}, {LOW_EXPONENT}, add_values, false, NULL};
-    if (sums == WF_PART_ABS) return (struct kind){1, false, {load_magnitude}, {LOW_EXPONENT}, add_magnitudes, false, NULL};
+    if (sums == WF_PART_SUM) return (struct kind){1, false, {load_value}, {LOW_EXPONENT}, add_values, false, NULL, false};
+    if (sums == WF_PART_ABS) return (struct kind){1, false, {load_magnitude}, {LOW_EXPONENT}, add_magnitudes, false, NULL, false};
     if (sums & WF_PART_SUM)
         return (struct kind){1 + PRODUCT_TERMS,
                              sums & WF_PART_ABS,
@@ -379,14 +379,16 @@ INLINE struct kind kind_of(unsigned sums) {
                              {LOW_EXPONENT, PRODUCT_FLOOR, PRODUCT_FLOOR},
                              NULL,
                              false,
-                             NULL};
+                             NULL,
+                             false};
     return (struct kind){PRODUCT_TERMS,
                          false,
                          {load_product, load_product_error},
                          {PRODUCT_FLOOR, PRODUCT_FLOOR},
                          sums == WF_PART_DOT ? add_products : add_squares,
                          false,
-                         NULL};
+                         NULL,
+                         false};
 }
 
 /* The ranges of products, and of their errors, of elements of these ranges.  The product of f64 and its error
@@ -467,6 +469,7 @@ struct block {
     int64_t index;     /* of the first element */
     bool is_scanned;   /* magnitudes and range, of both operands, are known */
     bool has_extremes; /* extremes are known */
+    bool is_to_be_seen; /* extremes and counts are yet to be found, of the elements as they are */
     bool expects_specials;
     enum look look;
     struct magnitudes magnitudes[2];

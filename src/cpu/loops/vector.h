@@ -29,7 +29,8 @@
  *   is_any_special(x, nbytes, infinity): whether any element's magnitude, of some vectors, is at least `infinity`.
  *
  * - HAS_LARGER_MAGNITUDES, if it is better than the one here:
- *   larger_magnitudes(largest, x): of floats' bits, the larger of magnitudes and those of x; where x is NaN, either.
+ *   larger_magnitudes(largest, x): of floats' bits, the larger of magnitudes and those of x; where x is NaN, either;
+ *   larger_of_f64(largest, x): the same of f64.
  *
  * - HAS_LANE_BITS, if it is better than the one here:
  *   lane_bits(x): the top bits of all bytes, the first one's lowest.
@@ -66,6 +67,11 @@
 #ifndef HAS_LARGER_MAGNITUDES
 INLINE vsword larger_magnitudes(vsword largest, vsword x) {
     return max_signed(largest, x & (sword)((uword)-1 >> 1));
+}
+
+INLINE vf64 larger_of_f64(vf64 largest, vf64 x) {
+    vi64 magnitude = (vi64)x & INT64_MAX, is_larger = magnitude > (vi64)largest;
+    return (vf64)((is_larger & magnitude) | (~is_larger & (vi64)largest));
 }
 #endif
 

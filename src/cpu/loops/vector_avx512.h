@@ -110,13 +110,18 @@ INLINE vsword clean_lanes(vsword x, sword infinity, vsword *nans, vsword *positi
 
 /* By instructions that types of 16 bits do not have, and that leave out NaNs. */
 #define HAS_LARGER_MAGNITUDES
+enum { LARGER_WITHOUT_SIGN = 0xb };
+
 INLINE vsword larger_magnitudes(vsword largest, vsword x) {
-    enum { LARGER_WITHOUT_SIGN = 0xb };
     switch (sizeof(sword)) {
     case 4: return (vsword)_mm512_range_ps((__m512)largest, (__m512)x, LARGER_WITHOUT_SIGN);
     case 8: return (vsword)_mm512_range_pd((__m512d)largest, (__m512d)x, LARGER_WITHOUT_SIGN);
     default: return max_signed(largest, x & (sword)((uword)-1 >> 1));
     }
+}
+
+INLINE vf64 larger_of_f64(vf64 largest, vf64 x) {
+    return (vf64)_mm512_range_pd((__m512d)largest, (__m512d)x, LARGER_WITHOUT_SIGN);
 }
 
 /* Types without an instruction for it are compared. */

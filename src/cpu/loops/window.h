@@ -53,6 +53,7 @@ struct kind {
     bool loses; /* the last level's additions may round (lossy.h) */
     /* NULL, or what takes infinities and NaNs out of each group before it is added. */
     clean_group *clean;
+    bool finds_largest; /* of the first terms, which are products (lossy.h) */
 };
 
 INLINE int levels_of(struct shape shape, int term) {
