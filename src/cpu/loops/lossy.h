@@ -48,11 +48,15 @@ INLINE struct shape lossy_shape(bool is_fine) {
     return is_fine ? (struct shape){2, 2} : (struct shape){1, 1};
 }
 
+/* Whether that of products is more than what follows from their factors: of f64, where registers are few, to find it takes
+ * longer than it is worth. */
+#define FINDS_PRODUCTS (!IS_F64 || HAS_MANY_REGISTERS)
+
 INLINE struct kind lossy_kind_of(unsigned sums) {
     struct kind kind = kind_of(sums);
     const bool of_elements = sums & ~(unsigned)PRODUCTS;
     kind.loses = true;
-    kind.finds_largest = sums == WF_PART_DOT;
+    kind.finds_largest = FINDS_PRODUCTS && sums == WF_PART_DOT;
     if (!IS_F64) return kind;
     if (of_elements) kind.load[0] = sums & WF_PART_SUM ? load_fitted_value : load_fitted_magnitude;
     if (sums & PRODUCTS) {
@@ -80,7 +84,7 @@ INLINE void extract_lossy(struct extracted *extracted, struct block *block, cons
     }
     const int x = scanned_top(&scans[0]);
     set_tops(found, x, source.x == source.y ? x : scanned_top(&scans[1]));
-    if (!are_pairs) return;
+    if (!are_pairs || !FINDS_PRODUCTS) return;
     const int products = top_of_f64(extracted->largest) - window->shift[0] - window->shift[1];
     if (!IS_F64 || products < found[OF_PRODUCTS]) found[OF_PRODUCTS] = products; /* which may have left the range */
 }

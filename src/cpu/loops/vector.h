@@ -29,7 +29,9 @@
  *   is_any_special(x, nbytes, infinity): whether any element's magnitude, of some vectors, is at least `infinity`.
  *
  * - HAS_LARGER_MAGNITUDES, if it is better than the one here:
- *   larger_magnitudes(largest, x): of floats' bits, the larger of magnitudes and those of x; where x is NaN, either;
+ *   larger_magnitudes(largest, x): of floats' bits, the larger of magnitudes and those of x; where x is NaN, either.
+ *
+ * - HAS_LARGER_OF_F64, if it is better than the one here:
  *   larger_of_f64(largest, x): the same of f64.
  *
  * - HAS_LANE_BITS, if it is better than the one here:
@@ -68,7 +70,9 @@
 INLINE vsword larger_magnitudes(vsword largest, vsword x) {
     return max_signed(largest, x & (sword)((uword)-1 >> 1));
 }
+#endif
 
+#ifndef HAS_LARGER_OF_F64
 INLINE vf64 larger_of_f64(vf64 largest, vf64 x) {
     vi64 magnitude = (vi64)x & INT64_MAX, is_larger = magnitude > (vi64)largest;
     return (vf64)((is_larger & magnitude) | (~is_larger & (vi64)largest));

@@ -64,6 +64,13 @@ INLINE vsword lower_bound(vsword a, vsword b) {
     }
 }
 
+/* A comparison of floats where one of 64-bit integers takes more; of a NaN the second operand is left. */
+#define HAS_LARGER_OF_F64
+INLINE vf64 larger_of_f64(vf64 largest, vf64 x) {
+    const vf64 magnitude = (vf64)((vi64)x & INT64_MAX);
+    return (vf64)_mm256_max_pd((__m256d)magnitude, (__m256d)largest);
+}
+
 #define HAS_LANE_BITS
 INLINE uint64_t lane_bits(vsword x) {
     return (uint32_t)_mm256_movemask_epi8((__m256i)x);

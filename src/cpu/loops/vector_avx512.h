@@ -120,6 +120,7 @@ INLINE vsword larger_magnitudes(vsword largest, vsword x) {
     }
 }
 
+#define HAS_LARGER_OF_F64
 INLINE vf64 larger_of_f64(vf64 largest, vf64 x) {
     return (vf64)_mm512_range_pd((__m512d)largest, (__m512d)x, LARGER_WITHOUT_SIGN);
 }
