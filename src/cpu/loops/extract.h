@@ -23,7 +23,7 @@ struct sums {
     vf64 term[TERMS_MAX][LEVELS_MAX][UNROLL_MAX];
     vf64 negative[LEVELS_MAX][UNROLL_MAX]; /* of the first terms of negative elements */
     vf64 factor[2]; /* by which fitted elements are multiplied */
-    vf64 largest[2]; /* magnitudes so far, of a kind that finds them */
+    vf64 largest, other_largest; /* magnitudes so far, of a kind that finds them: by turns, as each waits for the one before */
 };
 
 /* What was moved out of the sums, in units of each level's grid.  Unsigned, because it may wrap around if the
@@ -99,9 +99,11 @@ INLINE void extract_term(struct sums *sums, struct shape shape, struct source so
     int levels = levels_of(shape, term);
     struct terms terms = terms_at(source, i, kind.load[term], levels, sums->factor);
     if (kind.splits && term == 2) terms.multiplies = false; /* the scan of the same pass uses that unit */
-    if (kind.finds_largest && term == 0)
-        sums->largest[u % 2] =
-            larger_of_f64(sums->largest[u % 2], terms.multiplies ? quiet_multiply(terms.a, terms.b) : terms.a);
+    if (kind.finds_largest && term == 0) {
+        const vf64 x = terms.multiplies ? quiet_multiply(terms.a, terms.b) : terms.a;
+        if (u % 2) sums->other_largest = larger_of_f64(sums->other_largest, x);
+        else sums->largest = larger_of_f64(sums->largest, x);
+    }
     extract_terms(sums->term[term], splits(kind, term) ? sums->negative : NULL, levels, u, terms);
 }
 
@@ -238,9 +240,9 @@ INLINE void collect_sums(struct collected *collected, struct sums *sums, const s
     }
 }
 
-static double largest_lane(const vf64 largest[2]) {
+static double largest_lane(vf64 largest) {
     double most = 0;
-    for (int lane = 0; lane < 2 * LANES; lane++) most = largest[lane / LANES][lane % LANES] > most ? largest[lane / LANES][lane % LANES] : most;
+    for (int lane = 0; lane < LANES; lane++) most = largest[lane] > most ? largest[lane] : most;
     return most;
 }
 
@@ -281,7 +283,7 @@ INLINE void extract(struct extracted *extracted, const struct window *window, st
     struct collected collected;
     struct sums sums;
     clear_collected(&collected, shape, kind);
-    if (kind.finds_largest) sums.largest[0] = sums.largest[1] = (vf64){0};
+    if (kind.finds_largest) sums.largest = sums.other_largest = (vf64){0};
     for (size_t i = 0; i < source.count;) {
         size_t end = source.count - i < round_count ? source.count : i + round_count;
         start_sums(&sums, window, shape, kind);
@@ -308,7 +310,7 @@ INLINE void extract(struct extracted *extracted, const struct window *window, st
     scans[0] = local[0];
     scans[1] = local[1];
     finish_sums(extracted, &collected, shape, kind);
-    if (kind.finds_largest) extracted->largest = largest_lane(sums.largest);
+    if (kind.finds_largest) extracted->largest = largest_lane(larger_of_f64(sums.largest, sums.other_largest));
 }
 
 /* Sums the terms through the loop that is compiled for the shape of a window. */
