@@ -1,7 +1,8 @@
 """Makes tables of what the benchmarks of groups found.
 
     groups_table.py JSON...    of `bench/groups.py --json` and `bench/gpu/groups.py --json`: puts them between the markers
-                               in docs/performance-groups.md: <!-- cpu:begin --> ... <!-- cpu:end -->, and gpu
+                               in docs/performance-groups.md: <!-- cpu:begin --> ... <!-- cpu:end -->, and gpu; what several
+                               runs of one machine have measured comes together
 """
 
 import json
@@ -48,10 +49,15 @@ def update(text, document):
     return block.sub(lambda match: match[1] + render(document) + match[2], text)
 
 
+def joined(documents):
+    return documents[0] | {"rows": [row for document in documents for row in document["rows"]]}
+
+
 def main():
     text = PAGE.read_text()
-    for path in sys.argv[1:]:
-        text = update(text, json.loads(Path(path).read_text()))
+    documents = [json.loads(Path(path).read_text()) for path in sys.argv[1:]]
+    for runs in table.grouped(documents, lambda document: document["where"]).values():
+        text = update(text, joined(runs))
     PAGE.write_text(text)
 
 

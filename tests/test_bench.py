@@ -253,8 +253,9 @@ def test_table_of_groups(tmp_path):
     cases = [("(2, 3) axis 0", "sum", "f32", 0.5, 1.25), ("(2, 3) axis 0", "max", "f32", 1, None),
              ("3 keys", "sum", "f32", 0.25, 12), ("3 keys", "max", "f64", 0.75, 0.5)]
     rows = [dict(zip(("groups", "op", "type", "share", "ratio"), case)) for case in cases]
-    groups_table.write(tmp_path / "rows", "cpu", "a processor", rows)
-    document = json.loads((tmp_path / "rows").read_text())
+    for part in (rows[:3], rows[3:]):
+        groups_table.write(tmp_path / f"{len(part)}", "cpu", "a processor", part)
+    document = groups_table.joined([json.loads((tmp_path / part).read_text()) for part in ("3", "1")])
     page = "before\n<!-- cpu:begin -->\nold\n<!-- cpu:end -->\n<!-- gpu:begin -->\nkept\n<!-- gpu:end -->\n"
     assert groups_table.update(page, document) == f"""before
 <!-- cpu:begin -->
