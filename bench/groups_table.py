@@ -22,9 +22,13 @@ def write(path, where, machine, rows):
     path.write_text(table.text_of(document))
 
 
+def two_digits(number):
+    return f"{float(f'{number:.2g}'):g}"
+
+
 def cell(row):
     """The share, and how many times as fast as the peer."""
-    return "" if row is None else f"{row['share']:.2f}" + ("" if row["ratio"] is None else f", {row['ratio']:.2g}")
+    return "" if row is None else f"{row['share']:.2f}" + ("" if row["ratio"] is None else f", {two_digits(row['ratio'])}")
 
 
 def table_of_type(type_name, rows, ops):

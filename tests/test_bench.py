@@ -251,7 +251,7 @@ def test_tables_go_between_the_markers(tmp_path, document):
 def test_table_of_groups(tmp_path):
     """A table for each type, a line for each way of grouping; what was not measured is empty, and so is a peer that has no such op."""
     cases = [("(2, 3) axis 0", "sum", "f32", 0.5, 1.25), ("(2, 3) axis 0", "max", "f32", 1, None),
-             ("3 keys", "sum", "f32", 0.25, 12), ("3 keys", "max", "f64", 0.75, 0.5)]
+             ("3 keys", "sum", "f32", 0.25, 123.4), ("3 keys", "max", "f64", 0.75, 0.5)]
     rows = [dict(zip(("groups", "op", "type", "share", "ratio"), case)) for case in cases]
     for part in (rows[:3], rows[3:]):
         groups_table.write(tmp_path / f"{len(part)}", "cpu", "a processor", part)
@@ -264,7 +264,7 @@ a processor; {document["date"]}.
 | f32 | sum | max |
 |---|--:|--:|
 | (2, 3) axis 0 | 0.50, 1.2 | 1.00 |
-| 3 keys | 0.25, 12 |  |
+| 3 keys | 0.25, 120 |  |
 
 | f64 | sum | max |
 |---|--:|--:|
