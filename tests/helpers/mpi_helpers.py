@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from functools import lru_cache
 from pathlib import Path
 
@@ -40,10 +41,11 @@ def compile_program(library, source, target):
 
 def run_ranks(library, count, *command, **environment):
     """What the ranks print and their exit status.  MPICH 4.0's mpirun is killed by a broken pipe, its own, in one run of seven
-    whose ranks end at once: then it is started again."""
-    for _ in range(10):
+    whose ranks end at once, and at times in ten that follow each other: then it is started again, after ever longer."""
+    for failures in range(20):
+        time.sleep(failures / 10)
         done = subprocess.run([f"mpirun.{library}", *START[library], "-n", str(count), *map(str, command)], text=True,
                               capture_output=True, env=os.environ | ENVIRONMENT | environment, timeout=300)
         if library != "mpich" or done.returncode != -signal.SIGPIPE:
             return done
-    raise AssertionError("mpirun was killed by SIGPIPE ten times")
+    raise AssertionError("mpirun was killed by SIGPIPE twenty times")
