@@ -108,10 +108,13 @@ void host_name_caller(char place[RECORD_NAME]) {
     const char *const ours = object_of((uintptr_t)pending, &offset);
     const int depth = backtrace(frames, DEEPEST);
     size_t length = 0, count = 0;
+    bool is_within = false; /* a sanitizer has a frame of its own before ours */
     place[0] = '\0';
     for (int i = 0; i < depth && count < RECORD_FRAMES; i++) {
         const char *name = object_of((uintptr_t)frames[i] - 1, &offset); /* the call, not what follows it */
-        if (!object && !strcmp(name, ours)) continue;
+        const bool is_own = !strcmp(name, ours);
+        is_within |= is_own;
+        if (!object && (is_own || !is_within)) continue;
         if (object && strcmp(name, object)) break;
         length += (size_t)snprintf(place + length, RECORD_NAME - length, "%.300s%s0x%llx", object ? "" : name, object ? "," : "+",
                                    (unsigned long long)offset);
