@@ -258,8 +258,8 @@ INLINE void join_lanes_to(double *slot, const struct quad_sums *lanes, enum kept
 }
 
 INLINE void end_run(struct run *run, const struct wf_bounded_slots *slots, struct bounded_form form) {
-    double *slot = slots->word + (size_t)run->key * words_of(form);
     if (run->key < 0) return;
+    double *slot = slots->word + (size_t)run->key * words_of(form);
     if (form.values) join_lanes_to(slot, &run->values, kept_of_values(form));
     if (form.squares || form.pairs)
         join_lanes_to(slot + (form.values ? WF_BOUNDED_WORDS : 0), &run->products, kept_of_products(form));
