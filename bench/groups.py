@@ -69,7 +69,8 @@ class Case:
 
     def reduce(self, handle, op):
         results, output = self.output(op)
-        asked = self.wf.reduction(op, nan=self.nan)
+        asked, fill = self.wf.reduction(op, nan=self.nan), self.wf.value_of_bits(self.wf.WF_U8, 0)
+        asked.fill = ctypes.pointer(fill)  # of many random keys some have no element
         handle.check(self.wf.library.wf_reduce(
             handle.pointer, byref(asked), byref(self.view), byref(self.other_view) if op == "dot" else None,
             byref(self.groups), byref(output)))
