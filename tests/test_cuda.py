@@ -283,7 +283,7 @@ def test_finishing_kernels_are_without_findings(part, tmp_path):
     groups, and by keys that are sorted by tiles."""
     need_fake()
     pytest.importorskip("numpy", reason="no numpy")
-    if not EVERY_KERNEL and part not in ("stats i64", "groups", "large"):
+    if not EVERY_KERNEL and part not in ("stats i64", "groups"):
         pytest.skip("TESTS_EVERY_KERNEL=1, as in CI, takes all parts")
     command = [sys.executable, Path(__file__).parent / "gpu_kernels.py", *part.split()]
     # Where less is optimized, words that no part of the result needs are copied, written or not.

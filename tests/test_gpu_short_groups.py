@@ -13,6 +13,7 @@ import pytest
 
 import warpfold_ctypes as wf
 from cuda_helpers import gpu  # noqa: F401: a fixture
+from each_type import but_alike, needs_every_kernel, one_of
 from gpu_pair import Binades, EDGES, pair, returned  # noqa: F401: pair is a fixture
 from group_helpers import Laid, integer_vector, operands
 from oracle import FLOATS
@@ -41,7 +42,7 @@ def test_short_groups(pair, type_name):
                 if not pair.gpu.is_real and (count in (1, 4) or kind == "plain" or len(shape) != 2 + (count == 3)):
                     continue
                 array = Laid(type_name, shape, rng, kind, plain=rng.random() < 0.7)
-                for op in SHORT_OPS if pair.gpu.is_real else SHORT[type_name]:
+                for op in SHORT_OPS if pair.gpu.is_real else one_of(SHORT[type_name]):
                     pair.check(op, library.wf_groups_axes(axes), [array], shape, axes, kind, nan=rng.choice(NAN_POLICIES),
                                ddof=rng.choice((0, 0, 1, 2)) if op in ("var", "std") else 0)
 
@@ -65,7 +66,7 @@ def test_groups_in_chunks(pair, type_name):
                 array = Laid(type_name, shape, rng, "plain" if kind == "equal" else kind, plain=rng.random() < 0.5)
                 if kind == "equal":
                     array.data = array.data[:array.nbytes] * (len(array.data) // array.nbytes)
-                for op in SHORT_OPS if pair.gpu.is_real else IN_CHUNKS[type_name]:
+                for op in SHORT_OPS if pair.gpu.is_real else one_of(IN_CHUNKS[type_name], 1):
                     pair.check(op, library.wf_groups_axes(axes), [array], shape, axes, kind, nan=rng.choice(NAN_POLICIES),
                                ddof=rng.choice((0, 1)) if op in ("var", "std") else 0, first_index=rng.choice([0, 7]))
                     if axes == 1 and array.strides[0] == 70 * array.nbytes and (type_name != "i8" or op in OF_INTEGERS):
@@ -75,9 +76,9 @@ def test_groups_in_chunks(pair, type_name):
 BY_TEAMS = {"f32": ("var", "sum", "norm2"), "bf16": ("mean", "std", "min"), "f16": ("sum", "var", "max"), "f64": ("mean", "var", "norm2")}
 
 
-def by_teams(type_name, is_real):
+def by_teams(type_name, is_real, turn):
     extremes = ("min", "max") if type_name in ("f16", "bf16") else ()
-    return ("sum", "norm1", "mean", "var", "std", "norm2", *extremes) if is_real else BY_TEAMS[type_name]
+    return ("sum", "norm1", "mean", "var", "std", "norm2", *extremes) if is_real else one_of(BY_TEAMS[type_name], turn)
 
 
 def encoded(type_name, number):
@@ -106,10 +107,10 @@ def make_row_data(array, kind, rng):
         array.data = b"".join(rng.choices(elements, k=len(array.data) // array.nbytes))
 
 
-def check_teams(pair, array, shape, axes, kind, rng, plan):
+def check_teams(pair, array, shape, axes, kind, rng, plan, turn):
     """plan: how the words that say so begin; None: whichever."""
     elements = shape[-1] if axes == 1 << (len(shape) - 1) else shape[0]
-    for op in by_teams(array.type, pair.gpu.is_real):
+    for op in by_teams(array.type, pair.gpu.is_real, turn):
         for nan in NAN_POLICIES if kind == "special" else ("propagate",):
             pair.check(op, library.wf_groups_axes(axes), [array], shape, axes, kind, nan=nan,
                        ddof=rng.choice((0, 1, elements)) if op in ("var", "std") else 0)
@@ -136,7 +137,7 @@ def test_rows_of_floats(pair, type_name):
             array = Laid(type_name, shape, rng, kind if kind in SAMPLED_KINDS else "plain", plain=True)
             make_row_data(array, kind, rng)
             is_tried = shape[0] > 4 and array.nbytes * shape[1] >= 128
-            check_teams(pair, array, shape, 2, kind, rng, b"rows in registers" if is_tried else None)
+            check_teams(pair, array, shape, 2, kind, rng, b"rows in registers" if is_tried else None, 0)
 
 
 def repeated(array, shape):
@@ -147,14 +148,14 @@ def repeated(array, shape):
     return array
 
 
-def check_columns(pair, type_name, shapes, plan_of):
+def check_columns(pair, type_name, shapes, plan_of, turn):
     """Few elements, again and again, as matrices; plan_of: what a plan for rows of so many bytes must have in it, or None."""
     rng = random.Random(f"gpu columns {type_name} {shapes}")
     for kind in row_kinds(type_name, pair.gpu.is_real):
         for shape in shapes:
             array = Laid(type_name, (1, 1999), rng, kind if kind in SAMPLED_KINDS else "plain", plain=True)
             make_row_data(array, kind, rng)
-            check_teams(pair, repeated(array, shape), shape, 1, kind, rng, plan_of(shape[1] * array.nbytes))
+            check_teams(pair, repeated(array, shape), shape, 1, kind, rng, plan_of(shape[1] * array.nbytes), turn)
 
 
 def column_shapes(type_name, is_real):
@@ -171,7 +172,7 @@ def column_shapes(type_name, is_real):
 def test_columns_of_floats(pair, type_name):
     """A team has the columns of 8 bytes, at any multiple of their elements' size; few columns are shared by several lanes."""
     shapes = column_shapes(type_name, pair.gpu.is_real)
-    check_columns(pair, type_name, shapes, lambda nbytes: None if nbytes % 4 else b"columns in registers")
+    check_columns(pair, type_name, shapes, lambda nbytes: None if nbytes % 4 else b"columns in registers", 1)
 
 
 def tall_shapes(type_name, is_real):
@@ -185,14 +186,14 @@ def tall_shapes(type_name, is_real):
 @pytest.mark.parametrize("type_name", BY_TEAMS)
 def test_tall_columns(pair, type_name):
     """All warps share a few columns, in registers first; what is left open is added up as longer groups are."""
-    check_columns(pair, type_name, tall_shapes(type_name, pair.gpu.is_real), lambda nbytes: b"tall columns in registers")
+    check_columns(pair, type_name, tall_shapes(type_name, pair.gpu.is_real), lambda nbytes: b"tall columns in registers", 2)
 
 
 TALL_EXTREMES = ("i8", "u8", "i16", "u32", "i64", "f32", "f64")  # integers of each width, of either sign
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("type_name", TALL_EXTREMES)
+@pytest.mark.parametrize("type_name", but_alike(TALL_EXTREMES, ("i8", "i16", "u32", "f32")))
 def test_tall_extremes(pair, type_name):
     """Extrema of few columns that all warps share, by keys that are ordered as elements are; NaNs of either sign are beyond all."""
     rng = random.Random(f"gpu tall extremes {type_name}")
@@ -274,7 +275,7 @@ def test_integers_of_teams(pair, type_name):
             array = Laid(type_name, (1, 1999), rng, "wild", plain=True)
             if kind == "equal":
                 array.data = rng.choice((b"\xff", b"\x7f", b"\x80")) * len(array.data)
-            for op in (("max", "min") if type_name == "f32" else ("sum", "mean", "max", "min")) if pair.gpu.is_real else WHOLE[type_name]:
+            for op in (("max", "min") if type_name == "f32" else ("sum", "mean", "max", "min")) if pair.gpu.is_real else one_of(WHOLE[type_name], 1):
                 pair.check(op, library.wf_groups_axes(axes), [repeated(array, shape)], shape, axes, kind)
                 is_row_of_words = axes == 2 and nbytes == 4 and op in ("max", "min")
                 assert is_row_of_words or b"s in registers" in library.wf_handle_plan(pair.device.pointer), (op, shape)
@@ -292,6 +293,7 @@ def test_extremes_of_halves(pair, type_name, op):
         assert b"s in registers" in library.wf_handle_plan(pair.device.pointer)
 
 
+@needs_every_kernel
 def test_extremes_of_halves_on_newer_gpus(pair):
     """These have an instruction for it."""
     if pair.gpu.is_real:
@@ -341,7 +343,7 @@ def test_short_segments(pair, type_name):
     rng = random.Random(f"gpu short segments {type_name}")
     if not pair.gpu.is_real and type_name not in SHORT_SEGMENTS:
         pytest.skip("no GPU: on the simulator fewer types")
-    ops = (*SHORT_OPS, "dot") if pair.gpu.is_real else SHORT_SEGMENTS[type_name]
+    ops = (*SHORT_OPS, "dot") if pair.gpu.is_real else one_of(SHORT_SEGMENTS[type_name], 1)
     for choice, count in itertools.product(((4,), (3, 4), range(9), (0, 0, 1, 30), (8,)), (1, 33, 700)):
         lengths = [rng.choice(choice) for _ in range(count)]
         offsets, kind = short_offsets(rng, lengths), rng.choice(("plain", "wild", "special"))

@@ -27,6 +27,11 @@ def but_alike(names, alike=ALIKE):
     return [pytest.param(name, marks=skipped) if name in alike and not EVERY_KERNEL else name for name in names]
 
 
+def one_of(names, turn=0):
+    """Of ops whose kernels are alike; of which CI takes all, and other tests another turn's."""
+    return names if EVERY_KERNEL or not names else (names[turn % len(names)],)
+
+
 needs_every_kernel = pytest.mark.skipif(
     not EVERY_KERNEL, reason="its kernels differ from others by what those show: TESTS_EVERY_KERNEL=1, as in CI, takes them all")
 
