@@ -545,6 +545,39 @@ def test_rows(tmp_path, count, is_transposed, schedule):
     assert list(again) == halves[:64 * count] + [0] * (256 - 64 * count)
 
 
+@pytest.mark.parametrize("load, store", [("sync.aligned.x4.trans.m8n8.shared.b16", "sync.aligned.x4.trans.m8n8.shared.b16"), # CUTLASS's
+                                         ("m8n8.aligned.sync.shared.trans.x4.b16", "sync.trans.aligned.m8n8.b16.x4.shared")])
+def test_words_may_come_in_any_order(tmp_path, load, store):
+    """As ptxas takes them."""
+    text = rows_kernel(4, True)
+    for base, words in (("ldmatrix", load), ("stmatrix", store)):
+        usual = f"{base}.sync.aligned.m8n8.x4.trans.shared.b16"
+        assert usual in text
+        text = text.replace(usual, f"{base}.{words}")
+    (tmp_path / "k.ptx").write_text(text)
+    report = inspected(tmp_path / "k.ptx", "--block", 32, "--arg", "u32[128]=iota", "--arg", "u32[128]=none", "--arg", "u32[128]=none",
+                       "--out", f"1={tmp_path / 'got.npy'}", "--out", f"2={tmp_path / 'again.npy'}")
+    assert report["findings"] == []
+    got = struct.unpack("<256H", read_npy(tmp_path / "got.npy")[2])
+    halves = [half for word in range(128) for half in (word, 0)]
+    assert list(got) == [halves[64 * matrix + 8 * (2 * (lane % 4) + e) + lane // 4]
+                         for lane, matrix, e in itertools.product(range(32), range(4), range(2))]
+    assert struct.unpack("<128I", read_npy(tmp_path / "again.npy")[2]) == tuple(range(128))
+
+
+def test_the_words_of_a_product_may_come_in_any_order(tmp_path):
+    text = mma_kernel((16, 8, 16), "s8", "u8", "s32", "s32", ".satfinite")
+    usual, other = "sync.aligned.m16n8k16.row.col.satfinite.s32.s8.u8.s32", "row.sync.col.s32.aligned.s8.satfinite.u8.m16n8k16.s32"
+    assert usual in text
+    arguments = ["--block", 32, "--arg", "u32[64]=iota", "--arg", "u32[32]=iota", "--arg", "u32[128]=iota", "--arg", "u32[128]=none"]
+    results = []
+    for words in (usual, other):
+        (tmp_path / "k.ptx").write_text(text.replace(usual, words))
+        assert inspected(tmp_path / "k.ptx", *arguments, "--out", f"3={tmp_path / 'd.npy'}")["findings"] == []
+        results.append((tmp_path / "d.npy").read_bytes())
+    assert results[0] == results[1]
+
+
 def test_movmatrix_transposes(tmp_path):
     (tmp_path / "k.ptx").write_text(HEAD + kernel("k", parameters("k", "u64"), """ld.param.u64 %rd1, [k_param_0];
 mov.u32 %r1, %laneid;

@@ -88,51 +88,82 @@ static bool find_element(const char *name, enum matrix_element *element) {
     return false;
 }
 
-/* ---- opcodes, word by word */
+/* ---- opcodes, word by word.  Words of one kind, such as types, have an order; kinds have none, as for ptxas: CUTLASS has
+ * ldmatrix.sync.aligned.x4.m8n8. */
 
 struct words {
     const struct instruction *instruction;
-    uint32_t next;
+    uint32_t taken; /* one bit for each */
 };
 
-static const char *take(struct words *words) {
+/* The first word that is left and is one of those; NULL: there is none. */
+static const char *take(struct words *words, bool (*is_one)(const char *word)) {
     const struct instruction *instruction = words->instruction;
-    return words->next < instruction->modifier_count ? instruction->modifiers[words->next++] : "";
+    for (uint32_t w = 0; w < instruction->modifier_count && w < 32; w++)
+        if (!(words->taken >> w & 1) && is_one(instruction->modifiers[w])) {
+            words->taken |= UINT32_C(1) << w;
+            return instruction->modifiers[w];
+        }
+    return NULL;
 }
 
-/* Takes the word, if it is next. */
+/* Takes the word, if it is left. */
 static bool takes(struct words *words, const char *word) {
     const struct instruction *instruction = words->instruction;
-    bool is_next = words->next < instruction->modifier_count && !strcmp(instruction->modifiers[words->next], word);
-    words->next += is_next;
-    return is_next;
+    for (uint32_t w = 0; w < instruction->modifier_count && w < 32; w++)
+        if (!(words->taken >> w & 1) && !strcmp(instruction->modifiers[w], word)) {
+            words->taken |= UINT32_C(1) << w;
+            return true;
+        }
+    return false;
 }
 
 static bool takes_aligned(struct words *words) { return takes(words, "sync") && takes(words, "aligned"); }
 
-static bool is_over(const struct words *words) { return words->next == words->instruction->modifier_count; }
+static bool is_over(const struct words *words) {
+    return words->taken + UINT64_C(1) == UINT64_C(1) << words->instruction->modifier_count;
+}
+
+static bool is_element(const char *word) {
+    enum matrix_element element;
+    return find_element(word, &element);
+}
 
 static bool take_elements(struct words *words, enum matrix_element *list, uint32_t count) {
-    for (uint32_t e = 0; e < count; e++)
-        if (!find_element(take(words), &list[e])) return false;
+    for (uint32_t e = 0; e < count; e++) {
+        const char *word = take(words, is_element);
+        if (!word || !find_element(word, &list[e])) return false;
+    }
     return true;
 }
 
+static bool is_layout(const char *word) { return !strcmp(word, "row") || !strcmp(word, "col"); }
+
 static bool take_layout(struct words *words, bool *is_column_major) {
-    *is_column_major = takes(words, "col");
-    return *is_column_major || takes(words, "row");
+    const char *word = take(words, is_layout);
+    *is_column_major = word && !strcmp(word, "col");
+    return word != NULL;
 }
 
 struct sizes {
     unsigned m, n, k;
 };
 
-static bool take_sizes(struct words *words, struct sizes *sizes) {
+static bool find_sizes(const char *word, struct sizes *sizes) {
     char again[32];
-    const char *word = take(words);
     if (sscanf(word, "m%2un%3uk%3u", &sizes->m, &sizes->n, &sizes->k) != 3) return false;
     snprintf(again, sizeof again, "m%un%uk%u", sizes->m, sizes->n, sizes->k);
     return strcmp(word, again) == 0;
+}
+
+static bool are_sizes(const char *word) {
+    struct sizes sizes;
+    return find_sizes(word, &sizes);
+}
+
+static bool take_sizes(struct words *words, struct sizes *sizes) {
+    const char *word = take(words, are_sizes);
+    return word && find_sizes(word, sizes);
 }
 
 /* ---- multiplication */
@@ -268,9 +299,8 @@ static bool read_wmma(struct words *words, struct matrix_shape *shape) {
     if (!takes_aligned(words) || !take_layout(words, &a_is_column_major) || !take_layout(words, &b_is_column_major) ||
         !take_sizes(words, &sizes) || !take_elements(words, list, 2))
         return false;
-    const uint32_t rest = words->instruction->modifier_count - words->next;
-    if (rest >= 2) {
-        if (!take_elements(words, list + 2, 2)) return false;
+    if (take_elements(words, list + 2, 1)) {
+        if (!take_elements(words, list + 3, 1)) return false;
         takes(words, "rn");
     } else {
         list[MATRIX_C] = list[1];
@@ -317,7 +347,7 @@ static bool has_wgmma_columns(unsigned columns, bool is_of_integers) {
     return !is_of_integers || columns <= 32 || columns % 16 == 0;
 }
 
-/* wgmma.mma_async.sync.aligned.SIZES.D.A.B; .satfinite of integers comes before or after their types. */
+/* wgmma.mma_async.sync.aligned.SIZES.D.A.B, of integers with .satfinite */
 bool simt_wgmma_shape(const struct instruction *instruction, struct wgmma_shape *shape) {
     struct words words = {instruction, 0};
     struct sizes sizes;
@@ -327,7 +357,6 @@ bool simt_wgmma_shape(const struct instruction *instruction, struct wgmma_shape 
     shape->product.saturates = takes(&words, "satfinite");
     if (!take_elements(&words, list, 3)) return false;
     list[MATRIX_C] = list[MATRIX_D];
-    shape->product.saturates |= takes(&words, "satfinite");
     const bool is_of_integers = is_integer(list[MATRIX_A]);
     if (sizes.m != WGMMA_ROWS * WGMMA_WARPS || !has_wgmma_columns(sizes.n, is_of_integers) ||
         !find_wgmma_product(shape, &sizes, list) || (shape->product.saturates && !is_of_integers))
@@ -374,6 +403,8 @@ static bool read_transfer(struct words *words, struct matrix_shape *shape, enum 
     return is_over(words);
 }
 
+static bool is_role(const char *word) { return word[0] && !word[1] && strchr("abc", word[0]); }
+
 static bool read_wmma_any(struct words *words, struct matrix_shape *shape) {
     if (takes(words, "mma")) return read_wmma(words, shape);
     if (takes(words, "store")) {
@@ -382,17 +413,18 @@ static bool read_wmma_any(struct words *words, struct matrix_shape *shape) {
     }
     shape->kind = MATRIX_LOAD;
     if (!takes(words, "load")) return false;
-    const char *role = take(words);
-    if (!role[0] || role[1] || !strchr("abc", role[0])) return false;
-    return read_transfer(words, shape, role[0] == 'a' ? MATRIX_A : role[0] == 'b' ? MATRIX_B : MATRIX_C);
+    const char *role = take(words, is_role);
+    return role && read_transfer(words, shape, role[0] == 'a' ? MATRIX_A : role[0] == 'b' ? MATRIX_B : MATRIX_C);
 }
+
+static bool is_count(const char *word) { return word[0] == 'x' && word[1] && !word[2] && strchr("124", word[1]); }
 
 /* ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16; its rows are those of up to four matrices. */
 static bool read_rows(struct words *words, struct matrix_shape *shape, enum matrix_kind kind) {
     shape->kind = kind;
     if (!takes_aligned(words) || !takes(words, "m8n8")) return false;
-    const char *count = take(words);
-    if (count[0] != 'x' || !count[1] || count[2] || !strchr("124", count[1])) return false;
+    const char *count = take(words, is_count);
+    if (!count) return false;
     shape->is_transposed = takes(words, "trans");
     if (!takes(words, "shared")) takes(words, "shared::cta");
     const uint8_t matrices = (uint8_t)(count[1] - '0');
