@@ -22,7 +22,8 @@ struct __attribute__((packed)) fat_entry {
     uint64_t flags, zero, decompressed_nbytes;
 };
 
-enum { MAGIC = 0xba55ed50, KIND_PTX = 1, FLAG_LZ4 = 0x2000, FLAG_ZSTD = 0x8000, TEXT_NBYTES_MAX = 1 << 28 };
+/* FLAG_SPECIFIC: of compute_90a, which nvcc 13 puts beside compute_90 for -arch=sm_90a. */
+enum { MAGIC = 0xba55ed50, KIND_PTX = 1, FLAG_LZ4 = 0x2000, FLAG_ZSTD = 0x8000, FLAG_SPECIFIC = 0x100000, TEXT_NBYTES_MAX = 1 << 28 };
 
 const char *fatbin_error_text(enum fatbin_error error) {
     static const char *const texts[] = {
@@ -116,9 +117,14 @@ struct found {
     const unsigned char *bytes;
 };
 
+static bool is_better(const struct fat_entry *entry, const struct found *best) {
+    const bool is_specific = entry->flags & FLAG_SPECIFIC, has_specific = best->entry.flags & FLAG_SPECIFIC;
+    return !best->bytes || entry->arch > best->entry.arch || (entry->arch == best->entry.arch && is_specific && !has_specific);
+}
+
 static enum fatbin_error find_best(const unsigned char *bytes, uint64_t nbytes, uint32_t arch, struct found *best) {
     enum fatbin_error error = FATBIN_EMPTY;
-    best->bytes = NULL;
+    *best = (struct found){.bytes = NULL};
     while (nbytes > 0) {
         struct fat_entry entry;
         if (nbytes < sizeof entry) return FATBIN_DAMAGED;
@@ -126,8 +132,7 @@ static enum fatbin_error find_best(const unsigned char *bytes, uint64_t nbytes, 
         if (entry.header_nbytes < sizeof entry || entry.header_nbytes > nbytes ||
             entry.nbytes > nbytes - entry.header_nbytes)
             return FATBIN_DAMAGED;
-        bool is_better = !best->bytes || entry.arch > best->entry.arch;
-        if (entry.kind == KIND_PTX && entry.arch <= arch && is_better)
+        if (entry.kind == KIND_PTX && entry.arch <= arch && is_better(&entry, best))
             *best = (struct found){entry, bytes + entry.header_nbytes};
         error = FATBIN_NO_PTX;
         bytes += entry.header_nbytes + entry.nbytes;

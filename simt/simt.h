@@ -198,7 +198,7 @@ simt_error simt_machine_adopt(simt_machine *machine, void *bytes, size_t nbytes,
 /* A tensor in global memory and the box that cp.async.bulk.tensor copies, as cuTensorMapEncodeTiled describes
  * them: dimension 0 is the innermost.  In shared memory, the rows of the box are contiguous; a swizzle exchanges
  * 16-byte chunks within rows of 128 bytes. */
-enum { SIMT_TENSOR_RANK_MAX = 5, SIMT_TENSOR_MAP_NBYTES = 128 };
+enum { SIMT_TENSOR_RANK_MAX = 5, SIMT_TENSOR_MAP_NBYTES = 128, SIMT_TENSOR_TYPES = 13 };
 enum { SIMT_SWIZZLE_NONE = 0, SIMT_SWIZZLE_32 = 1, SIMT_SWIZZLE_64 = 2, SIMT_SWIZZLE_128 = 3 };
 typedef struct simt_tensor_map {
     uint64_t address;                            /* of the first element */
@@ -206,7 +206,7 @@ typedef struct simt_tensor_map {
     uint64_t sizes[SIMT_TENSOR_RANK_MAX];        /* elements */
     uint16_t box[SIMT_TENSOR_RANK_MAX];          /* elements: 1 to 256 */
     uint8_t rank, swizzle;
-    uint8_t element; /* the type, by its number in CUtensorMapDataType: 0 (u8) to 9 (bf16) */
+    uint8_t element; /* the type, by its number in CUtensorMapDataType: 0 (u8) to 12 (tf32, flushed) */
     /* The im2col modes, as cuTensorMapEncodeIm2col describes them, for 3 to 5 dimensions: channels, 1 to 3 of space, images.
      * A copy has box[1] rows (pixels, up to 1024) of box[0] elements (channels).  Its first pixel is at the coordinates, and
      * the others follow it within a bounding box: along spatial dimension d, counted from 0, in steps of box[2 + d] (up to

@@ -1,11 +1,29 @@
 """What is said of races: one fault is one finding, which names the strongest order that is missing."""
 
 import re
+import resource
 
 import pytest
 
 from finding_helpers import TREE_BY_MODULO, line_of, nvrtc  # noqa: F401
 from inspect_helpers import inspected
+
+MANY_UPDATES = "__global__ void best(int *best) {\n    int x = blockIdx.x * blockDim.x + threadIdx.x;\n" + "".join(
+    f"    if (best[{i}] < x + {i}) best[{i}] = x + {i};\n" for i in range(256)) + "}\n"
+
+
+def test_what_a_store_makes_is_looked_for_once_in_a_launch(write):
+    """Not by each block: 64 took 30 times as long as 2, in place of twice."""
+    def seconds(blocks):
+        begin = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        report = inspected(write("best.cu", MANY_UPDATES), "--block", 32, "--grid", blocks, "--threads", 1, "--arg", "i32[256]",
+                           status=3)
+        assert report["findings"] and all("missing" in finding for finding in report["findings"])
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - begin
+
+    many, few = (min(seconds(blocks) for _ in range(2)) for blocks in (64, 2))
+    assert many < 8 * few
+
 
 TREE = """__global__ void sum(const float *in, float *out) {
     __shared__ float s[256];

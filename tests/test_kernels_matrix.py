@@ -406,6 +406,88 @@ def test_integer_mma_at_its_limits(tmp_path, more):
     assert got == (clamp if more else wrap) and clamp != wrap
 
 
+# ---- mma of 8x8x4 of f16: four products, by PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type" ----
+
+
+def quad_place(role, name, is_column_major, lane, i):
+    """The product, row and column of a lane's element i."""
+    product, low, high = lane % 16 // 4, lane % 4, 0 if lane < 16 else 4
+    if role == "a":
+        return product, *((i % 4 + high, low) if is_column_major else (low + high, i))
+    if role == "b":
+        return product, *((i, low + high) if is_column_major else (low, i + high))
+    if name == "f16":
+        return product, low + high, i
+    return product, (lane & 1) + (i & 2) + high, (i & 4) + (lane & 2) + (i & 1)
+
+
+def quad_sum(row, column, addend, name):
+    """As ptxas has processors of an H200 compute it: f32, fused multiplications in order of k, for f16 of two halves."""
+    def fused(ks):
+        total = 0.0
+        for k in ks:
+            total = nearest(Fraction(row[k]) * Fraction(column[k]) + Fraction(total), 24)
+        return total
+
+    total = addend
+    for ks in ((0, 1), (2, 3)) if name == "f16" else (range(4),):
+        total = nearest(Fraction(total) + Fraction(fused(ks)), 24)
+    return nearest(Fraction(total), 11) if name == "f16" else total
+
+
+def quad_kernel(layouts, d, c):
+    """Each lane's a, b and c, one register after another; then d."""
+    counts = {"a": 2, "b": 2, "c": 4 if c == "f16" else 8, "d": 4 if d == "f16" else 8}
+    kinds = {role: "f32" if {"c": c, "d": d}.get(role) == "f32" else "b32" for role in "abcd"}
+    lists = {role: "{" + ", ".join(f"%{role}{i}" for i in range(count)) + "}" for role, count in counts.items()}
+    lines = [f".reg .{kinds[role]} %{role}<8>;" for role in "abcd"] + ["mov.u32 %r31, %laneid;"]
+    for number, role in enumerate("abcd"):
+        lines += [f"ld.param.u64 %rd1, [k_param_{number}];", f"mul.wide.u32 %rd2, %r31, {4 * counts[role]};",
+                  f"add.u64 %rd{10 + number}, %rd1, %rd2;"]
+        if role != "d":
+            lines += [f"ld.global.{kinds[role]} %{role}{i}, [%rd{10 + number}+{4 * i}];" for i in range(counts[role])]
+    lines.append(f"mma.sync.aligned.m8n8k4.{layouts}.{d}.f16.f16.{c} {lists['d']}, {lists['a']}, {lists['b']}, {lists['c']};")
+    lines += [f"st.global.{kinds['d']} [%rd13+{4 * i}], %d{i};" for i in range(counts["d"])] + ["ret;"]
+    return HEAD.replace("sm_75", "sm_90") + kernel("k", parameters("k", *["u64"] * 4), "\n".join(lines))
+
+
+@pytest.mark.parametrize("layouts", ["row.row", "row.col", "col.row", "col.col"])
+@pytest.mark.parametrize("d, c", [("f16", "f16"), ("f32", "f16"), ("f32", "f32")])
+@pytest.mark.parametrize("spread", [0, 5])
+def test_mma_of_quads(tmp_path, layouts, d, c, spread):
+    """Of four products at once, each of small integers, and of numbers whose sums need roundings."""
+    a_layout, b_layout = (name == "col" for name in layouts.split("."))
+    generator = random.Random(f"{layouts} {d} {c}")
+
+    def value(name):
+        if not spread:
+            return float(generator.randint(-9, 9))
+        number = generator.choice((-1, 1)) * generator.uniform(1, 2) * 2.0 ** generator.randint(-spread, spread)
+        return DECODE[name](ENCODE[name](number))
+
+    matrices = {role: [[[value(name) for _ in range(columns)] for _ in range(rows)] for _ in range(4)]
+                for role, name, rows, columns in (("a", "f16", 8, 4), ("b", "f16", 4, 8), ("c", c, 8, 8))}
+    arguments = []
+    for role, name, layout, count in (("a", "f16", a_layout, 4), ("b", "f16", b_layout, 4), ("c", c, False, 8)):
+        elements = []
+        for lane, i in itertools.product(range(32), range(count)):
+            product, row, column = quad_place(role, name, layout, lane, i)
+            elements.append(ENCODE[name](matrices[role][product][row][column]))
+        words = [low | high << 16 for low, high in zip(elements[::2], elements[1::2])] if name == "f16" else elements
+        write_words(tmp_path / f"{role}.npy", words, False)
+        arguments += ["--arg", f"u32[{len(words)}]={tmp_path / role}.npy"]
+    (tmp_path / "k.ptx").write_text(quad_kernel(layouts, d, c))
+    count = 128 if d == "f16" else 256
+    report = inspected(tmp_path / "k.ptx", "--block", 32, *arguments, "--arg", f"u32[{count}]=none", "--out", f"3={tmp_path / 'd.npy'}")
+    assert report["findings"] == []
+    got = struct.unpack("<256H" if d == "f16" else "<256I", read_npy(tmp_path / "d.npy")[2])
+    for number, (lane, i) in enumerate(itertools.product(range(32), range(8))):
+        product, row, column = quad_place("d", d, False, lane, i)
+        expected = quad_sum(matrices["a"][product][row], [line[column] for line in matrices["b"][product]],
+                            matrices["c"][product][row][column], d)
+        assert DECODE[d](got[number]) == expected, (lane, i)
+
+
 # ---- ldmatrix, stmatrix, movmatrix ---------------------------------------------------------------------
 
 
@@ -461,6 +543,39 @@ def test_rows(tmp_path, count, is_transposed, schedule):
         assert got[lane * count + matrix] == values[0] | values[1] << 16
     again = struct.unpack("<256H", read_npy(tmp_path / "again.npy")[2])
     assert list(again) == halves[:64 * count] + [0] * (256 - 64 * count)
+
+
+@pytest.mark.parametrize("load, store", [("sync.aligned.x4.trans.m8n8.shared.b16", "sync.aligned.x4.trans.m8n8.shared.b16"), # CUTLASS's
+                                         ("m8n8.aligned.sync.shared.trans.x4.b16", "sync.trans.aligned.m8n8.b16.x4.shared")])
+def test_words_may_come_in_any_order(tmp_path, load, store):
+    """As ptxas takes them."""
+    text = rows_kernel(4, True)
+    for base, words in (("ldmatrix", load), ("stmatrix", store)):
+        usual = f"{base}.sync.aligned.m8n8.x4.trans.shared.b16"
+        assert usual in text
+        text = text.replace(usual, f"{base}.{words}")
+    (tmp_path / "k.ptx").write_text(text)
+    report = inspected(tmp_path / "k.ptx", "--block", 32, "--arg", "u32[128]=iota", "--arg", "u32[128]=none", "--arg", "u32[128]=none",
+                       "--out", f"1={tmp_path / 'got.npy'}", "--out", f"2={tmp_path / 'again.npy'}")
+    assert report["findings"] == []
+    got = struct.unpack("<256H", read_npy(tmp_path / "got.npy")[2])
+    halves = [half for word in range(128) for half in (word, 0)]
+    assert list(got) == [halves[64 * matrix + 8 * (2 * (lane % 4) + e) + lane // 4]
+                         for lane, matrix, e in itertools.product(range(32), range(4), range(2))]
+    assert struct.unpack("<128I", read_npy(tmp_path / "again.npy")[2]) == tuple(range(128))
+
+
+def test_the_words_of_a_product_may_come_in_any_order(tmp_path):
+    text = mma_kernel((16, 8, 16), "s8", "u8", "s32", "s32", ".satfinite")
+    usual, other = "sync.aligned.m16n8k16.row.col.satfinite.s32.s8.u8.s32", "row.sync.col.s32.aligned.s8.satfinite.u8.m16n8k16.s32"
+    assert usual in text
+    arguments = ["--block", 32, "--arg", "u32[64]=iota", "--arg", "u32[32]=iota", "--arg", "u32[128]=iota", "--arg", "u32[128]=none"]
+    results = []
+    for words in (usual, other):
+        (tmp_path / "k.ptx").write_text(text.replace(usual, words))
+        assert inspected(tmp_path / "k.ptx", *arguments, "--out", f"3={tmp_path / 'd.npy'}")["findings"] == []
+        results.append((tmp_path / "d.npy").read_bytes())
+    assert results[0] == results[1]
 
 
 def test_movmatrix_transposes(tmp_path):
@@ -618,6 +733,7 @@ REFUSED = [
     ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1}, {%r2};", "4 operands"),
     ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0,5}, {%r2}, {%f0,%f1,%f2,%f3};", "registers"),
     ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 %r0, %r0, %r0, %r0;", "vector of 4"),
+    ("mma.sync.aligned.m8n8k4.col.row.f32.f16.f16.f16 {%f0,%f1,%f2,%f3}, {%r0,%r1}, {%r2,%r3}, {%r0,%r1,%r2,%r3};", "vector of 8"),
     ("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%rd0,%rd1}, {%r0}, {%rd3}, {%rd0,%rd1};", "registers of 64 bits"),
     *((f"mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {{%f0,%f1,%f2,%f3}}, {{%r0,%r1}}, {{%r2,%r3}}, {{%f0,%f1,%f2,%f3}}{last};", said)
       for last, said in ((", %r4, 4", "operand 6 must be a sparsity selector below 4"), (", %r4, %r5", "operand 6 must be a sparsity selector below 4"),
@@ -648,7 +764,9 @@ def test_malformed_instructions_are_refused_by_line(tmp_path, text, said):
     assert f"k.ptx:{line}: {text.split()[0]}: " in done.stderr, (line, done.stderr)
 
 
-UNKNOWN = ["mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f0}, {%r0}, {%r2}, {%f0};",
+UNKNOWN = ["mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f32 {%f0}, {%r0}, {%r2}, {%f0};",
+           "mma.sync.aligned.m8n8k4.row.col.f32.bf16.bf16.f32 {%f0}, {%r0}, {%r2}, {%f0};",
+           "mma.sync.aligned.m8n8k4.row.row.f64.f64.f64.f64 {%f0}, {%r0}, {%r2}, {%f0};",
            "mma.sp.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0}, {%r0}, {%r2}, {%f0}, %r1, 0;",
            "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f16 {%f0}, {%r0}, {%r2}, {%f0}, %r1, 0;",
            "mma.sync.aligned.m16n8k8.col.col.f32.f16.f16.f32 {%f0}, {%r0}, {%r2}, {%f0};",

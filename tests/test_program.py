@@ -384,6 +384,31 @@ def test_cub_and_thrust(tmp_path):
     assert (done.returncode, done.stdout) == (0, "6000 6000 6000\n"), done.stderr
 
 
+SPECIFIC = """#include <cstdio>
+__global__ void tell() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    printf("for 9.0 alone\\n");
+#else
+    printf("for all later ones, too\\n");
+#endif
+}
+int main() { tell<<<1, 1>>>(); return cudaDeviceSynchronize(); }
+"""
+
+
+@needs_nvcc
+@pytest.mark.slow
+@pytest.mark.parametrize("first, last", [("90", "90a"), ("90a", "90")])
+def test_of_two_texts_for_a_gpu_the_one_for_it_alone_is_used(tmp_path, first, last):
+    """As -arch=sm_90a has them, too; with the general one, CUTLASS's kernels for Hopper say that they have no wgmma."""
+    (tmp_path / "specific.cu").write_text(SPECIFIC)
+    options = [f"-gencode=arch=compute_{arch},code=compute_{arch}" for arch in (first, last)]
+    program = compiled(tmp_path, "specific", tmp_path / "specific.cu", "-cudart", "shared", *options)
+    assert len(list(fat_entries(program))) >= 2
+    done = run("run", program, env=environment())
+    assert (done.returncode, done.stdout) == (0, "for 9.0 alone\n"), done
+
+
 @needs_nvcc
 @pytest.mark.slow
 def test_ptx_compressed_by_lz4(tmp_path):

@@ -41,8 +41,8 @@ def test_boxes_of_one_to_five_dimensions(tensors):
 
 @needs_nvcc
 def test_elements_that_are_not_supported_are_named(tensors):
-    done = run("run", tensors, "tf32", env=environment())
-    assert "cuTensorMapEncodeTiled of elements that are flushed, TF32 or of 4 or 6 bits is not supported" in done.stderr
+    done = run("run", tensors, "narrow", env=environment())
+    assert "cuTensorMapEncodeTiled of elements of 4 or 6 bits is not supported" in done.stderr
 
 
 @needs_nvcc
@@ -96,7 +96,7 @@ def test_what_is_wrong_with_a_change_of_a_map(tensors, tmp_path, mode, kind, sai
         assert {finding["line"] for finding in found} == {line_of("at once")}
 
 
-TENSOR_MAP_MISSING = ["tensormap.replace.tile.fill_mode.global.b1024.b32 [%rd1], 1", "tensormap.replace.tile.elemtype.b1024.b32 [%rd1], 8",
+TENSOR_MAP_MISSING = ["tensormap.replace.tile.fill_mode.global.b1024.b32 [%rd1], 1", "tensormap.replace.tile.elemtype.b1024.b32 [%rd1], 13",
                       "tensormap.replace.tile.box_dim.global.b1024.b32 [%rd1], 5, %r1",
                       "tensormap.replace.tile.global_stride.global.b1024.b64 [%rd1], 4, %rd2",
                       "tensormap.replace.tile.swizzle_atomicity.global.b1024.b32 [%rd1], 1",

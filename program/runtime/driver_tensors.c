@@ -1,12 +1,10 @@
 /* The driver's tensor maps. */
 #include "driver.h"
 
-enum { ELEMENTS = 10 };
-
 /* What the simulator's tensor copies lack, by name. */
 static const char *what_is_absent(int element, int interleave, int swizzle, int fill, unsigned rank,
                                   const uint32_t *element_strides) {
-    if (element >= ELEMENTS) return "cuTensorMapEncodeTiled of elements that are flushed, TF32 or of 4 or 6 bits";
+    if (element >= SIMT_TENSOR_TYPES) return "cuTensorMapEncodeTiled of elements of 4 or 6 bits";
     if (interleave) return "cuTensorMapEncodeTiled with an interleaved layout";
     if (swizzle > SIMT_SWIZZLE_128) return "cuTensorMapEncodeTiled with a swizzle of other than 16-byte chunks";
     if (fill) return "cuTensorMapEncodeTiled with NaN outside the tensor";

@@ -10,6 +10,7 @@
 #include "copier.h"
 #include "decoder.h"
 #include "element.h"
+#include "lanes_ieee.h"
 #include "mbarrier.h"
 #include "tensor_map.h"
 
@@ -46,6 +47,13 @@ static void reduce(const struct box *box, const struct side *to, const struct si
                        &has_changed);
 }
 
+/* What a load does to elements of tf32, flushed or not: an H200 rounds subnormal numbers like others. */
+static void round_to_tf32(unsigned char *bytes, uint32_t nbytes) {
+    enum { ELEMENT_NBYTES = 4 };
+    for (uint32_t b = 0; b < nbytes; b += ELEMENT_NBYTES)
+        element_store(bytes + b, ELEMENT_NBYTES, tf32_rn((uint32_t)element_load(bytes + b, ELEMENT_NBYTES)));
+}
+
 /* `global_nbytes`: all of them, or none outside the tensor. */
 static bool move_piece(const struct box *box, uint64_t shared, uint64_t global, uint32_t nbytes, uint32_t global_nbytes) {
     const bool is_load = box->copier->code->copy.from == SIMT_GLOBAL;
@@ -63,6 +71,7 @@ static bool move_piece(const struct box *box, uint64_t shared, uint64_t global, 
                                                  .mbarrier = box->mbarrier});
     if (box->scalar) reduce(box, to, from);
     else simt_side_copy(to, from);
+    if (is_load && simt_tensor_is_tf32(&box->map)) round_to_tf32(to->host, to->span.nbytes);
     return true;
 }
 
@@ -210,7 +219,8 @@ static bool read_map(struct box *box, uint64_t address) {
 static bool find_reduction(struct box *box) {
     const struct copier *copier = box->copier;
     if (!copier->code->copy.operation) return true;
-    box->scalar = simt_scalar_find(copier->code->copy.operation, simt_tensor_type(&box->map));
+    if (simt_tensor_has_reductions(&box->map))
+        box->scalar = simt_scalar_find(copier->code->copy.operation, simt_tensor_type(&box->map));
     return box->scalar || simt_copier_stop(copier, SIMT_FINDING_UNSUPPORTED, 0,
                                            "a reduction that elements of the tensor map's type do not have");
 }

@@ -124,7 +124,7 @@ static void copy_map(struct collective *collective) {
 /* The constant that PTX numbers in its own way: -1: the simulator's maps have none such. */
 static int number_of(uint64_t constant, const int8_t *numbers, size_t count) { return constant < count ? numbers[constant] : -1; }
 
-static const int8_t elements[] = {0, 1, 2, 3, 4, 5, 6, 7, -1, 8, 9}, swizzles[] = {0, 1, 2, 3}, only_none[] = {0};
+static const int8_t elements[] = {0, 1, 2, 3, 4, 5, 6, 7, 10, 8, 9, 11, 12}, swizzles[] = {0, 1, 2, 3}, only_none[] = {0};
 #define NUMBERS(list) list, sizeof list
 
 /* `first`: of the dimension that the ordinal 0 names; strides begin with the second. */

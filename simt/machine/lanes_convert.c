@@ -57,18 +57,11 @@ UNARY(u32_from_f32, 32, 32, truncate_u32(f32_of(a)))
 UNARY(f64_from_f32, 64, 32, widen_f32(a))
 UNARY(f32_from_f64, 32, 64, narrow_f64_to_f32(a))
 UNARY(f16_from_f32, 16, 32, f16_from(f32_of(a)))
-/* To the f32 whose lowest bits, which tf32 lacks, are 0.  rna takes halves away from zero, cuts a NaN's payload, which may
+/* To the f32 whose lowest bits, which tf32 lacks, are 0 (tf32_rn: lanes_ieee.h).  rna takes halves away from zero, cuts a NaN's payload, which may
  * leave an infinity, and .satfinite takes one step off whatever is not finite then; rn and rz have one NaN.  All as an
  * H200 does it. */
-enum { TF32_STEP = 0x2000, TF32_MASK = ~(TF32_STEP - 1), TF32_NAN = 0x7fffe000 };
-
 static inline uint32_t tf32_rna(uint32_t bits) {
     return (bits + (is_nan_f32(bits) ? 0 : TF32_STEP / 2)) & (uint32_t)TF32_MASK;
-}
-
-static inline uint32_t tf32_rn(uint32_t bits) {
-    uint32_t is_odd = bits / TF32_STEP & 1;
-    return is_nan_f32(bits) ? TF32_NAN : (bits + TF32_STEP / 2 - 1 + is_odd) & (uint32_t)TF32_MASK;
 }
 
 static inline uint32_t tf32_rz(uint32_t bits) {

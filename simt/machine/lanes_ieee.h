@@ -136,4 +136,12 @@ static inline uint16_t extremum_half(uint16_t a, uint16_t b, uint16_t infinity, 
     return (a_order > b_order) == is_greater ? a : b;
 }
 
+/* f32 without the bits that tf32 lacks: to nearest, ties to even; there is one NaN. */
+enum { TF32_STEP = 0x2000, TF32_MASK = ~(TF32_STEP - 1), TF32_NAN = 0x7fffe000 };
+
+static inline uint32_t tf32_rn(uint32_t bits) {
+    uint32_t is_odd = bits / TF32_STEP & 1;
+    return is_nan_f32(bits) ? TF32_NAN : (bits + TF32_STEP / 2 - 1 + is_odd) & (uint32_t)TF32_MASK;
+}
+
 #endif

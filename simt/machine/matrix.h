@@ -26,11 +26,15 @@ struct fragment {
     uint8_t registers; /* of each lane */
     uint8_t element;   /* a matrix_element */
     bool is_column_major; /* wmma: whose elements follow one another in registers, and in memory */
+    bool is_of_quads;     /* four matrices below one another, of a product each: matrix_shape.is_of_quads */
 };
 
 enum matrix_role { MATRIX_D, MATRIX_A, MATRIX_B, MATRIX_C, MATRIX_ROLES };
 
 enum matrix_kind { MATRIX_MMA, MATRIX_WMMA, MATRIX_LOAD, MATRIX_STORE, MATRIX_ROWS_LOAD, MATRIX_ROWS_STORE, MATRIX_MOVE };
+
+/* Products of one mma of 8x8x4 of f16. */
+enum { QUADS = 4 };
 
 /* Of the matrix that a is half of, mma.sp: 4 bits for each chunk say which elements a has; so many chunks has a row at most. */
 enum { FRAGMENT_REGISTERS_MAX = 8, CHUNKS_MAX = 16, SPARSE_BITS = 4 };
@@ -43,6 +47,7 @@ struct matrix_shape {
     bool is_transposed;   /* ldmatrix, stmatrix */
     bool saturates;
     bool is_by_halves;       /* of 8-bit floats, as ptxas makes it for Hopper: matrix_multiply.c */
+    bool is_of_quads;        /* 8x8x4 of f16: four products, each of four lanes and the four that are 16 further on */
     bool is_of_differences; /* of single bits: those are counted that differ, else those that are set in both */
     uint8_t chunk; /* mma.sp: of so many neighbours in a row of a matrix twice as wide, a has half; 0: a is whole */
 };

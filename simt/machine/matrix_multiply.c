@@ -123,6 +123,22 @@ static uint64_t sum_floats(const struct product *product, uint64_t c) {
     return add_rounded(c, both, product->shape->fragments[MATRIX_D].element);
 }
 
+/* Fused multiplications and additions of f32, from `sum` on. */
+static float fuse(const struct product *product, uint32_t first, uint32_t last, float sum) {
+    for (uint32_t k = first; k <= last; k++)
+        sum = fmaf((float)value_of(product->a[k], ELEMENT_F16), (float)value_of(b_of(product, k), ELEMENT_F16), sum);
+    return sum;
+}
+
+/* No chip after Turing multiplies 8x8x4: ptxas has the processors do it.  Of f16, c and two halves are added up. */
+static uint64_t sum_quad(const struct product *product, uint64_t c) {
+    const float addend = (float)value_of(c, product->shape->fragments[MATRIX_C].element);
+    if (product->shape->fragments[MATRIX_D].element == ELEMENT_F16)
+        return f16_from((double)(addend + fuse(product, 0, 1, -0.0f) + fuse(product, 2, 3, -0.0f)));
+    const float sum = addend + fuse(product, 0, 3, 0);
+    return sum != sum ? 0x7fffffff : bits_of_f32(sum);
+}
+
 static uint64_t sum_doubles(const struct product *product, uint64_t c) {
     double sum = f64_of(c);
     for (uint32_t k = 0; k < product->depth; k++)
@@ -156,14 +172,16 @@ void simt_matrix_multiply(const struct matrix_shape *shape, uint64_t *d, const u
     const struct fragment *fragments = shape->fragments;
     const uint32_t rows = fragments[MATRIX_D].rows, columns = fragments[MATRIX_D].columns;
     const enum matrix_element sum = fragments[MATRIX_D].element;
+    const uint32_t rows_of_one = shape->is_of_quads ? rows / QUADS : rows; /* each product has its own b */
     struct product product = {.shape = shape, .depth = fragments[MATRIX_A].columns, .b_stride = columns};
     for (uint32_t row = 0; row < rows; row++)
         for (uint32_t column = 0; column < columns; column++) {
             const uint32_t at = row * columns + column;
             product.a = a + row * product.depth;
-            product.b = b + column;
+            product.b = b + row / rows_of_one * product.depth * columns + column;
             product.by_a = by_a ? by_a + row * product.depth : NULL;
-            d[at] = sum == ELEMENT_S32   ? sum_integers(&product, c[at])
+            d[at] = shape->is_of_quads   ? sum_quad(&product, c[at])
+                    : sum == ELEMENT_S32 ? sum_integers(&product, c[at])
                     : sum == ELEMENT_F64 ? sum_doubles(&product, c[at])
                                          : sum_floats(&product, c[at]);
         }

@@ -32,12 +32,32 @@ uint32_t simt_register_elements(const struct fragment *fragment) {
 
 enum type simt_register_type(const struct fragment *fragment) { return elements[fragment->element].type; }
 
+/* PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type".  Of a and b a lane has four neighbours, along
+ * the rows or the columns; of d and c a row of f16, or of f32 pairs of two rows. */
+static struct matrix_cell quad_cell(const struct fragment *fragment, enum matrix_role role, uint32_t lane, uint32_t number) {
+    const uint32_t member = lane % 4, upper = lane / 16 * 4;
+    if (role == MATRIX_A || role == MATRIX_B) {
+        const bool are_along_depth = fragment->is_column_major == (role == MATRIX_B);
+        const uint32_t outer = upper + (are_along_depth ? member : number), depth = are_along_depth ? number : member;
+        return role == MATRIX_A ? (struct matrix_cell){outer, depth} : (struct matrix_cell){depth, outer};
+    }
+    if (fragment->element == ELEMENT_F16) return (struct matrix_cell){upper + member, number};
+    return (struct matrix_cell){upper + (member & 1) + (number & 2), (number & 4) + (member & 2) + (number & 1)};
+}
+
+static struct matrix_cell find_quad_cell(const struct fragment *fragment, enum matrix_role role, uint32_t lane, uint32_t number) {
+    struct matrix_cell cell = quad_cell(fragment, role, lane, number);
+    cell.row += lane / 4 % QUADS * (fragment->rows / QUADS);
+    return cell;
+}
+
 /* PTX ISA, "Matrix Fragments for mma": groups of four lanes share a row of a, d and c, and a column of b. */
 struct matrix_cell simt_matrix_cell(const struct fragment *fragment, enum matrix_role role, uint32_t lane, uint32_t index,
                                     uint32_t element) {
     const uint32_t group = lane / 4, member = lane % 4, packed = simt_register_elements(fragment);
     const bool is_tall = fragment->rows == 16;
     const uint32_t along = member * packed + element, number = index * packed + element;
+    if (fragment->is_of_quads) return find_quad_cell(fragment, role, lane, number);
     switch (role) {
     case MATRIX_A:
         return (struct matrix_cell){group + (is_tall ? 8 * (index % 2) : 0),
@@ -68,51 +88,82 @@ static bool find_element(const char *name, enum matrix_element *element) {
     return false;
 }
 
-/* ---- opcodes, word by word */
+/* ---- opcodes, word by word.  Words of one kind, such as types, have an order; kinds have none, as for ptxas: CUTLASS has
+ * ldmatrix.sync.aligned.x4.m8n8. */
 
 struct words {
     const struct instruction *instruction;
-    uint32_t next;
+    uint32_t taken; /* one bit for each */
 };
 
-static const char *take(struct words *words) {
+/* The first word that is left and is one of those; NULL: there is none. */
+static const char *take(struct words *words, bool (*is_one)(const char *word)) {
     const struct instruction *instruction = words->instruction;
-    return words->next < instruction->modifier_count ? instruction->modifiers[words->next++] : "";
+    for (uint32_t w = 0; w < instruction->modifier_count && w < 32; w++)
+        if (!(words->taken >> w & 1) && is_one(instruction->modifiers[w])) {
+            words->taken |= UINT32_C(1) << w;
+            return instruction->modifiers[w];
+        }
+    return NULL;
 }
 
-/* Takes the word, if it is next. */
+/* Takes the word, if it is left. */
 static bool takes(struct words *words, const char *word) {
     const struct instruction *instruction = words->instruction;
-    bool is_next = words->next < instruction->modifier_count && !strcmp(instruction->modifiers[words->next], word);
-    words->next += is_next;
-    return is_next;
+    for (uint32_t w = 0; w < instruction->modifier_count && w < 32; w++)
+        if (!(words->taken >> w & 1) && !strcmp(instruction->modifiers[w], word)) {
+            words->taken |= UINT32_C(1) << w;
+            return true;
+        }
+    return false;
 }
 
 static bool takes_aligned(struct words *words) { return takes(words, "sync") && takes(words, "aligned"); }
 
-static bool is_over(const struct words *words) { return words->next == words->instruction->modifier_count; }
+static bool is_over(const struct words *words) {
+    return words->taken + UINT64_C(1) == UINT64_C(1) << words->instruction->modifier_count;
+}
+
+static bool is_element(const char *word) {
+    enum matrix_element element;
+    return find_element(word, &element);
+}
 
 static bool take_elements(struct words *words, enum matrix_element *list, uint32_t count) {
-    for (uint32_t e = 0; e < count; e++)
-        if (!find_element(take(words), &list[e])) return false;
+    for (uint32_t e = 0; e < count; e++) {
+        const char *word = take(words, is_element);
+        if (!word || !find_element(word, &list[e])) return false;
+    }
     return true;
 }
 
+static bool is_layout(const char *word) { return !strcmp(word, "row") || !strcmp(word, "col"); }
+
 static bool take_layout(struct words *words, bool *is_column_major) {
-    *is_column_major = takes(words, "col");
-    return *is_column_major || takes(words, "row");
+    const char *word = take(words, is_layout);
+    *is_column_major = word && !strcmp(word, "col");
+    return word != NULL;
 }
 
 struct sizes {
     unsigned m, n, k;
 };
 
-static bool take_sizes(struct words *words, struct sizes *sizes) {
+static bool find_sizes(const char *word, struct sizes *sizes) {
     char again[32];
-    const char *word = take(words);
     if (sscanf(word, "m%2un%3uk%3u", &sizes->m, &sizes->n, &sizes->k) != 3) return false;
     snprintf(again, sizeof again, "m%un%uk%u", sizes->m, sizes->n, sizes->k);
     return strcmp(word, again) == 0;
+}
+
+static bool are_sizes(const char *word) {
+    struct sizes sizes;
+    return find_sizes(word, &sizes);
+}
+
+static bool take_sizes(struct words *words, struct sizes *sizes) {
+    const char *word = take(words, are_sizes);
+    return word && find_sizes(word, sizes);
 }
 
 /* ---- multiplication */
@@ -124,7 +175,7 @@ enum family { FAMILY_MMA, FAMILY_WMMA, FAMILY_SPARSE, FAMILIES };
 static const struct {
     const char *element, *accumulators, *sizes[FAMILIES];
 } products[] = {
-    {"f16", "f16 f32", {"m16n8k8 m16n8k16", "m16n16k16 m32n8k16 m8n32k16", "m16n8k16 m16n8k32"}},
+    {"f16", "f16 f32", {"m8n8k4 m16n8k8 m16n8k16", "m16n16k16 m32n8k16 m8n32k16", "m16n8k16 m16n8k32"}},
     {"bf16", "f32", {"m16n8k8 m16n8k16", "m16n16k16 m32n8k16 m8n32k16", "m16n8k16 m16n8k32"}},
     {"e4m3", "f16 f32", {"m16n8k16 m16n8k32", "", ""}},
     {"e5m2", "f16 f32", {"m16n8k16 m16n8k32", "", ""}},
@@ -165,12 +216,14 @@ static struct fragment make_fragment(unsigned rows, unsigned columns, enum matri
 
 static void set_fragments(struct matrix_shape *shape, const struct sizes *sizes, const enum matrix_element list[4]) {
     const bool is_wmma = shape->kind == MATRIX_WMMA;
-    shape->fragments[MATRIX_D] = make_fragment(sizes->m, sizes->n, list[MATRIX_D], false);
+    const unsigned products = shape->is_of_quads ? QUADS : 1, rows = products * sizes->m;
+    shape->fragments[MATRIX_D] = make_fragment(rows, sizes->n, list[MATRIX_D], false);
     shape->fragments[MATRIX_A] =
-        make_fragment(sizes->m, shape->chunk ? sizes->k / 2 : sizes->k, list[MATRIX_A], is_wmma && list[MATRIX_A] == ELEMENT_F16);
+        make_fragment(rows, shape->chunk ? sizes->k / 2 : sizes->k, list[MATRIX_A], is_wmma && list[MATRIX_A] == ELEMENT_F16);
     shape->fragments[MATRIX_B] =
-        make_fragment(sizes->k, sizes->n, list[MATRIX_B], is_wmma && list[MATRIX_B] == ELEMENT_F16);
-    shape->fragments[MATRIX_C] = make_fragment(sizes->m, sizes->n, list[MATRIX_C], false);
+        make_fragment(products * sizes->k, sizes->n, list[MATRIX_B], is_wmma && list[MATRIX_B] == ELEMENT_F16);
+    shape->fragments[MATRIX_C] = make_fragment(rows, sizes->n, list[MATRIX_C], false);
+    for (uint32_t role = 0; role < MATRIX_ROLES; role++) shape->fragments[role].is_of_quads = shape->is_of_quads;
 }
 
 static bool is_integer(enum matrix_element element) {
@@ -190,7 +243,9 @@ static bool check_product(const struct matrix_shape *shape, const struct sizes *
     const enum family family = is_wmma ? FAMILY_WMMA : shape->chunk ? FAMILY_SPARSE : FAMILY_MMA;
     const enum matrix_element a = list[MATRIX_A], b = list[MATRIX_B];
     const bool is_mixed = a != b && (is_wmma || !may_be_mixed(a, b));
-    const bool has_two_sums = list[MATRIX_D] != list[MATRIX_C] && (is_short_float(a) || shape->chunk); /* of which PTX has none */
+    const bool is_narrowing = shape->is_of_quads && list[MATRIX_D] == ELEMENT_F16;
+    const bool has_two_sums = list[MATRIX_D] != list[MATRIX_C] &&
+                              (is_short_float(a) || shape->chunk || is_narrowing); /* of which PTX has none */
     return !is_mixed && !has_two_sums && has_product(family, sizes, a, list[MATRIX_D]) &&
            has_product(family, sizes, b, list[MATRIX_C]) && (!shape->saturates || is_integer(a));
 }
@@ -203,23 +258,29 @@ static bool take_count_of_bits(struct words *words, struct matrix_shape *shape) 
 /* Of two neighbours one, of four two. */
 static uint8_t chunk_of(enum matrix_element element) { return element == ELEMENT_TF32 ? 2 : 4; }
 
-/* mma.sync.aligned.SIZES.row.col.D.A.B.C, of single bits with .xor.popc or .and.popc */
+/* mma.sync.aligned.SIZES.row.col.D.A.B.C, of single bits with .xor.popc or .and.popc; quads have either layout */
 static bool read_mma(struct words *words, struct matrix_shape *shape) {
     struct sizes sizes;
     enum matrix_element list[4];
+    bool a_is_column_major, b_is_column_major;
     shape->kind = MATRIX_MMA;
     const bool is_sparse = takes(words, "sp") || takes(words, "sp::ordered_metadata");
-    if (!takes_aligned(words) || !take_sizes(words, &sizes) || !takes(words, "row") || !takes(words, "col"))
+    if (!takes_aligned(words) || !take_sizes(words, &sizes) || !take_layout(words, &a_is_column_major) ||
+        !take_layout(words, &b_is_column_major))
         return false;
     shape->saturates = takes(words, "satfinite");
     if (!take_elements(words, list, 4)) return false;
     if (is_sparse) shape->chunk = chunk_of(list[MATRIX_A]);
-    if (!check_product(shape, &sizes, list)) return false;
+    shape->is_of_quads = sizes.m == 8 && list[MATRIX_A] == ELEMENT_F16;
+    const bool has_a_layout = shape->is_of_quads || (!a_is_column_major && b_is_column_major);
+    if (!has_a_layout || !check_product(shape, &sizes, list)) return false;
     bool is_rounded = list[MATRIX_D] == ELEMENT_F64 && takes(words, "rn");
     (void)is_rounded; /* as it is without */
     if (list[MATRIX_A] == ELEMENT_B1 && !take_count_of_bits(words, shape)) return false;
     shape->is_by_halves = is_short_float(list[MATRIX_A]);
     set_fragments(shape, &sizes, list);
+    shape->fragments[MATRIX_A].is_column_major = a_is_column_major;
+    shape->fragments[MATRIX_B].is_column_major = b_is_column_major;
     return is_over(words);
 }
 
@@ -238,9 +299,8 @@ static bool read_wmma(struct words *words, struct matrix_shape *shape) {
     if (!takes_aligned(words) || !take_layout(words, &a_is_column_major) || !take_layout(words, &b_is_column_major) ||
         !take_sizes(words, &sizes) || !take_elements(words, list, 2))
         return false;
-    const uint32_t rest = words->instruction->modifier_count - words->next;
-    if (rest >= 2) {
-        if (!take_elements(words, list + 2, 2)) return false;
+    if (take_elements(words, list + 2, 1)) {
+        if (!take_elements(words, list + 3, 1)) return false;
         takes(words, "rn");
     } else {
         list[MATRIX_C] = list[1];
@@ -287,7 +347,7 @@ static bool has_wgmma_columns(unsigned columns, bool is_of_integers) {
     return !is_of_integers || columns <= 32 || columns % 16 == 0;
 }
 
-/* wgmma.mma_async.sync.aligned.SIZES.D.A.B; .satfinite of integers comes before or after their types. */
+/* wgmma.mma_async.sync.aligned.SIZES.D.A.B, of integers with .satfinite */
 bool simt_wgmma_shape(const struct instruction *instruction, struct wgmma_shape *shape) {
     struct words words = {instruction, 0};
     struct sizes sizes;
@@ -297,7 +357,6 @@ bool simt_wgmma_shape(const struct instruction *instruction, struct wgmma_shape 
     shape->product.saturates = takes(&words, "satfinite");
     if (!take_elements(&words, list, 3)) return false;
     list[MATRIX_C] = list[MATRIX_D];
-    shape->product.saturates |= takes(&words, "satfinite");
     const bool is_of_integers = is_integer(list[MATRIX_A]);
     if (sizes.m != WGMMA_ROWS * WGMMA_WARPS || !has_wgmma_columns(sizes.n, is_of_integers) ||
         !find_wgmma_product(shape, &sizes, list) || (shape->product.saturates && !is_of_integers))
@@ -344,6 +403,8 @@ static bool read_transfer(struct words *words, struct matrix_shape *shape, enum 
     return is_over(words);
 }
 
+static bool is_role(const char *word) { return word[0] && !word[1] && strchr("abc", word[0]); }
+
 static bool read_wmma_any(struct words *words, struct matrix_shape *shape) {
     if (takes(words, "mma")) return read_wmma(words, shape);
     if (takes(words, "store")) {
@@ -352,17 +413,18 @@ static bool read_wmma_any(struct words *words, struct matrix_shape *shape) {
     }
     shape->kind = MATRIX_LOAD;
     if (!takes(words, "load")) return false;
-    const char *role = take(words);
-    if (!role[0] || role[1] || !strchr("abc", role[0])) return false;
-    return read_transfer(words, shape, role[0] == 'a' ? MATRIX_A : role[0] == 'b' ? MATRIX_B : MATRIX_C);
+    const char *role = take(words, is_role);
+    return role && read_transfer(words, shape, role[0] == 'a' ? MATRIX_A : role[0] == 'b' ? MATRIX_B : MATRIX_C);
 }
+
+static bool is_count(const char *word) { return word[0] == 'x' && word[1] && !word[2] && strchr("124", word[1]); }
 
 /* ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16; its rows are those of up to four matrices. */
 static bool read_rows(struct words *words, struct matrix_shape *shape, enum matrix_kind kind) {
     shape->kind = kind;
     if (!takes_aligned(words) || !takes(words, "m8n8")) return false;
-    const char *count = take(words);
-    if (count[0] != 'x' || !count[1] || count[2] || !strchr("124", count[1])) return false;
+    const char *count = take(words, is_count);
+    if (!count) return false;
     shape->is_transposed = takes(words, "trans");
     if (!takes(words, "shared")) takes(words, "shared::cta");
     const uint8_t matrices = (uint8_t)(count[1] - '0');

@@ -17,11 +17,17 @@ struct stored {
 };
 _Static_assert(sizeof(struct stored) <= SIMT_TENSOR_MAP_NBYTES, "a tensor map has 128 bytes");
 
-/* By the driver's numbers. */
-static const enum type types[] = {TYPE_U8,  TYPE_U16, TYPE_U32, TYPE_S32, TYPE_U64,
-                                  TYPE_S64, TYPE_F16, TYPE_F32, TYPE_F64, TYPE_BF16};
+/* By the driver's numbers; the last three are FLOAT32_FTZ, TFLOAT32 and TFLOAT32_FTZ. */
+static const enum type types[] = {TYPE_U8,  TYPE_U16, TYPE_U32, TYPE_S32,  TYPE_U64, TYPE_S64, TYPE_F16,
+                                  TYPE_F32, TYPE_F64, TYPE_BF16, TYPE_F32, TYPE_F32, TYPE_F32};
+enum { FIRST_FLUSHED = 10, FIRST_TF32 = 11 };
+_Static_assert(sizeof types / sizeof *types == SIMT_TENSOR_TYPES, "each type has a number");
 
 enum type simt_tensor_type(const simt_tensor_map *map) { return types[map->element]; }
+
+bool simt_tensor_has_reductions(const simt_tensor_map *map) { return map->element < FIRST_FLUSHED; }
+
+bool simt_tensor_is_tf32(const simt_tensor_map *map) { return map->element >= FIRST_TF32; }
 
 uint32_t simt_tensor_element_nbytes(const simt_tensor_map *map) { return simt_type_nbytes(types[map->element]); }
 
@@ -51,7 +57,7 @@ static simt_error check_dimension(const simt_tensor_map *map, uint32_t d, simt_m
                       (unsigned long long)map->sizes[d]);
     if (!map->is_im2col && (map->box[d] == 0 || map->box[d] > BOX_MAX))
         return refuse(message, "dimension %u of a tensor map's box has %u elements: it must have 1 to 256", d, map->box[d]);
-    if (d && (stride == 0 || stride % STRIDE_ALIGNMENT || stride >= STRIDE_LIMIT))
+    if (d && (stride % STRIDE_ALIGNMENT || stride >= STRIDE_LIMIT)) /* CUTLASS gives a dimension of one element 0 */
         return refuse(message, "dimension %u of a tensor map has a stride of %llu bytes: it must be a multiple of 16 below "
                                "2^40", d, (unsigned long long)stride);
     return SIMT_OK;

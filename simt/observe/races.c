@@ -114,10 +114,21 @@ static void note_value(struct visit *visit, uint32_t thread, uint32_t cell, uint
     *old = is_only || *old == value ? value : value | VALUE_MIXED;
 }
 
-/* What the store makes of what its thread has read there; NULL: nothing that is known. */
+static void find_update(const struct visit *visit, uint32_t store, struct known_update *known) {
+    struct races *races = visit->block->races;
+    pthread_mutex_lock(&races->updates_lock);
+    if (!atomic_load_explicit(&known->store, memory_order_relaxed)) {
+        known->update = simt_update_of(visit->event, store);
+        atomic_store_explicit(&known->store, store + 1, memory_order_release);
+    }
+    pthread_mutex_unlock(&races->updates_lock);
+}
+
+/* What the store makes of what its thread has read there; NULL: nothing that is known.  It is looked for once in a launch, as in a
+ * large kernel that takes a while. */
 static const struct known_update *update_of(const struct visit *visit, uint32_t store) {
-    struct known_update *known = &visit->block->updates[store % UPDATES_KNOWN];
-    if (known->store != store + 1) *known = (struct known_update){store + 1, simt_update_of(visit->event, store)};
+    struct known_update *known = &visit->block->races->updates[store];
+    if (!atomic_load_explicit(&known->store, memory_order_acquire)) find_update(visit, store, known);
     return known->update.missing ? known : NULL;
 }
 
@@ -474,6 +485,7 @@ static void free_lists(struct races *races) {
     free((void *)races->repeated);
     free((void *)races->is_guess);
     free((void *)races->guesses);
+    free(races->updates);
 }
 
 /* What is known of each instruction; nothing, and false: out of memory. */
@@ -482,7 +494,8 @@ static bool make_lists(struct races *races) {
     races->repeated = calloc(count, sizeof *races->repeated);
     races->is_guess = calloc(count, sizeof *races->is_guess);
     races->guesses = calloc(count, sizeof *races->guesses);
-    if (races->repeated && races->is_guess && races->guesses && list_scopes(races)) return true;
+    races->updates = calloc(count, sizeof *races->updates);
+    if (races->repeated && races->is_guess && races->guesses && races->updates && list_scopes(races)) return true;
     free_lists(races);
     return false;
 }
@@ -492,7 +505,7 @@ static bool begin_launch(void *launch, const simt_launch_view *view) {
     races->view = view;
     for (int i = 0; i < SHARDS; i++)
         if (pthread_mutex_init(&races->shards[i].lock, NULL)) return false;
-    if (pthread_mutex_init(&races->lock, NULL)) return false;
+    if (pthread_mutex_init(&races->lock, NULL) || pthread_mutex_init(&races->updates_lock, NULL)) return false;
     lay_out(races);
     return make_lists(races);
 }
@@ -538,6 +551,7 @@ static void end_launch(void *launch, simt_report *report) {
         pthread_mutex_destroy(&races->shards[i].lock);
     }
     pthread_mutex_destroy(&races->lock);
+    pthread_mutex_destroy(&races->updates_lock);
     free(races->pairs);
     free_lists(races);
 }

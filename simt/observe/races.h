@@ -79,10 +79,9 @@ struct encounter {
 
 /* What is known of a store. */
 struct known_update {
-    uint32_t store; /* its pc + 1; 0: none */
+    _Atomic uint32_t store; /* its pc + 1; 0: nothing is known yet */
     simt_update update;
 };
-enum { UPDATES_KNOWN = 32 };
 
 /* Instructions on the two sides of a branch, where one stores what the other loads. */
 struct handed {
@@ -108,6 +107,8 @@ struct races {
     /* By pc: of a load, whether it is a guess (races.c), and accesses that raced with it then. */
     _Atomic unsigned char *is_guess;
     _Atomic uint64_t *guesses;
+    struct known_update *updates; /* by pc, of a store; written under */
+    pthread_mutex_t updates_lock;
     uint64_t blocks;
     uint32_t levels;      /* of clocks */
     uint32_t thread_bits; /* of a thread's number in its block */
@@ -183,7 +184,6 @@ struct races_block {
     uint64_t racing_accesses;
     struct encounter encounters[ENCOUNTERS_MAX]; /* of the access that is looked at */
     uint32_t encounter_count;
-    struct known_update updates[UPDATES_KNOWN]; /* by the store's pc */
     struct shadow_page *pages[PAGES_KNOWN]; /* by the page's number; NULL: none */
 };
 

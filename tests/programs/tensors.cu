@@ -212,6 +212,16 @@ static int encode_shape(CUtensorMap *map, void *data, const shape &s) {
 static unsigned row_bytes(const shape &s) { return s.box[0] * s.size; }
 static unsigned pitch(const shape &s) { return s.swizzle == CU_TENSOR_MAP_SWIZZLE_NONE ? row_bytes(s) : 16u << s.swizzle; }
 
+// To a multiple of 2^13, of two that are as near the even one, as an H200 does, of subnormal numbers, too.
+static void round_to_tf32(unsigned char *element) {
+    unsigned bits;
+    memcpy(&bits, element, 4);
+    const unsigned low = bits % 8192, next = bits - low + 8192;
+    if ((bits & 0x7fffffff) > 0x7f800000) bits = 0x7fffe000;
+    else bits = low > 4096 || (low == 4096 && bits / 8192 % 2) ? next : bits - low;
+    memcpy(element, &bits, 4);
+}
+
 // Element by element, by the definition.
 static std::vector<unsigned char> expected(const shape &s, const std::vector<unsigned char> &data) {
     unsigned count = 1;
@@ -230,6 +240,7 @@ static std::vector<unsigned char> expected(const shape &s, const std::vector<uns
         unsigned char *to = &box[e / s.box[0] * pitch(s) + e % s.box[0] * s.size];
         if (is_inside) memcpy(to, &data[from], s.size);
         else memset(to, 0, s.size);
+        if (s.type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 || s.type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ) round_to_tf32(to);
     }
     const unsigned chunks = s.swizzle == CU_TENSOR_MAP_SWIZZLE_NONE ? 1 : 1u << s.swizzle;
     for (unsigned b = 0; b < box.size(); b++) {
@@ -270,6 +281,10 @@ static const shape shapes[] = {
     {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, 2, {64, 40}, {1, 64}, {12, 16}, CU_TENSOR_MAP_SWIZZLE_64B, {56, 3}},
     {CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, 3, {64, 40, 2}, {1, 64, 2560}, {16, 9, 2}, CU_TENSOR_MAP_SWIZZLE_128B, {8, 3, 1}},
     {CU_TENSOR_MAP_DATA_TYPE_INT32, 4, 2, {8, 8}, {1, 8}, {8, 8}, NONE, {-2147483647 - 1, 2147483647}},
+    {CU_TENSOR_MAP_DATA_TYPE_INT32, 4, 3, {64, 1, 40}, {1, 0, 64}, {16, 1, 32}, NONE, {56, 0, 3}},
+    {CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, 4, 2, {64, 40}, {1, 64}, {16, 32}, CU_TENSOR_MAP_SWIZZLE_64B, {56, 3}},
+    {CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ, 4, 1, {256}, {1}, {256}, NONE, {0}},
+    {CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ, 4, 1, {256}, {1}, {256}, NONE, {0}},
 };
 
 // The box leaves the tensor on two sides; rows of 120 bytes are written to the end of their last 16.
@@ -482,12 +497,12 @@ int main(int argc, char **argv) {
     if (!strcmp(mode, "no_fence")) return !stores(15, 0);
     if (!strcmp(mode, "before")) return stores(-3, 1);
     if (!strcmp(mode, "enlarged")) return columns_come(all_columns[1], true);
-    if (!strcmp(mode, "odd") || !strcmp(mode, "tf32")) {
+    if (!strcmp(mode, "odd") || !strcmp(mode, "narrow")) {
         shape s = shapes[1];
         CUtensorMap map;
         s.at[0] = 3;
         if (mode[0] == 'o') return fetches(s, 1);
-        s.type = CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
+        s.type = CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B;
         return encode_shape(&map, (void *)0x700000000000, s) != CUDA_ERROR_NOT_SUPPORTED;
     }
     if (!strcmp(mode, "other_map")) { // a map for pixels, and a copy of a box
