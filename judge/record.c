@@ -80,17 +80,18 @@ static bool have_one_cure(const struct judge_reason *a, const struct judge_reaso
     return length && length == other_length && !strncmp(cure, other, length);
 }
 
-/* The array of shared memory of which elements were read that nobody has written, "`own`,"; NULL: none is named. */
+/* The array or variable of shared memory of which something was read that nobody has written, "`own`,"; NULL: none is named. */
 static const char *unwritten_array(const struct judge_reason *reason) {
     const bool is_unwritten = !strcmp(reason->kind, "uninitialised") && strstr(reason->message, " shared memory");
     const char *element = is_unwritten ? strstr(reason->message, " (index ") : NULL;
+    if (is_unwritten && !element) element = strstr(reason->message, " (`");
     return element ? strchr(element, '`') : NULL;
 }
 
 /* Whichever line reads it: the same store is missing. */
 static bool lack_one_array(const struct judge_reason *a, const struct judge_reason *b) {
     const char *array = unwritten_array(a), *other = unwritten_array(b);
-    return array && other && !strncmp(array, other, strcspn(array, ",") + 1);
+    return array && other && !strncmp(array, other, strcspn(array, ",)") + 1);
 }
 
 /* The lines of a race between which a barrier is missing, in the program's order. */

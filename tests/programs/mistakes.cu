@@ -39,7 +39,7 @@ int main(int argc, char **argv) {
     if (is("direction")) cudaMemcpy(back, out, nbytes, cudaMemcpyHostToDevice); // direction
     else if (is("small-grid")) cudaMemcpy(back, out, nbytes, cudaMemcpyDeviceToHost); // unwritten
     else if (!is("not-copied") && !is("printed")) cudaMemcpy(back, out, nbytes, cudaMemcpyDeviceToHost);
-    printf("%g\n", back[10]);
+    printf("%g\n", is("device-pointer") ? out[10] : back[10]); // prints
     if (!is("freed")) cudaFree(in);
     if (is("free-twice")) cudaFree(in); // twice
     if (is("free-middle")) cudaFree(out + 4); // middle
