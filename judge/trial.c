@@ -364,6 +364,7 @@ static void ask_hints(struct trial *trial, const struct comparison *c, const cha
                                        .scope = &trial->scope,
                                        .buffers = &trial->buffers,
                                        .expected = &trial->expected,
+                                       .mismatch = trial->judging->candidate.mismatch,
                                        .values = trial->values,
                                        .is_wrong = trial->is_wrong,
                                        .element = c->element,
