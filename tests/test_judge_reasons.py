@@ -109,6 +109,9 @@ WRITTEN = {
 """, [("uninitialised", "before the atomics, store what it begins with, such as 0, then __syncthreads()")]),
     "a return before the store": ("sum", SUM + "    if (i >= n)\n        return;\n    s[t] = in[i];\n" + TREE_IN_STEPS,
                                   [("uninitialised", "(line 7 stores there, but its condition, a return before it or its index leaves this element out")]),
+    "a return before the store, of an array that the launch gives its size": (
+        "sum", SUM.replace("__shared__ float s[256]", "extern __shared__ float s[]") + "    if (i >= n)\n        return;\n    s[t] = in[i];\n" + TREE_IN_STEPS,
+        [("uninitialised", "(line 7 stores there, but its condition")]),
     "a store that is guarded": ("sum", SUM + "    if (i < n)\n        s[t] = in[i];\n" + TREE_IN_STEPS,
                                 [("uninitialised", "where there is no element, a neutral one, as 0 for a sum)")]),
     "a first value from one block": ("sum", SUM + "    if (i == 0)\n        *out = 0;\n    s[t] = i < n ? in[i] : 0.0f;\n" + TREE_IN_STEPS,

@@ -162,12 +162,17 @@ static const struct instruction *accumulation_of(const struct body *body, uint32
 
 /* ---- which line fills an array of shared memory */
 
-/* Whether the instruction is of that kind and accesses the array, or may. */
+/* Whether the instruction is of that kind and accesses the array, or may.  NULL: the one that the launch gives its size. */
 static bool accesses(const struct body *body, uint32_t pc, const char *base, const struct variable *array) {
     const struct instruction *instruction = instruction_at(body, pc);
     if (!instruction || !simt_is_base(instruction, base)) return false;
-    const struct code *code = &body->codes[pc];
-    return code->memory.array == array || (!code->memory.array && (code->memory.is_generic || code->memory.space == SIMT_SHARED));
+    const struct memory_code *memory = &body->codes[pc].memory;
+    const bool may_be_shared = memory->is_generic || memory->space == SIMT_SHARED;
+    return memory->array ? memory->array == array : may_be_shared;
+}
+
+static bool is_read(const struct instruction *instruction) {
+    return instruction && (simt_is_base(instruction, "ld") || simt_is_base(instruction, "atom") || simt_is_base(instruction, "red"));
 }
 
 /* Whether the line of the store reads the array, too, as a step of a tree does. */
@@ -181,15 +186,16 @@ static bool is_read_at(const struct body *body, uint32_t store, const struct var
 bool simt_is_never_stored(const simt_event *event, uint32_t *line) {
     struct body body;
     const simt_place *places = event->block->launch->places;
-    const struct variable *array = body_of(event, event->pc, &body) ? body.codes[event->pc].memory.array : NULL;
+    const bool is_known = body_of(event, event->pc, &body) && is_read(instruction_at(&body, event->pc));
+    const struct variable *array = is_known ? body.codes[event->pc].memory.array : NULL;
     bool is_updated = false, is_stored = false, is_several = false;
     *line = 0;
-    for (uint32_t pc = body.function->begin; array && pc < body.function->end; pc++) {
+    for (uint32_t pc = body.function->begin; is_known && pc < body.function->end; pc++) {
         is_updated |= accesses(&body, pc, "atom", array) || accesses(&body, pc, "red", array);
         if (!accesses(&body, pc, "st", array)) continue;
         is_stored = true;
         if (is_read_at(&body, pc, array)) continue;
-        is_several |= *line && *line != places[pc].line;
+        is_several |= body.codes[pc].memory.is_generic || (*line && *line != places[pc].line);
         *line = places[pc].line;
     }
     if (is_several) *line = 0;
