@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "parameters.h"
 #include "simt/machine/unsteady.h"
 #include "simt/ptx/ptx.h"
 
@@ -92,7 +93,7 @@ static simt_error find_kernel(struct candidate *candidate, const struct judge_re
                 matches ? "more than one" : "no", wanted, stage->signature);
 }
 
-static simt_error check_parameters(const struct candidate *candidate, const struct judge_request *request,
+static simt_error check_parameters(struct candidate *candidate, const struct judge_request *request,
                                    size_t s, simt_message *message) {
     const struct judge_task *task = request->task;
     const struct stage *stage = &task->stages[s];
@@ -111,6 +112,8 @@ static simt_error check_parameters(const struct candidate *candidate, const stru
                         "%s: parameter %zu, '%s' in the task, has %zu bytes, not %zu: %s", request->path, i,
                         argument->name, nbytes, wanted, stage->signature);
     }
+    if (!*candidate->mismatch)
+        parameters_compare(task, stage, simt_module_kernel_name(candidate->module, kernel), candidate->mismatch, sizeof candidate->mismatch);
     return SIMT_OK;
 }
 

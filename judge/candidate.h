@@ -12,6 +12,7 @@ struct candidate {
     const char *unsteady; /* what differs from run to run and may decide what it does, in words; NULL: nothing */
     const simt_place *unsteady_place; /* where it is read */
     bool keeps_state; /* it has variables that outlast a launch */
+    char mismatch[256]; /* of a parameter's type and the task's, in words; "": none is known */
     const simt_place *store; /* the only line that stores where others read it; NULL: there are several, or none */
 };
 

@@ -32,6 +32,10 @@ static inline bool is_near(long double value, long double other) {
 enum { SUBSETS = 20 };
 enum hint_says hint_is_of_some(const struct wrong_result *wrong, size_t subset, char *text);
 
+/* A sum in which several blocks take the same elements. */
+enum { REPETITIONS = 2 };
+enum hint_says hint_is_repeated(const struct wrong_result *wrong, size_t repetition, char *text);
+
 /* Of rows: one of elements in other places. */
 enum { PITCHES = 3 };
 enum hint_says hint_is_of_pitch(const struct wrong_result *wrong, size_t pitch, char *text);

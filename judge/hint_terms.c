@@ -220,6 +220,49 @@ enum hint_says hint_is_of_some(const struct wrong_result *wrong, size_t number, 
     return HINT_HOLDS;
 }
 
+/* ---- elements that several blocks take ------------------------------------------------------------------ */
+
+static uint64_t times_from_block_on(const struct shape *shape, uint64_t i) {
+    const uint64_t block = i / shape->block;
+    return 1 + (block < shape->grid ? block : shape->grid - 1);
+}
+
+static uint64_t times_of_overlap(const struct shape *shape, uint64_t i) {
+    uint64_t times = 0;
+    for (uint64_t b = 0; b < shape->grid; b++) times += i >= b * shape->grid && i - b * shape->grid < shape->block;
+    return times;
+}
+
+static const struct repetition {
+    uint64_t (*times)(const struct shape *shape, uint64_t i);
+    const char *text;
+} repetitions[REPETITIONS] = {
+    {times_from_block_on, "that is the sum if each block takes its own elements and those of all blocks behind it: the loop must go on by "
+                          "gridDim.x * blockDim.x elements, not by blockDim.x"},
+    {times_of_overlap, "that is the sum if a block begins gridDim.x elements behind the one before: the index must begin with "
+                       "blockIdx.x * blockDim.x + threadIdx.x"},
+};
+
+static bool are_repeated(struct fold *fold, const struct repetition *repetition) {
+    const bool is_dot = is_op(fold->wrong, WF_DOT);
+    for (uint64_t r = 0; r < fold->wrong->expected->count; r++) {
+        long double sum = 0;
+        fold->terms = terms_of(fold->wrong, r);
+        for (uint64_t i = 0; i < fold->shape.count; i++)
+            sum += repetition->times(&fold->shape, i) * term_at(fold, 0, i) * (is_dot ? term_at(fold, 1, i) : 1);
+        if (fold->wrong->values[r] != sum) return false;
+    }
+    return true;
+}
+
+enum hint_says hint_is_repeated(const struct wrong_result *wrong, size_t number, char *text) {
+    struct fold fold = fold_of(wrong, NULL);
+    if (!has_terms(wrong) || !is_linear(wrong) || fold.shape.grid < 2) return HINT_SILENT;
+    if (!are_repeated(&fold, &repetitions[number])) return HINT_FAILS;
+    snprintf(text, HINT_CAPACITY, "; %s", repetitions[number].text);
+    return HINT_HOLDS;
+}
+
 /* ---- rows that are taken from elsewhere ------------------------------------------------------------------ */
 
 static const struct pitch {

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "hint_kinds.h"
 
@@ -136,8 +137,15 @@ static enum hint_says hint_is_opposite(const struct wrong_result *wrong, size_t 
     if (is_index && !(value >= 0 && value < terms.count)) return HINT_FAILS;
     const long double got = is_index ? term_at(&terms, terms.begin + (uint64_t)value) : value;
     if (find_element(terms.argument->type, terms.buffer, got) == terms.buffer->count) return HINT_FAILS;
-    for (uint64_t i = terms.begin; i < terms.begin + terms.count; i++)
-        if (is_largest ? term_at(&terms, i) < got : term_at(&terms, i) > got) return HINT_FAILS;
+    bool are_negative = true;
+    for (uint64_t i = terms.begin; i < terms.begin + terms.count; i++) {
+        const long double term = term_at(&terms, i);
+        if (is_largest ? term < got : term > got) return HINT_FAILS;
+        are_negative &= term < 0;
+    }
+    if (is_largest && are_negative && is_float(terms.argument->type))
+        return tell(text, "that is the smallest, of negative numbers: a comparison is the wrong way round, or the bits of floats are compared as those of "
+                          "integers, as by atomicMax() on an int *, which reverses the order of negative ones");
     return tell(text, is_largest ? "that is the smallest: a comparison, or fminf() for fmaxf(), is the wrong way round"
                                  : "that is the largest: a comparison, or fmaxf() for fminf(), is the wrong way round");
 }
@@ -280,6 +288,25 @@ static enum hint_says hint_is_finite(const struct wrong_result *wrong, size_t nu
     return HINT_SILENT;
 }
 
+static enum hint_says hint_is_mismatch(const struct wrong_result *wrong, size_t number, char *text) {
+    (void)number;
+    return *wrong->mismatch ? tell(text, wrong->mismatch) : HINT_SILENT;
+}
+
+/* A float that is updated as an int. */
+static enum hint_says hint_is_of_bits(const struct wrong_result *wrong, size_t number, char *text) {
+    (void)number;
+    const wf_type type = wrong->task->arguments[wrong->task->reference.output].type;
+    if (type != WF_F32 || !wrong->is_whole || !wrong->is_finite || wrong->expected->values[wrong->element] == 0) return HINT_SILENT;
+    for (uint64_t r = 0; r < wrong->expected->count; r++) {
+        const float value = (float)wrong->values[r];
+        int32_t bits;
+        memcpy(&bits, &value, sizeof bits);
+        if (wrong->is_wrong[r] && bits != wrong->expected->values[r]) return HINT_FAILS;
+    }
+    return tell(text, "its bits are those of the right number as an int: it is stored or updated through an int *, and must be through a float *");
+}
+
 /* ---- all of them ---------------------------------------------------------------------------------------- */
 
 /* Those of one function, which are asked in turn; certain ones, that need one launch, are true of it whatever others show. */
@@ -288,7 +315,7 @@ static const struct {
     size_t count;
     uint64_t launches;
 } kinds[] = {
-    {hint_is_altered, ALTERATIONS, HINT_LAUNCHES}, {hint_is_opposite, 1, HINT_LAUNCHES}, {hint_is_of_pitch, PITCHES, HINT_LAUNCHES},
+    {hint_is_mismatch, 1, 1}, {hint_is_of_bits, 1, HINT_LAUNCHES}, {hint_is_altered, ALTERATIONS, HINT_LAUNCHES}, {hint_is_repeated, REPETITIONS, HINT_LAUNCHES}, {hint_is_opposite, 1, HINT_LAUNCHES}, {hint_is_of_pitch, PITCHES, HINT_LAUNCHES},
     {hint_is_of_some, SUBSETS, HINT_LAUNCHES}, {hint_is_tie, 1, HINT_LAUNCHES}, {hint_is_of_nan, 1, HINT_LAUNCHES},
     {hint_is_no_element, 1, 1}, {hint_is_no_start, 1, 1}, {hint_is_no_index, 1, 1},
     {hint_is_shifted, 1, HINT_LAUNCHES}, {hint_is_other_scan, SCANS, HINT_LAUNCHES},

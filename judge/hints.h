@@ -13,6 +13,7 @@ struct wrong_result {
     const struct scope *scope; /* with the block and the grid of the last launch */
     const struct buffers *buffers;
     const struct expected *expected;
+    const char *mismatch;      /* what is wrong with a parameter's type; "": nothing that is known */
     const long double *values; /* as many as are expected */
     const bool *is_wrong;      /* of each of them */
     uint64_t element;          /* one that is wrong */

@@ -80,17 +80,33 @@ static bool have_one_cure(const struct judge_reason *a, const struct judge_reaso
     return length && length == other_length && !strncmp(cure, other, length);
 }
 
-/* The array of shared memory of which elements were read that nobody has written, "`own`,"; NULL: none is named. */
+/* The array or variable of shared memory of which something was read that nobody has written, "`own`,"; NULL: none is named. */
 static const char *unwritten_array(const struct judge_reason *reason) {
     const bool is_unwritten = !strcmp(reason->kind, "uninitialised") && strstr(reason->message, " shared memory");
     const char *element = is_unwritten ? strstr(reason->message, " (index ") : NULL;
+    if (is_unwritten && !element) element = strstr(reason->message, " (`");
     return element ? strchr(element, '`') : NULL;
 }
 
 /* Whichever line reads it: the same store is missing. */
 static bool lack_one_array(const struct judge_reason *a, const struct judge_reason *b) {
     const char *array = unwritten_array(a), *other = unwritten_array(b);
-    return array && other && !strncmp(array, other, strcspn(array, ",") + 1);
+    return array && other && !strncmp(array, other, strcspn(array, ",)") + 1);
+}
+
+/* The lines of a race between which a barrier is missing, in the program's order. */
+static bool find_stretch(const struct judge_reason *race, unsigned *first, unsigned *second) {
+    static const char missing[] = "no __syncthreads() between line ";
+    const char *at = strcmp(race->kind, "race") ? NULL : strstr(race->message, missing);
+    return at && sscanf(at + strlen(missing), "%u and line %u", first, second) == 2 && *first != *second;
+}
+
+/* As in one launch (simt/machine/findings.c): a barrier in the shorter stretch is in the longer one, too. */
+static bool share_barrier(const struct judge_reason *a, const struct judge_reason *b, bool *is_shorter) {
+    unsigned first, second, other_first, other_second;
+    if (!find_stretch(a, &first, &second) || !find_stretch(b, &other_first, &other_second)) return false;
+    *is_shorter = first > other_first || second < other_second;
+    return (first == other_first || second == other_second) && (first < second) == (other_first < other_second);
 }
 
 static bool is_outside(const struct judge_reason *reason) {
@@ -108,7 +124,8 @@ static bool is_alike(const struct judge_reason *a, const struct judge_reason *b)
     bool is_same = a->line == b->line && a->other_line == b->other_line;
     bool is_turned = a->line == b->other_line && a->other_line == b->line;
     bool is_united = is_outside(a) && is_outside(b) && a->other_line && (b->line == a->line || b->line == a->other_line);
-    return is_same || is_turned || is_united || have_one_cure(a, b) || lack_one_array(a, b);
+    bool is_shorter;
+    return is_same || is_turned || is_united || have_one_cure(a, b) || lack_one_array(a, b) || share_barrier(a, b, &is_shorter);
 }
 
 /* If a small launch shows a race of lanes in one warp, and a larger one shows it between warps, too, only the latter is
@@ -117,6 +134,8 @@ static bool is_alike(const struct judge_reason *a, const struct judge_reason *b)
 static bool is_stronger(const struct judge_reason *a, const struct judge_reason *b) {
     if (a->cause == JUDGE_CAUSE_TILES) return b->cause != a->cause;
     if (a->cause == JUDGE_CAUSE_EXPLAINED) return b->cause == JUDGE_CAUSE_OTHER;
+    bool is_shorter;
+    if (share_barrier(a, b, &is_shorter)) return is_shorter;
     return strstr(a->message, "no __syncthreads()") && strstr(b->message, "no __syncwarp()");
 }
 

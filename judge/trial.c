@@ -364,6 +364,7 @@ static void ask_hints(struct trial *trial, const struct comparison *c, const cha
                                        .scope = &trial->scope,
                                        .buffers = &trial->buffers,
                                        .expected = &trial->expected,
+                                       .mismatch = trial->judging->candidate.mismatch,
                                        .values = trial->values,
                                        .is_wrong = trial->is_wrong,
                                        .element = c->element,
@@ -681,6 +682,21 @@ static void launch_again(const struct trial *trial, const struct schedule *sched
     if (launch(again)) again->has_result = false;
 }
 
+/* Where one barrier is missing, another may be, too, whose race this launch did not show: with one before every line that is seen.
+ * That keeps what threads do in one step apart from what others do. */
+static void launch_line_by_line(const struct trial *trial, const struct schedule *schedule, const struct order *orders, struct record *record,
+                                struct trial *again) {
+    struct order lines[STAGES_MAX];
+    for (size_t s = 0; s < trial->judging->task->stage_count; s++) {
+        lines[s] = orders[s];
+        if (!orders[s].held_count) continue;
+        lines[s].held_count = 1;
+        lines[s].held[0] = (simt_held_lines){1, UINT32_MAX};
+    }
+    launch_again(trial, schedule, lines, record, again);
+    again->orders = orders; /* what is there when this returns */
+}
+
 /* Whether the kernel is right where nothing races: by barriers where these lack, or one thread after the other. */
 static bool is_right_without_races(const struct trial *trial, const struct order *orders, struct record *record, struct trial *again) {
     static const struct schedule orderly[] = {{"lockstep without the races", SIMT_HELD, 0}, {"one thread after the other", SIMT_SPLIT, 0}};
@@ -690,6 +706,10 @@ static bool is_right_without_races(const struct trial *trial, const struct order
         has_others |= orders[s].has_others;
     }
     if (has_held) launch_again(trial, &orderly[0], orders, record, again);
+    if (has_held && again->has_result && again->has_wrong) {
+        trial_clear(again);
+        launch_line_by_line(trial, &orderly[0], orders, record, again);
+    }
     if (!has_others || (again->has_result && !again->has_wrong)) return again->has_result && !again->has_wrong;
     trial_clear(again);
     launch_again(trial, &orderly[1], orders, record, again);

@@ -309,6 +309,10 @@ simt_update simt_update_of(const simt_event *event, uint32_t store);
  * UINT32_MAX: there is none. */
 uint32_t simt_update_before(const simt_event *event, uint32_t store);
 
+/* Whether nothing but atomics writes to the array of shared memory which the instruction reads.  *line: the one that stores to it, if only one
+ * does that does not read it, too; else 0. */
+bool simt_is_never_stored(const simt_event *event, uint32_t *line);
+
 /* The first store of an exchange of two elements to which both accesses belong, and its second; UINT32_MAX: there is none. */
 uint32_t simt_exchange_of(const simt_event *event, uint32_t pc, uint32_t other_pc, uint32_t *second);
 

@@ -130,7 +130,7 @@ __global__ void matmul(const float *a, const float *b, float *c, int n)
     c[row * n + col] = sum;
 }
 """, "--block 16,16 --grid 2,2 --arg f32[1024]=iota --arg f32[1024]=iota --arg f32[1024] --arg i32:32",
-        [("race", None, "no __syncthreads() between line 12 and line 8"), ("race", None, "no __syncthreads() between line 12 and line 9")]),
+        [("race", None, "no __syncthreads() between line 12 and line 8; one there orders 2 pairs of lines that race, of lines 8 to 12")]),
     "a histogram": ("""__global__ void histo(const int *in, int *bins, int n)
 {
     __shared__ int own[16];

@@ -27,8 +27,10 @@ def test_unwritten_shared_memory_is_told_by_array_and_element(write):
     assert [(finding["kind"], finding["line"]) for finding in findings] == [
         ("uninitialised", line_of(UNWRITTEN, name)) for name in ("one", "dynamic")]
     assert [finding["message"].split(": ")[-1] for finding in findings] == [
-        f"store it first, or read an element that was stored; shared memory is undefined when a block begins ({element})" for element in
-        ("index 37 of `tile`, float[256]", "index 2 of `more`, int[16]")]
+        f"store it first{left_out}, or read an element that was stored; shared memory is undefined when a block begins ({element})"
+        for left_out, element in (
+            (" (line 6 stores there, but its condition, a return before it or its index leaves this element out; where there is no element, a "
+             "neutral one, as 0 for a sum)", "index 37 of `tile`, float[256]"), ("", "index 2 of `more`, int[16]"))]
 
 
 def test_a_race_in_shared_memory_is_told_by_array_and_element(write):

@@ -92,15 +92,44 @@ def test_a_read_before_the_barrier_is_a_race_though_another_fault_stops_its_bloc
     assert report["stopped"] and {finding["kind"] for finding in report["findings"]} == {"race", "bounds"}
 
 
-def test_one_fault_is_one_finding_for_each_pair_of_lines(write):
+def test_what_one_barrier_orders_is_one_finding(write):
     report = inspected(write("matmul.cu", MATMUL), "--block", "16,16", "--grid", "2,2", "--arg", "f32[1024]=iota", "--arg",
                        "f32[1024]=iota", "--arg", "f32[1024]", "--arg", "i32:32", status=3)
     use = line_of(MATMUL, "use")
-    said = [finding["message"].split(": ")[-1] for finding in report["findings"]]
+    finding, = report["findings"]
     # Rows of the first tile are read within a warp only, and yet what is missing is the block's barrier.
-    assert sorted(said) == [f"no __syncthreads() between line {use} and line {line_of(MATMUL, name)}"
-                            for name in ("first", "second")]
-    assert max(finding["threads"] for finding in report["findings"]) == 256
+    first = line_of(MATMUL, "first")
+    assert finding["message"].endswith(f": no __syncthreads() between line {use} and line {first}; "
+                                       f"one there orders 2 pairs of lines that race, of lines {first} to {use}")
+    assert (finding["threads"], finding["pairs"]) == (256, 2)
+
+
+# A barrier behind both stores is before the load of either; the other way round, each store needs its own.
+TWO_ARRAYS = """
+__global__ void f(const float *in, float *out) {
+    __shared__ float a[64], b[64];
+    int t = threadIdx.x;
+    a[t] = in[t]; // a
+    b[t] = in[t + 64]; // b
+    SYNC
+    float first = a[63 - t]; // first
+    SYNC
+    out[t] = first + b[63 - t] LATER; // second
+    a[t] = first; // again
+}
+"""
+
+
+@pytest.mark.parametrize("sync, later, stretches", [
+    ("", "", [("a", "first"), ("b", "second"), ("first", "again")]),  # each could be mended alone
+    ("", "+ a[t ^ 33]", [("a", "first"), ("b", "second"), ("second", "again")]),
+    ("__syncthreads();", "", []),
+])
+def test_orders_that_no_single_barrier_gives_stay_apart(sync, later, stretches, write):
+    source = TWO_ARRAYS.replace("SYNC", sync).replace("LATER", later)
+    report = inspected(write("two.cu", source), "--block", 64, "--arg", "f32[128]=iota", "--arg", "f32[64]", status=3 if stretches else 0)
+    said = [re.search(r"between line (\d+) and line (\d+)", finding["message"]).groups() for finding in report["findings"]]
+    assert sorted(said) == sorted(tuple(str(line_of(source, name)) for name in pair) for pair in stretches)
 
 
 def test_lanes_of_a_last_warp_lack_syncwarp(write):

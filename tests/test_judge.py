@@ -266,7 +266,7 @@ def reasons_of_changed(task, was, now, kind, write):
 def test_an_array_that_nobody_initialises_is_one_reason(write):
     """Lines 9 and 12 read it."""
     (message,) = reasons_of_changed("histogram", "own[threadIdx.x] = 0;", ";", "uninitialised", write)
-    assert "of `own`" in message and "store it first" in message
+    assert "of `own`" in message and "before the atomics, store what it begins with, such as 0, then __syncthreads()" in message
 
 
 def test_an_element_where_nothing_is_has_the_name_of_the_argument(write):

@@ -78,6 +78,147 @@ def test_a_result_that_follows_from_an_undefined_value_is_no_reason_of_its_own(n
     assert reason["kind"] == kind and said in reason["message"] and RIGHT_OTHERWISE not in reason["message"], reason
 
 
+TREE_IN_STEPS = """    __syncthreads();
+    for (int d = 128; d > 0; d /= 2) {
+        if (t < d)
+            s[t] += s[t + d];
+        __syncthreads();
+    }
+    if (t == 0)
+        atomicAdd(out, s[0]);
+}
+"""
+SUM = """__global__ void reduce(const float *in, float *out, int n)
+{
+    __shared__ float s[256];
+    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+"""
+
+# A student's kernel, and what each of its reasons says, in order.
+WRITTEN = {
+    "a total that nobody begins": ("sum", """__global__ void reduce(const float *in, float *out, int n)
+{
+    __shared__ float total;
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        atomicAdd(&total, in[i]);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        atomicAdd(out, total);
+}
+""", [("uninitialised", "before the atomics, store what it begins with, such as 0, then __syncthreads()")]),
+    "a return before the store": ("sum", SUM + "    if (i >= n)\n        return;\n    s[t] = in[i];\n" + TREE_IN_STEPS,
+                                  [("uninitialised", "(line 7 stores there, but its condition, a return before it or its index leaves this element out")]),
+    "a return before the store, of an array that the launch gives its size": (
+        "sum", SUM.replace("__shared__ float s[256]", "extern __shared__ float s[]") + "    if (i >= n)\n        return;\n    s[t] = in[i];\n" + TREE_IN_STEPS,
+        [("uninitialised", "(line 7 stores there, but its condition")]),
+    "a store that is guarded": ("sum", SUM + "    if (i < n)\n        s[t] = in[i];\n" + TREE_IN_STEPS,
+                                [("uninitialised", "where there is no element, a neutral one, as 0 for a sum)")]),
+    "a first value from one block": ("sum", SUM + "    if (i == 0)\n        *out = 0;\n    s[t] = i < n ? in[i] : 0.0f;\n" + TREE_IN_STEPS,
+                                     [("race", "may have updated it at line 15 before line 6 stores what it begins with: that belongs before the launch")]),
+    "whoever has the largest": ("argmax", """__global__ void where_largest(const float *in, int *out, int n)
+{
+    __shared__ float s[256];
+    int t = threadIdx.x;
+    float m = in[0];
+    for (int i = t; i < n; i += blockDim.x)
+        m = fmaxf(m, in[i]);
+    s[t] = m;
+    __syncthreads();
+    for (int d = 128; d > 0; d /= 2) {
+        if (t < d)
+            s[t] = fmaxf(s[t], s[t + d]);
+        __syncthreads();
+    }
+    for (int i = t; i < n; i += blockDim.x)
+        if (in[i] == s[0])
+            *out = i;
+}
+""", [("race", "threads overwrite each other's result: an element for each, or one thread that stores it, or an atomic")]),
+    "two barriers that are missing": ("histogram", """__global__ void histogram(const int *in, int *bins, int n)
+{
+    __shared__ int own[64];
+    if (threadIdx.x < 64)
+        own[threadIdx.x] = 0;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x)
+        atomicAdd(&own[in[i]], 1);
+    if (threadIdx.x < 64)
+        atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
+}
+""", [("race", "no __syncthreads() between line 5 and line 7"), ("race", "no __syncthreads() between line 7 and line 9")]),
+    "a sum in memory, which is read ahead of the loop": ("row_sums", """__global__ void row_sums(const float *in, float *out, int rows, int cols)
+{
+    if (threadIdx.x == 0)
+        out[blockIdx.x] = 0;
+    __syncthreads();
+    for (int c = threadIdx.x; c < cols; c += blockDim.x)
+        out[blockIdx.x] += in[blockIdx.x * cols + c];
+}
+""", [("race", "no atomic operation such as atomicAdd() at line 7, where threads read, change and write one element")]),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_students_write_has_a_reason_for_each_fault_and_no_more(name, write):
+    task, source, told = WRITTEN[name]
+    reasons = verdict(write("kernel.cu", source), "--task", task, status=3)["reasons"]
+    assert [reason["kind"] for reason in reasons] == [kind for kind, _ in told], reasons
+    assert all(said in reason["message"] for reason, (_, said) in zip(reasons, told)), reasons
+
+
+LOAD = "    s[t] = i < n ? in[i] : 0.0f;\n"
+LOOP = "    float sum = 0;\n    for (; i < n; i += %s)\n        sum += in[i];\n    s[t] = sum;\n"
+
+# What a wrong result is, by its numbers or the types of the kernel's parameters.
+TOLD = {
+    "blocks that overlap": ("sum", SUM.replace("blockIdx.x * blockDim.x", "blockIdx.x * gridDim.x") + LOAD + TREE_IN_STEPS,
+                            "that is the sum if a block begins gridDim.x elements behind the one before"),
+    "a step of one block": ("sum", SUM + LOOP % "blockDim.x" + TREE_IN_STEPS,
+                            "each block takes its own elements and those of all blocks behind it: the loop must go on by gridDim.x * blockDim.x elements"),
+    "pointers to int": ("sum", (SUM + LOAD + TREE_IN_STEPS).replace("float", "int"), "the kernel takes `in` for int *, but its elements are f32: __global__ void "
+                        "reduce(const float *in, float *out, int n)"),
+    "an atomic on int": ("sum", """__global__ void reduce(const float *in, float *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        atomicAdd((int *)out, (int)in[i]);
+}
+""", "its bits are those of the right number as an int: it is stored or updated through an int *"),
+    "the bits of negative floats": ("max", """__global__ void largest(const float *in, float *out, int n)
+{
+    __shared__ int best;
+    if (threadIdx.x == 0)
+        best = __float_as_int(in[0]);
+    __syncthreads();
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        atomicMax(&best, __float_as_int(in[i]));
+    __syncthreads();
+    if (threadIdx.x == 0)
+        *out = __int_as_float(best);
+}
+""", "that is the smallest, of negative numbers: a comparison is the wrong way round, or the bits of floats are compared as those of integers"),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_a_wrong_result_tells_its_cause(name, write):
+    task, source, said = TOLD[name]
+    (reason,) = verdict(write("kernel.cu", source), "--task", task, status=3)["reasons"]
+    assert reason["kind"] == "result" and said in reason["message"], reason
+
+
+def test_types_that_agree_with_the_task_are_never_blamed(write):
+    """Those that a mangled name refers to by number, too: `PKfS0_Pfi`. Vectors and templates are not known."""
+    for task, parameters in (("dot", "const float *a, const float *b, float *out"), ("dot", "const float4 *a, const float *b, float *out"),
+                             ("dot", "const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ out")):
+        source = f"__global__ void dot({parameters}, int n)\n{{\n    if (threadIdx.x == 0)\n        atomicAdd(out, 1.0f);\n}}\n"
+        (reason,) = verdict(write("kernel.cu", source), "--task", task, status=3)["reasons"]
+        assert reason["kind"] == "result" and "the kernel takes" not in reason["message"], reason
+    source = "__global__ void dot(const float *a, const double *b, float *out, int n)\n{\n    if (threadIdx.x == 0)\n        atomicAdd(out, 1.0f);\n}\n"
+    (reason,) = verdict(write("kernel.cu", source), "--task", "dot", status=3)["reasons"]
+    assert "the kernel takes `b` for double *, but its elements are f32" in reason["message"], reason
+
+
 GUARDS = "x < cols && y + j < rows", "x < rows && y + j < cols"
 
 

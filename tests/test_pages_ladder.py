@@ -108,6 +108,17 @@ def test_the_page_has_the_run_as_json_prints_it(show, ladder):
     assert len(times) > 10 and times == {rung: shown[rung] for rung in times}
 
 
+@pytest.mark.parametrize("rung", ["15", "16"])
+def test_what_was_recorded_has_the_counts_of_the_simulator(rung):
+    """They are the same on any GPU, and the gallery's page of the ladder has them beside the times."""
+    told, = json.loads(run("ladder", "--json", "--rung", rung, "-n", 65536).stdout)["rungs"]
+    for line in (ROOT / "data" / "h200" / "ladder_times.jsonl").read_text().splitlines():
+        recorded, = [row for row in json.loads(line)["rungs"] if row["rung"] == rung]
+        counts = {name: value for name, value in recorded.items() if name in told and name not in ("grid", "launches", "result", "ulp")}
+        assert json.loads(line)["counted_n"] == 65536 and "instructions" in counts and "races" in counts
+        assert counts == {name: told[name] for name in counts}
+
+
 def test_table_has_every_count(show_own, ladder):
     page = show_own()
     table = page.locator("table.facts-table")

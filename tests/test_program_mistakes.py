@@ -91,6 +91,33 @@ def test_freed_memory(reported):
                      finding["message"])
 
 
+def test_a_length_in_elements(reported):
+    """250 of 1000 floats are copied."""
+    finding, = reported("short", 3)[0]["findings"]
+    assert (finding["kind"], finding["line"]) == ("uninitialised", line_of("= 2 * in[i]"))
+    assert "index 250 of `in`, float *" in finding["message"] and "; the first 1000 bytes of this allocation of 4000 were written: a copy's " \
+        "length is in bytes, such as n * sizeof(float), and a kernel's grid must cover all elements" in finding["message"]
+
+
+def test_a_kernel_that_gets_memory_of_the_host(reported):
+    """By the name of the pointer alone, and without leaks: once a launch has failed for good, cudaFree() fails, too."""
+    report, _ = reported("host-pointer", 3)
+    finding, = report["findings"]
+    assert finding["message"].endswith("memory of the host: give the kernel memory from cudaMalloc, and copy there by cudaMemcpy: `in[0]`")
+    assert (report["leaks"], report["failed_calls"]) == (0, [])
+
+
+def test_the_host_reads_memory_of_a_device(reported):
+    report, text = reported("device-pointer", 3)
+    finding, = report["findings"]
+    line = line_of("// prints")
+    assert (finding["kind"], finding["kernel"], finding["line"], report["leaks"]) == ("bounds", "host code", line, 0)
+    assert report["signal"] == 11 or report["status"]  # a sanitizer, which has the signal then, ends with a status of its own
+    assert finding["message"].endswith("which is memory of a device, byte 40 of an allocation of 4000: copy it by cudaMemcpy, or allocate it by "
+                                       "cudaMallocManaged, which both may use")
+    assert f"{line:>8} | {LINES[line - 1]}\n" in text
+
+
 @pytest.mark.parametrize("mode", ["right", "printed"])
 def test_programs_without_a_mistake(reported, mode):
     report, _ = reported(mode, 0)

@@ -65,6 +65,24 @@ static void tell_host_memory(char message[RECORD_NAME], uint64_t address) {
              ", which is memory of the host: give the kernel memory from cudaMalloc, and copy there by cudaMemcpy%s", rest);
 }
 
+/* Whether the message says by which pointer: memory of the host may lie near that of another, too. */
+static bool has_pointer(const char *message) {
+    const char *of_host = strstr(message, "memory of the host");
+    return of_host && strchr(of_host, '`');
+}
+
+/* A kernel that reads on where a copy has ended: often that has a length in elements in place of one in bytes. */
+static void tell_copied(char message[RECORD_NAME], const simt_finding *finding) {
+    const struct buffer *buffer = buffer_find(finding->address);
+    if (finding->kind != SIMT_FINDING_UNINITIALISED || !buffer || buffer->kind != BUFFER_DEVICE) return;
+    const size_t written = simt_machine_written(runtime.machine, buffer->address, buffer->nbytes), length = strlen(message);
+    if (!written || buffer->address + written != finding->address) return;
+    snprintf(message + length, RECORD_NAME - length,
+             "; the first %zu bytes of this allocation of %llu were written: a copy's length is in bytes, such as n * sizeof(float), and a kernel's "
+             "grid must cover all elements",
+             written, (unsigned long long)buffer->nbytes);
+}
+
 void finding_note(const simt_finding *finding, const simt_launch *launch, uint64_t number) {
     struct record *record = runtime.record;
     for (uint32_t i = 0; i < record->finding_count; i++)
@@ -84,12 +102,13 @@ void finding_note(const simt_finding *finding, const simt_launch *launch, uint64
     record_text(entry->kernel, finding->kernel);
     record_text(entry->message, finding->message);
     tell_host_memory(entry->message, finding->address);
+    tell_copied(entry->message, finding);
     fill_place(&entry->place, finding->file, finding->line, finding->block, finding->thread);
     entry->has_other = finding->has_other;
     if (finding->has_other)
         fill_place(&entry->other, finding->other_file, finding->other_line, finding->other_block,
                    finding->other_thread);
     entry->argument = 0;
-    if (launch) name_argument(entry, launch);
+    if (launch && !has_pointer(entry->message)) name_argument(entry, launch);
     record->finding_count++; /* last, so that a concurrent reader finds it complete */
 }

@@ -2,7 +2,8 @@
  *
  * Everything is done when it is asked for, so nothing can go wrong here as it may on a GPU.  Instead, the pages that a copy
  * or a kernel has to do with are taken from the program until it waits for the stream; the signal of a use before that is
- * the finding, and the program goes on.  Where it cannot be told whether the program has waited, it has. */
+ * the finding, and the program goes on.  Where it cannot be told whether the program has waited, it has.  Memory of a device, which
+ * the host cannot use at all, is a finding, too, with which the program ends. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr1 */
 #endif
@@ -58,14 +59,18 @@ static void open_pages(void) {
     for (size_t i = 0; i < pending_count; i++) protect(&pending[i], PROT_READ | PROT_WRITE);
 }
 
+static _Thread_local bool is_inside;
+
 void host_enter(void) {
     pthread_mutex_lock(&lock);
+    is_inside = true;
     open_pages();
     runtime_use(runtime_thread.device);
 }
 
 void host_leave(void) {
     close_pages();
+    is_inside = false;
     pthread_mutex_unlock(&lock);
 }
 
@@ -123,18 +128,33 @@ void host_name_caller(char place[RECORD_NAME]) {
     }
 }
 
-static void find(const struct pending *range, uintptr_t address, uintptr_t code) {
+static void find(enum simt_finding_kind kind, uintptr_t address, uintptr_t code, const char *message) {
     static simt_finding finding; /* the lock is held */
     static char place[RECORD_NAME];
     uintptr_t offset;
     const char *object = object_of(code, &offset);
     snprintf(place, sizeof place, "%.400s+0x%llx", object, (unsigned long long)offset);
-    finding = (simt_finding){
-        .kind = SIMT_FINDING_RACE, .kernel = "host code", .file = place, .address = address, .count = 1};
-    snprintf(finding.message, sizeof finding.message,
-             "the host %s 0x%llx while %.200s: wait for the stream first (cudaStreamSynchronize, say)",
-             range->is_source ? "writes to" : "uses", (unsigned long long)address, range->what);
+    finding = (simt_finding){.kind = kind, .kernel = "host code", .file = place, .address = address, .count = 1};
+    snprintf(finding.message, sizeof finding.message, "%s", message);
     finding_note(&finding, NULL, 0);
+}
+
+static void find_use(const struct pending *range, uintptr_t address, uintptr_t code) {
+    char message[RECORD_NAME];
+    snprintf(message, sizeof message, "the host %s 0x%llx while %.200s: wait for the stream first (cudaStreamSynchronize, say)",
+             range->is_source ? "writes to" : "uses", (unsigned long long)address, range->what);
+    find(SIMT_FINDING_RACE, address, code, message);
+}
+
+/* The program cannot go on behind it. */
+static void find_device_memory(uintptr_t address, uintptr_t code) {
+    char message[RECORD_NAME];
+    const struct buffer *buffer = buffer_find(address);
+    if (!buffer || buffer->kind != BUFFER_DEVICE) return;
+    snprintf(message, sizeof message, "the host uses 0x%llx, which is memory of a device, byte %llu of an allocation of %llu: copy it by cudaMemcpy, or "
+             "allocate it by cudaMallocManaged, which both may use", (unsigned long long)address,
+             (unsigned long long)(address - buffer->address), (unsigned long long)buffer->nbytes);
+    find(SIMT_FINDING_BOUNDS, address, code, message);
 }
 
 static size_t touched_count(const struct buffer *buffer) { return buffer->nbytes / WORD / 32 + 1; }
@@ -156,29 +176,34 @@ static bool meet(uintptr_t address, uintptr_t code) {
     for (size_t i = pending_count; i-- > 0;) {
         if (address < pending[i].first_page || address >= pending[i].end_page) continue;
         is_ours = true;
-        if (is_touched(&pending[i], address)) find(&pending[i], address, code);
+        if (is_touched(&pending[i], address)) find_use(&pending[i], address, code);
         forget(i);
     }
     return is_ours;
 }
 
-static void handle(int number, siginfo_t *info, void *context) {
+static bool is_met(uintptr_t address, uintptr_t code) {
+    if (is_inside) return false; /* of a call, to which the program gave a wrong pointer */
     host_enter(); /* opens the pages */
-    bool is_ours = meet((uintptr_t)info->si_addr, code_address(context));
+    const bool is_ours = meet(address, code);
+    if (!is_ours) find_device_memory(address, code);
     host_leave();
-    if (is_ours) return;
+    return is_ours;
+}
+
+static void handle(int number, siginfo_t *info, void *context) {
+    if (is_met((uintptr_t)info->si_addr, code_address(context))) return;
     sigaction(number, &previous, NULL); /* it comes again, to whom it is meant for */
 }
 
-static bool is_watching(void) {
-    static bool is_tried, is_set;
-    if (runtime.record->settings.skips_races) return false;
-    if (is_tried) return is_set;
+static bool is_set;
+
+void host_watch(void) {
     struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
-    is_tried = true;
     is_set = !sigaction(SIGSEGV, &action, &previous);
-    return is_set;
 }
+
+static bool is_watching(void) { return is_set && !runtime.record->settings.skips_races; }
 
 /* ---- what is pending ----------------------------------------------------------------------------- */
 

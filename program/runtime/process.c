@@ -53,10 +53,19 @@ __attribute__((constructor)) static void begin(void) {
     runtime.memory_nbytes = memory_limit(runtime.gpu, (size_t)runtime.device_count);
 }
 
+/* After a launch that failed for good: every call that would free memory fails, too. */
+static bool has_failed(void) {
+    for (int d = 0; d < SIMT_DEVICES; d++)
+        if (runtime.devices[d].sticky) return true;
+    return false;
+}
+
 __attribute__((destructor)) static void end(void) {
     if (!runtime.machine) return;
     results_tell();
-    memory_count_leaks();
-    virtual_count_leaks();
+    if (!has_failed()) {
+        memory_count_leaks();
+        virtual_count_leaks();
+    }
     runtime.record->has_ended = 1;
 }

@@ -13,6 +13,7 @@ static void create_machine(void) {
     simt_machine_set_block_limit(runtime.machine, runtime.record->settings.block_limit);
     runtime_use(runtime_thread.device);
     runtime.record->has_begun = 1;
+    host_watch();
 }
 
 bool runtime_begin(void) {

@@ -329,6 +329,7 @@ void lines_note(const simt_report *report); /* the costs of a launch's lines */
 extern const struct simt_observer host_observer;
 uint32_t *host_create_touched(size_t nbytes); /* for a buffer of that size; NULL: no memory */
 void host_destroy_touched(uint32_t *touched); /* NULL: nothing */
+void host_watch(void); /* from now on */
 void host_enter(void); /* takes the lock: while it is held, all pages are open */
 /* Where the program's own code has made this call: its calls that are under way, as record_place has them. */
 void host_name_caller(char place[RECORD_NAME]);

@@ -535,11 +535,15 @@ static enum round run_round(struct block *block, uint64_t budget, uint64_t *rand
     return goes_on || release_returning(block) ? ROUND_GOES_ON : ROUND_STUCK;
 }
 
-/* Those that the schedule has held, all at once. */
+/* Of those that the schedule has held the ones that are furthest behind, as those in front of them wait at another barrier. */
 static bool let_go(struct block *block) {
-    bool is_any = false;
-    for (uint32_t w = 0; w < block->warp_count; w++) is_any |= simt_warp_let_go(&block->warps[w]);
-    return is_any;
+    uint32_t first = UINT32_MAX;
+    for (uint32_t w = 0; w < block->warp_count; w++) {
+        const uint32_t held = simt_warp_first_held(&block->warps[w]);
+        if (held < first) first = held;
+    }
+    for (uint32_t w = 0; first != UINT32_MAX && w < block->warp_count; w++) simt_warp_let_go(&block->warps[w], first);
+    return first != UINT32_MAX;
 }
 
 /* Whether another block has let a path continue since the block's turn. */

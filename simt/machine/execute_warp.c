@@ -38,7 +38,8 @@ static __attribute__((noinline)) void record_outsiders(struct warp *warp, const 
     simt_event event = simt_event_of(warp, path, mask);
     simt_record_finding(
         &event, kind, lane, 0,
-        "%s of warp %u execute%s %s with a mask that omits %s: the mask of lane %u, 0x%08x, names %s",
+        "%s of warp %u execute%s %s with a mask that omits %s: the mask of lane %u, 0x%08x, names %s, and must name all that come here "
+        "(0xffffffff: the whole warp)",
         lanes.text, warp->index, lanes.s, code->instruction->opcode, *lanes.s ? "it" : "them", lane, (unsigned)members[lane],
         lane_text(members[lane]).text);
     if (kind == SIMT_FINDING_BARRIER) simt_stop(&event);

@@ -335,6 +335,37 @@ static void join_loops(struct found_list *list) {
         if (is_of_same_loop(&list->items[i], &list->items[i])) join_loop(list, i);
 }
 
+/* ---- one missing barrier: what several lines store or read before it, or behind it */
+
+static bool lacks_barrier(const struct found *found) {
+    return !found->is_withdrawn && !found->is_of_loop && !found->copies && !found->update && !is_of_one_line(found) &&
+           found->detail.missing && !strcmp(found->detail.missing, "__syncthreads()");
+}
+
+static bool is_of_one_file(const struct found *found) { return !strcmp(first_file(found), second_file(found)); }
+
+/* Behind one line, or before one, both ahead or both on the way back to the next round: a barrier in the shorter of the two
+ * stretches is in the other, too. */
+static bool shares_barrier(const struct found *found, const struct found *other) {
+    return lacks_barrier(found) && lacks_barrier(other) && is_mended_with(found, other) && found->races_again == other->races_again &&
+           is_of_one_file(found) && is_of_one_file(other) &&
+           (first_line(found) < second_line(found)) == (first_line(other) < second_line(other));
+}
+
+static bool is_shorter(const struct found *found, const struct found *other) {
+    return first_line(found) > first_line(other) || second_line(found) < second_line(other);
+}
+
+static void join_barriers(struct found_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t j = i + 1; j < list->count && !list->items[i].is_withdrawn; j++) {
+            struct found *one = &list->items[i], *other = &list->items[j];
+            if (!shares_barrier(one, other)) continue;
+            const bool is_first = is_shorter(one, other);
+            join(is_first ? one : other, is_first ? other : one);
+        }
+}
+
 /* Two blocks race at two lines, whichever of them was there first: that is one fault. */
 static bool is_of_blocks(const struct found *found) {
     return found->finding.kind == SIMT_FINDING_RACE && !found->detail.missing && found->strength;
@@ -483,7 +514,10 @@ static void end_message(struct found *found, bool is_of_few) {
     if (may_be_of_block(found, is_of_few))
         snprintf(finding->message + length, sizeof finding->message - length,
                  "; where other warps come here, too, __syncthreads()");
-    if (found->pairs > 1 && found->copies)
+    if (found->pairs > 1 && lacks_barrier(found))
+        snprintf(finding->message + length, sizeof finding->message - length, "; one there orders %u pairs of lines that race, of lines %u to %u",
+                 found->pairs, found->from_line, found->to_line);
+    else if (found->pairs > 1 && found->copies)
         snprintf(finding->message + length, sizeof finding->message - length,
                  "; the same holds at the other accesses of lines %u to %u, of which %u pairs race", found->from_line,
                  found->to_line, found->pairs);
@@ -551,6 +585,8 @@ bool simt_findings_finish(struct found_list *list, bool is_of_few, size_t **plac
     join_lanes(list);
     drop_withdrawn(list, from);
     join_loops(list);
+    drop_withdrawn(list, from);
+    join_barriers(list);
     drop_withdrawn(list, from);
     for (size_t i = 0; i < list->count; i++) end_message(&list->items[i], is_of_few);
     sort(list, from);

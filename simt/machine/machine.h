@@ -434,7 +434,8 @@ void simt_apart_say(struct warp *warp, struct path *path); /* likewise where the
 enum { POLLS_TURN = 64 }; /* polls of a warp after which others get their turn, unless all its lanes do so again before */
 enum progress { PROGRESS_YES, PROGRESS_WAITING, PROGRESS_DONE };
 enum progress simt_warp_run(struct warp *warp, uint64_t budget);
-bool simt_warp_let_go(struct warp *warp); /* those that the schedule holds; false: none */
+uint32_t simt_warp_first_held(const struct warp *warp); /* the place of those that the schedule holds; UINT32_MAX: it holds none */
+void simt_warp_let_go(struct warp *warp, uint32_t pc);  /* those that it holds there */
 void simt_warp_step(struct warp *warp, struct path *path); /* one instruction, or some that nothing can come between */
 
 /* recurrence.c: whether the warp's lanes are in a loop that never ends, for certain or as long as nothing changes in

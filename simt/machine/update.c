@@ -29,6 +29,7 @@ struct trace {
     const struct operand *address;  /* of the store */
     const struct instruction *joint; /* that made the value of what was read, and maybe more; NULL: it is what was read */
     uint32_t load;                  /* at that address, or NO_PC, */
+    uint32_t result;                /* its register */
     bool has_sibling;               /* and one of the same array elsewhere */
     uint32_t seen[REGISTERS_MAX], seen_count;
     bool is_lost;
@@ -109,10 +110,11 @@ static bool is_same_array(const struct body *body, const struct operand *one, co
     return pointer && pointer == pointer_of(body, other, 0);
 }
 
-static void trace_load(struct trace *trace, uint32_t pc, const struct instruction *joint) {
+static void trace_load(struct trace *trace, uint32_t pc, uint32_t index, const struct instruction *joint) {
     const struct operand *address = &instruction_at(trace->body, pc)->operands[1];
     if (is_element(address) && is_same_element(address, trace->address)) {
         trace->load = pc;
+        trace->result = index;
         trace->joint = joint;
     } else trace->has_sibling |= is_element(address) && is_same_array(trace->body, address, trace->address);
 }
@@ -122,11 +124,82 @@ static void trace_register(struct trace *trace, uint32_t index, const struct ins
     if (!is_new(trace, index)) return;
     for (uint32_t pc = body->function->begin; (pc = next_definition(body, index, pc)) < body->function->end; pc++) {
         const struct instruction *instruction = instruction_at(body, pc);
-        if (simt_is_base(instruction, "ld")) trace_load(trace, pc, joint);
+        if (simt_is_base(instruction, "ld")) trace_load(trace, pc, index, joint);
         else
             for (uint32_t o = 1; o < instruction->operand_count && !simt_is_base(instruction, "atom"); o++)
                 trace_operand(trace, &instruction->operands[o], joint || is_move(instruction) ? joint : instruction);
     }
+}
+
+/* ---- a load ahead of a loop whose rounds add to what it read: for (...) *sum += x */
+
+static bool comes_from(struct trace *trace, uint32_t index, uint32_t source);
+
+static bool is_made_of(struct trace *trace, const struct instruction *instruction, uint32_t source) {
+    const bool is_read = simt_is_base(instruction, "ld") || simt_is_base(instruction, "atom");
+    for (uint32_t o = 1; o < instruction->operand_count && !is_read; o++)
+        if (instruction->operands[o].kind == OPERAND_REGISTER && comes_from(trace, instruction->operands[o].index, source)) return true;
+    return false;
+}
+
+static bool comes_from(struct trace *trace, uint32_t index, uint32_t source) {
+    const struct body *body = trace->body;
+    if (index == source || !is_new(trace, index)) return index == source;
+    for (uint32_t pc = body->function->begin; (pc = next_definition(body, index, pc)) < body->function->end; pc++)
+        if (is_made_of(trace, instruction_at(body, pc), source)) return true;
+    return false;
+}
+
+/* What makes the register's next value of the one before; NULL: nothing does. */
+static const struct instruction *accumulation_of(const struct body *body, uint32_t index) {
+    for (uint32_t pc = body->function->begin; (pc = next_definition(body, index, pc)) < body->function->end; pc++) {
+        struct trace trace = {.body = body};
+        const struct instruction *instruction = instruction_at(body, pc);
+        if (!is_move(instruction) && is_made_of(&trace, instruction, index)) return instruction;
+    }
+    return NULL;
+}
+
+/* ---- which line fills an array of shared memory */
+
+/* Whether the instruction is of that kind and accesses the array, or may.  NULL: the one that the launch gives its size. */
+static bool accesses(const struct body *body, uint32_t pc, const char *base, const struct variable *array) {
+    const struct instruction *instruction = instruction_at(body, pc);
+    if (!instruction || !simt_is_base(instruction, base)) return false;
+    const struct memory_code *memory = &body->codes[pc].memory;
+    const bool may_be_shared = memory->is_generic || memory->space == SIMT_SHARED;
+    return memory->array ? memory->array == array : may_be_shared;
+}
+
+static bool is_read(const struct instruction *instruction) {
+    return instruction && (simt_is_base(instruction, "ld") || simt_is_base(instruction, "atom") || simt_is_base(instruction, "red"));
+}
+
+/* Whether the line of the store reads the array, too, as a step of a tree does. */
+static bool is_read_at(const struct body *body, uint32_t store, const struct variable *array) {
+    const simt_place *places = body->event->block->launch->places;
+    for (uint32_t pc = body->function->begin; pc < body->function->end; pc++)
+        if (places[pc].line == places[store].line && accesses(body, pc, "ld", array)) return true;
+    return false;
+}
+
+bool simt_is_never_stored(const simt_event *event, uint32_t *line) {
+    struct body body;
+    const simt_place *places = event->block->launch->places;
+    const bool is_known = body_of(event, event->pc, &body) && is_read(instruction_at(&body, event->pc));
+    const struct variable *array = is_known ? body.codes[event->pc].memory.array : NULL;
+    bool is_updated = false, is_stored = false, is_several = false;
+    *line = 0;
+    for (uint32_t pc = body.function->begin; is_known && pc < body.function->end; pc++) {
+        is_updated |= accesses(&body, pc, "atom", array) || accesses(&body, pc, "red", array);
+        if (!accesses(&body, pc, "st", array)) continue;
+        is_stored = true;
+        if (is_read_at(&body, pc, array)) continue;
+        is_several |= body.codes[pc].memory.is_generic || (*line && *line != places[pc].line);
+        *line = places[pc].line;
+    }
+    if (is_several) *line = 0;
+    return is_updated && !is_stored;
 }
 
 /* ---- a store under a condition: if (x > *best) *best = x */
@@ -284,6 +357,7 @@ static simt_update update_of(const struct body *body, uint32_t store) {
     trace_operand(&trace, &instruction_at(body, store)->operands[1], NULL);
     if (trace.is_lost) return update;
     if (trace.load != NO_PC) {
+        if (!trace.joint) trace.joint = accumulation_of(body, trace.result);
         if (trace.joint) update = (simt_update){trace.load, atomic_of_joint(trace.joint), trace.has_sibling};
         return update;
     }

@@ -64,14 +64,19 @@ static bool hold(const struct launch *launch, struct path *path) {
     return is_held;
 }
 
-bool simt_warp_let_go(struct warp *warp) {
-    bool is_any = false;
+uint32_t simt_warp_first_held(const struct warp *warp) {
+    uint32_t first = UINT32_MAX;
+    for (const struct path *path = warp->leaves; path; path = path->next)
+        if (path->state == PATH_HELD && path->pc < first) first = path->pc;
+    return first;
+}
+
+void simt_warp_let_go(struct warp *warp, uint32_t pc) {
     for (struct path *path = warp->leaves; path; path = path->next) {
-        if (path->state != PATH_HELD) continue;
+        if (path->state != PATH_HELD || path->pc != pc) continue;
         path->state = PATH_READY;
-        is_any = path->is_let_go = true;
+        path->is_let_go = true;
     }
-    return is_any;
 }
 
 /* Applies the schedule before an instruction; false: another path runs first. */

@@ -213,6 +213,22 @@ static const char *advice_on_blocks(const struct races_block *block, const struc
     return text;
 }
 
+/* Whether a store gives what blocks update by atomics its first value: no block knows whether it is the first. */
+static bool is_beginning(const struct races *races, uint32_t pc, uint32_t other_pc) {
+    const bool is_store = begins(races->view->places[pc].opcode, "st.");
+    const uint32_t store = is_store ? pc : other_pc, atomic = is_store ? other_pc : pc;
+    const char *opcode = races->view->places[atomic].opcode;
+    return store < atomic && begins(races->view->places[store].opcode, "st.") && (begins(opcode, "atom.") || begins(opcode, "red.")) &&
+           !strstr(opcode, ".cas") && !strstr(opcode, ".exch");
+}
+
+static const char *advice_on_beginning(const struct races *races, uint32_t pc, uint32_t other_pc, char *text, size_t nbytes) {
+    const uint32_t store = pc < other_pc ? pc : other_pc, atomic = pc < other_pc ? other_pc : pc;
+    snprintf(text, nbytes, "blocks run in any order, and another one may have updated it at line %u before line %u stores what it begins with: that "
+             "belongs before the launch (cudaMemset(), or a kernel of its own)", line_of(races, atomic), line_of(races, store));
+    return text;
+}
+
 /* Whether both store at one line, as all blocks do into `*out = sum`. */
 static bool overwrites(const struct races *races, const struct encounter *encounter, const struct stamped *other) {
     const char *opcode = races->view->places[other->pc].opcode;
@@ -430,6 +446,8 @@ static const char *advice(const struct races_block *block, const struct encounte
     if (other->block != block->index && is_read_of_updates(block->races, pc, other->pc) &&
         waiting_branch(block, encounter, other) == UINT32_MAX)
         return advice_on_total(block->races, pc, other->pc, text, nbytes);
+    if (other->block != block->index && is_beginning(block->races, pc, other->pc))
+        return advice_on_beginning(block->races, pc, other->pc, text, nbytes);
     if (other->block != block->index) return advice_on_blocks(block, encounter, other, first, text, nbytes);
     const bool is_plain = !encounter->update && !encounter->is_locked && !begins(block->races->view->places[pc].opcode, "mbarrier");
     uint32_t second;
@@ -438,7 +456,8 @@ static const char *advice(const struct races_block *block, const struct encounte
     const char *on_phase = is_plain ? advice_on_phase(block, encounter, other, first, text, nbytes) : NULL;
     *is_of_phase = on_phase != NULL;
     if (on_phase) return on_phase;
-    if (first == FIRST_NEITHER && !encounter->update && !encounter->is_locked && overwrites(block->races, encounter, other))
+    /* A barrier between the rounds of a loop would let the last round's store stay, which is seldom what global memory is to have. */
+    if ((first == FIRST_NEITHER || !encounter->is_shared) && !encounter->update && !encounter->is_locked && overwrites(block->races, encounter, other))
         return advice_on_overwriting(block, encounter, other, text, nbytes);
     if (are_sides(block, encounter, other, first) && !encounter->update && !encounter->is_locked)
         return is_same_warp(block, encounter, other) ? BETWEEN_SIDES("__syncwarp()") : BETWEEN_SIDES("__syncthreads()");

@@ -120,13 +120,29 @@ static uint32_t unwritten_elements(const simt_access *access, uint32_t lane) {
     return unwritten;
 }
 
+static void advise_shared(const simt_event *event, char *text, size_t nbytes) {
+    static const char undefined[] = "shared memory is undefined when a block begins";
+    uint32_t line;
+    char left_out[192] = "";
+    if (simt_is_never_stored(event, &line)) {
+        snprintf(text, nbytes, "before the atomics, store what it begins with, such as 0, then __syncthreads(); %s", undefined);
+        return;
+    }
+    if (line)
+        snprintf(left_out, sizeof left_out,
+                 " (line %u stores there, but its condition, a return before it or its index leaves this element out; where there is no element, a "
+                 "neutral one, as 0 for a sum)", line);
+    snprintf(text, nbytes, "store it first%s, or read an element that was stored; %s", left_out, undefined);
+}
+
 static void say(const simt_event *event, const simt_unwritten *read, uint32_t lanes) {
-    static const char advice_shared[] = "store it first, or read an element that was stored; shared memory is undefined when a block begins";
     static const char advice_global[] = "initialise the buffer, or store to it before reading";
     const bool is_shared = read->space == SIMT_SHARED;
+    char advice_shared[320];
     const uint64_t address = read->addresses[__builtin_ctz(lanes)];
     const uint64_t rank = is_shared ? address >> SIMT_RANK_SHIFT : 0;
     char of_block[48] = "";
+    if (is_shared) advise_shared(event, advice_shared, sizeof advice_shared);
     if (rank) snprintf(of_block, sizeof of_block, " of the cluster's block %llu", (unsigned long long)rank - 1);
     simt_record_finding_of_lanes(event, SIMT_FINDING_UNINITIALISED, lanes, address,
                                  is_shared ? "%s %u bytes of %s memory at byte %llu%s, which has not been written: %s"

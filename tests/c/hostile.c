@@ -450,6 +450,8 @@ struct hostile {
     uint32_t block;      /* threads; 0: 32 */
 };
 
+#define MUST_NAME_ALL ", and must name all that come here (0xffffffff: the whole warp)"
+
 static const struct hostile found[] = {
     {"mov.u32 %r1, 0; mbarrier.init.shared.b64 [sh], %r1;", SIMT_FINDING_BARRIER,
      "mbarrier.init.shared.b64 at byte 0 of shared memory (index 0 of `sh`, 2 elements of 8 bytes): "
@@ -516,27 +518,27 @@ static const struct hostile found[] = {
     /* lanes that their own mask leaves out */
     {"mov.u32 %r1, 15; shfl.sync.idx.b32 %r2, %r1, 0, 31, %r1;", SIMT_FINDING_SHUFFLE,
      "lanes 4-31 of warp 0 execute shfl.sync.idx.b32 with a mask that omits them: the mask of lane 4, "
-     "0x0000000f, names lanes 0-3",
+     "0x0000000f, names lanes 0-3" MUST_NAME_ALL,
      0},
     {"mov.u32 %r1, 0; redux.sync.add.s32 %r2, %r1, %r1;", SIMT_FINDING_SHUFFLE,
      "lanes 0-31 of warp 0 execute redux.sync.add.s32 with a mask that omits them: the mask of lane 0, "
-     "0x00000000, names no lanes",
+     "0x00000000, names no lanes" MUST_NAME_ALL,
      0},
     {"elect.sync %r1|%p1, 0;", SIMT_FINDING_SHUFFLE,
      "lanes 0-31 of warp 0 execute elect.sync with a mask that omits them: the mask of lane 0, "
-     "0x00000000, names no lanes",
+     "0x00000000, names no lanes" MUST_NAME_ALL,
      0},
     {"vote.sync.any.pred %p1, %p1, 0x7fffffff;", SIMT_FINDING_SHUFFLE,
      "lane 31 of warp 0 executes vote.sync.any.pred with a mask that omits it: the mask of lane 31, "
-     "0x7fffffff, names lanes 0-30",
+     "0x7fffffff, names lanes 0-30" MUST_NAME_ALL,
      0},
     {"match.any.sync.b32 %r1, %r1, 0xfffffffe;", SIMT_FINDING_SHUFFLE,
      "lane 0 of warp 0 executes match.any.sync.b32 with a mask that omits it: the mask of lane 0, "
-     "0xfffffffe, names lanes 1-31",
+     "0xfffffffe, names lanes 1-31" MUST_NAME_ALL,
      0},
     {"mov.u32 %r1, %laneid; setp.lt.u32 %p1, %r1, 4; @%p1 bar.warp.sync 3;", SIMT_FINDING_BARRIER,
      "lanes 2-3 of warp 0 execute bar.warp.sync with a mask that omits them: the mask of lane 2, "
-     "0x00000003, names lanes 0-1",
+     "0x00000003, names lanes 0-1" MUST_NAME_ALL,
      0},
     /* barriers */
     {"bar.sync 16;", SIMT_FINDING_BARRIER, "there is no barrier 16, only 0 to 15", 0},

@@ -113,6 +113,12 @@ uint32_t simt_update_before(const simt_event *event, uint32_t store) {
     return UINT32_MAX;
 }
 
+bool simt_is_never_stored(const simt_event *event, uint32_t *line) {
+    (void)event;
+    *line = 0;
+    return false;
+}
+
 uint32_t simt_open_loop_of(const simt_event *event, uint32_t pc, bool within_warp) {
     (void)event, (void)pc, (void)within_warp;
     return 0;

@@ -27,11 +27,11 @@ int main(int argc, char **argv) {
     for (int i = 0; i < n; i++) host[i] = (float)i;
     cudaMalloc(&in, nbytes);
     cudaMalloc(&out, nbytes);
-    cudaMemcpy(in, host, nbytes, cudaMemcpyHostToDevice);
+    cudaMemcpy(in, host, is("short") ? n : nbytes, cudaMemcpyHostToDevice);
     if (is("freed")) cudaFree(in);
     if (is("small-grid")) twice<<<n / 256, 256>>>(in, out, n);
     else if (is("large-block")) twice<<<1, 2048>>>(in, out, n); // refused
-    else twice<<<(n + 255) / 256, 256>>>(in, out, n); // launches
+    else twice<<<(n + 255) / 256, 256>>>(is("host-pointer") ? host : in, out, n); // launches
     if (is("symbol")) cudaMemcpy(&factor, &three, sizeof three, cudaMemcpyHostToDevice); // symbol
     else cudaMemcpyToSymbol(factor, &three, sizeof three);
     if (!is("small-grid")) scale<<<4, 256>>>(out, n); // scales
@@ -39,7 +39,7 @@ int main(int argc, char **argv) {
     if (is("direction")) cudaMemcpy(back, out, nbytes, cudaMemcpyHostToDevice); // direction
     else if (is("small-grid")) cudaMemcpy(back, out, nbytes, cudaMemcpyDeviceToHost); // unwritten
     else if (!is("not-copied") && !is("printed")) cudaMemcpy(back, out, nbytes, cudaMemcpyDeviceToHost);
-    printf("%g\n", back[10]);
+    printf("%g\n", is("device-pointer") ? out[10] : back[10]); // prints
     if (!is("freed")) cudaFree(in);
     if (is("free-twice")) cudaFree(in); // twice
     if (is("free-middle")) cudaFree(out + 4); // middle
