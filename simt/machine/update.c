@@ -186,11 +186,11 @@ static bool is_read_at(const struct body *body, uint32_t store, const struct var
 bool simt_is_never_stored(const simt_event *event, uint32_t *line) {
     struct body body;
     const simt_place *places = event->block->launch->places;
-    const bool is_known = body_of(event, event->pc, &body) && is_read(instruction_at(&body, event->pc));
-    const struct variable *array = is_known ? body.codes[event->pc].memory.array : NULL;
     bool is_updated = false, is_stored = false, is_several = false;
     *line = 0;
-    for (uint32_t pc = body.function->begin; is_known && pc < body.function->end; pc++) {
+    if (!body_of(event, event->pc, &body) || !is_read(instruction_at(&body, event->pc))) return false;
+    const struct variable *array = body.codes[event->pc].memory.array;
+    for (uint32_t pc = body.function->begin; pc < body.function->end; pc++) {
         is_updated |= accesses(&body, pc, "atom", array) || accesses(&body, pc, "red", array);
         if (!accesses(&body, pc, "st", array)) continue;
         is_stored = true;
