@@ -359,6 +359,34 @@ def test_short_segments(pair, type_name):
                 assert library.wf_handle_plan(pair.device.pointer).startswith(IN_REGISTERS), (op, choice, count)
 
 
+BY_TEAMS_OF_SEGMENTS = {"f32": ("sum", "var"), "bf16": ("mean",), "f16": ("norm2",), "i8": ("sum",), "i32": ()}
+# Longer ones and short ones, empty ones beside long ones, of about the same length, and such as have to be cut into pieces.
+TEAM_LENGTHS = ((range(100), 90), ((0, 0, 700), 100), (range(300, 310), 20), ((1, 40, 3000, 12000), 5))
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", BY_TEAMS_OF_SEGMENTS)
+def test_segments_of_teams(pair, type_name):
+    """Of 128 bytes and more on average: a team has one, by a few f64 and a bound of their error."""
+    rng = random.Random(f"gpu segments of teams {type_name}")
+    if not pair.gpu.is_real and not BY_TEAMS_OF_SEGMENTS[type_name]:
+        pytest.skip("no GPU: on the simulator fewer types")
+    for (choice, count), kind in itertools.product(TEAM_LENGTHS, ("plain", "wild", "special", "equal", "small")):
+        if not pair.gpu.is_real and kind in ("equal", rng.choice(("plain", "wild"))):
+            continue
+        offsets = short_offsets(rng, [rng.choice(choice) for _ in range(count)])
+        array = Laid(type_name, (offsets[-1] + 3,), rng, kind if kind in SAMPLED_KINDS else "plain", plain=True)
+        make_row_data(array, kind if type_name in FLOATS else "plain", rng)
+        labels, here = pair.labels_there(offsets, rng.choice(["i32", "i64"]), 1), integer_vector(offsets, "i64")
+        groups, groups_there = (library.wf_groups_segments(0, count, byref(made)) for made in (here, labels))
+        for op in ("sum", "norm1", "mean", "var", "std", "norm2") if pair.gpu.is_real else BY_TEAMS_OF_SEGMENTS[type_name]:
+            pair.check(op, groups, [array], choice, count, kind, groups_there=groups_there, nan=rng.choice(NAN_POLICIES),
+                       ddof=rng.choice((0, 1)) if op in ("var", "std") else 0)
+            is_tried = array.nbytes * (len(array.data) // array.nbytes // count) >= 128
+            if is_tried and (type_name in FLOATS or op in ("sum", "mean")):
+                assert library.wf_handle_plan(pair.device.pointer).startswith(b"segments in registers"), (op, choice)
+
+
 DOT_SHORT = ("f32", "f64", "bf16", "f16", "i8", "u32", "i32")
 SIMULATED_DOTS = ("f32", "f64", "i32")
 IN_REGISTERS, ONE_IN_REGISTERS = b"several groups of a lane in registers", b"one group of a lane in registers"

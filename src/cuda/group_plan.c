@@ -106,16 +106,28 @@ static bool are_rows_enough(const struct wf_cuda_group_plan *plan, const struct 
     return plan->pieces == 1 || 10 * plan->tiles >= 7 * rounds * warps;
 }
 
-/* More lanes share a row than where each has bins, so that they load more of it at once.  Few rows are cut into pieces: returns false
- * where those have to be added up otherwise. */
-static bool share_rows(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
+/* More lanes share a row than where each has bins, so that they load more of it at once. */
+static void take_lanes_of_rows(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
     enum { VECTORS_OF_LANE_LOG2 = 3 };
     int64_t vectors = task->elements * (int64_t)wf_type_nbytes(task->empty->type) / WF_GROUP_VECTOR_NBYTES;
     int log2 = at_most(log2_of(vectors) - VECTORS_OF_LANE_LOG2);
+    if (log2 > plan->lanes_log2) plan->lanes_log2 = log2;
+}
+
+/* Segments are rows of any lengths, of which long ones are listed. */
+static bool share_segments(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
+    if (!wf_cuda_group_has_segments(plan, task)) return false;
+    plan->held = WF_SHORT_SEGMENT_TEAMS;
+    take_lanes_of_rows(plan, task);
+    return true;
+}
+
+/* Few rows are cut into pieces: returns false where those have to be added up otherwise. */
+static bool share_rows(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
     bool are_enough = are_rows_enough(plan, gpu);
     if (!wf_cuda_group_has_rows(plan, task) || !(are_enough || wf_cuda_group_has_pieces_of_rows(task))) return false;
     plan->held = WF_SHORT_TEAMS;
-    if (log2 > plan->lanes_log2) plan->lanes_log2 = log2;
+    take_lanes_of_rows(plan, task);
     if (are_enough) {
         plan->pieces = 1;
         plan->piece = task->elements;
@@ -163,7 +175,7 @@ static bool share_tall_columns(struct wf_cuda_group_plan *plan, const struct wf_
 
 /* What is tried before groups are reduced as longer ones are. */
 static void choose_first(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
-    if (share_rows(plan, task, gpu)) return;
+    if (share_segments(plan, task) || share_rows(plan, task, gpu)) return;
     if (wf_cuda_group_has_columns(task) && share_columns(plan, task, gpu)) return;
     if (share_tall_columns(plan, task, gpu)) return;
     plan->held = wf_cuda_group_find_held(plan, task);
@@ -212,7 +224,7 @@ struct wf_cuda_group_plan wf_cuda_group_plan_segments(const struct wf_cuda_group
     struct wf_cuda_group_task sorted = *task;
     sorted.are_positions_sorted = false;
     segments.ring_nbytes = wf_cuda_group_ring_nbytes(&sorted);
-    segments.held = wf_cuda_group_find_held(&segments, &sorted);
+    if (!share_segments(&segments, &sorted)) segments.held = wf_cuda_group_find_held(&segments, &sorted);
     finish(&segments, &sorted, gpu);
     return segments;
 }
@@ -221,6 +233,7 @@ struct wf_cuda_group_plan wf_cuda_group_plan_segments(const struct wf_cuda_group
 static int describe_first(const struct wf_cuda_group_plan *plan, char *text, size_t capacity) {
     const struct wf_cuda_table_plan *tables = &plan->tables;
     const char *registers = plan->held == WF_SHORT_TEAMS     ? "rows in registers"
+                            : plan->held == WF_SHORT_SEGMENT_TEAMS ? "segments in registers"
                             : plan->held == WF_SHORT_COLUMNS ? "columns in registers"
                             : plan->held == WF_SHORT_CHUNKS  ? "one group of a lane in registers"
                             : plan->held                     ? "several groups of a lane in registers"

@@ -42,7 +42,8 @@ enum wf_cuda_group_short {
     WF_SHORT_CHUNKS = 5,  /* each lane has one group, several elements of it at a time: see kernels/group_chunks.cuh */
     WF_SHORT_TEAMS,       /* teams try rows in registers first: see kernels/group_rows.cuh */
     WF_SHORT_COLUMNS,     /* and columns, several of each lane: see kernels/group_columns.cuh */
-    WF_SHORT_TALL         /* and those that all warps share: see kernels/group_tall.cuh */
+    WF_SHORT_TALL,        /* and those that all warps share: see kernels/group_tall.cuh */
+    WF_SHORT_SEGMENT_TEAMS /* teams try segments of a vector: as rows */
 };
 
 /* Where elements by key are gathered. */

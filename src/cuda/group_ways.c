@@ -120,6 +120,11 @@ static bool is_extreme(const struct wf_cuda_group_task *task) {
     return (op == WF_MIN || op == WF_MAX || is_index(task)) && task->empty->type != WF_BOOL;
 }
 
+static bool is_sum_of_floats(const struct wf_cuda_group_task *task) {
+    return wf_type_is_float(task->empty->type) && task->empty->op != WF_DOT && float_fits_registers(task->empty->op) &&
+           result_fits_registers(task);
+}
+
 static bool is_sum_of_integers(const struct wf_cuda_group_task *task) {
     const wf_op op = task->empty->op;
     const wf_type type = task->empty->type;
@@ -130,11 +135,15 @@ static bool is_sum_of_integers(const struct wf_cuda_group_task *task) {
  * group_row_again.cuh; of integers group_integer_sums.cuh; extrema: group_row_extremes.cuh, group_key_extremes.cuh. */
 static bool is_tried_by_teams(const struct wf_cuda_group_task *task) {
     enum { ELEMENTS_MAX = 1 << 29 /* which lanes count by 32 bits */ };
-    const wf_op op = task->empty->op;
-    bool is_sum = float_fits_registers(op) && op != WF_DOT;
-    bool is_tried = is_sum ? wf_type_is_float(task->empty->type) : is_extreme(task);
-    if (!(is_tried && result_fits_registers(task)) && !is_sum_of_integers(task)) return false;
+    bool is_tried = is_sum_of_floats(task) || is_sum_of_integers(task) || (is_extreme(task) && result_fits_registers(task));
+    if (!is_tried) return false;
     return !task->are_labelled && !task->is_folded && task->elements <= ELEMENTS_MAX;
+}
+
+/* Sums of segments of a vector, by narrow types' ways. */
+bool wf_cuda_group_has_segments(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
+    if (!task->are_labelled || !task->is_vector || task->are_positions_sorted || task->is_pair || nbytes_of(task) == 8) return false;
+    return (is_sum_of_floats(task) || is_sum_of_integers(task)) && is_contiguous(plan, task);
 }
 
 /* Variances of f64 in short rows take as long by teams as in chunks, and longer where rows end inside of vectors. */
@@ -174,13 +183,14 @@ enum wf_cuda_group_walk wf_cuda_group_find_walk(const struct wf_cuda_group_plan 
     if (task->are_positions_sorted) return WF_WALK_INDEXED;
     if (task->is_folded) return WF_WALK_FOLDED;
     if (plan->held == WF_SHORT_COLUMNS) return WF_WALK_STRAIGHT;
-    if (plan->held == WF_SHORT_TEAMS) return plan->ring_nbytes ? WF_WALK_CONTIGUOUS : WF_WALK_STRAIGHT;
+    if (plan->held == WF_SHORT_TEAMS || plan->held == WF_SHORT_SEGMENT_TEAMS) return plan->ring_nbytes ? WF_WALK_CONTIGUOUS : WF_WALK_STRAIGHT;
     if (find_shortness(plan, task)) return WF_WALK_STRAIGHT;
     return is_contiguous(plan, task) ? WF_WALK_CONTIGUOUS : WF_WALK_STRAIGHT;
 }
 
 int wf_cuda_group_find_resident(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, int room) {
-    bool in_chunks = plan->held == WF_SHORT_CHUNKS, by_teams = plan->held == WF_SHORT_TEAMS || plan->held == WF_SHORT_COLUMNS;
+    bool in_chunks = plan->held == WF_SHORT_CHUNKS, by_teams = plan->held == WF_SHORT_TEAMS || plan->held == WF_SHORT_COLUMNS ||
+                                                                  plan->held == WF_SHORT_SEGMENT_TEAMS;
     int most = has_products(task) ? 12 : has_sums(task) ? 16 : 24;
     if ((by_teams && has_sums(task)) || (in_chunks && most == 12 && nbytes_of(task) < 8)) most = 16;
     if (in_chunks && most == 24) most = 32;

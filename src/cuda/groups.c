@@ -446,6 +446,7 @@ static wf_error reduce_as_segments(wf_handle *handle, const struct job *job, con
     struct wf_group_arguments *r = &segments.arguments;
     segments.plan = wf_cuda_group_plan_segments(&job->plan, &job->task, &cuda->gpu);
     r->tiles = segments.plan.tiles;
+    r->lanes_log2 = segments.plan.lanes_log2;
     r->offsets = task->offsets;
     r->offset_stride = 4;
     r->unless = task->unsorted;

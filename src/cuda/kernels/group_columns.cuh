@@ -177,7 +177,7 @@ static __device__ __forceinline__ u32 reduce_columns(const struct wf_group_argum
     for (int c = 0; c < COLUMNS; c++) {
         u64 bits = 0;
         const row_sums column = sums_of_column(sums, c);
-        bool is_found = decide_row(r, &column, place.x + c * sizeof(unit), step, exist, lanes, &bits);
+        bool is_found = decide_row(r, &column, place.x + c * sizeof(unit), step, (int)r->reduced_count, exist, lanes, &bits);
 #if IS_INDEXED
         const row_sums mine = sums_of_column(alone, c);
         if (IS_PLAIN_INDEX)

@@ -33,9 +33,8 @@ static __device__ __forceinline__ double roundings_of(int count, const team *lan
 
 // By all lanes of the warp.  address, step: of the group's elements.
 static __device__ __forceinline__ bool decide_row(const struct wf_group_arguments *r, const row_sums *sums, u64 address, i64 step,
-                                                  bool exists, const team *lanes, u64 *bits)
+                                                  int count, bool exists, const team *lanes, u64 *bits)
 {
-    const int count = (int)r->reduced_count;
     (void)address, (void)step;
     return !exists || finish_row(r, sums, count, roundings_of(count, lanes), bits);
 }

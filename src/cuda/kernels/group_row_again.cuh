@@ -223,11 +223,10 @@ static __device__ __noinline__ bool decide_again(const struct wf_group_arguments
     return is_open ? is_seen : is_known;
 }
 
-// Whether the result is known; by all lanes of the warp.  address, step: of the group's elements.
+// Whether the result is known; by all lanes of the warp.  address, step: of the group's elements, all of the axis.
 static __device__ __forceinline__ bool decide_row(const struct wf_group_arguments *r, const row_sums *sums, u64 address, i64 step,
-                                                  bool exists, const team *lanes, u64 *bits)
+                                                  int count, bool exists, const team *lanes, u64 *bits)
 {
-    const int count = (int)r->reduced_count;
     bool is_found = !exists || finish_row(r, sums, count, roundings_of(count, lanes), bits);
     if (!__any_sync(ALL_LANES, !is_found)) return true;
     u64 seen = 0;

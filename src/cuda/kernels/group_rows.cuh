@@ -94,7 +94,7 @@ static __device__ __forceinline__ bool reduce_row_of_team(const struct wf_group_
     if (IS_PLAIN_INDEX) *number = find_in_row(address, exists ? count : 0, &sums, &alone, lanes);
 #endif
     (void)alone;
-    return decide_row(r, &sums, address, sizeof(unit), exists, lanes, bits);
+    return decide_row(r, &sums, address, sizeof(unit), count, exists, lanes, bits);
 }
 
 #endif

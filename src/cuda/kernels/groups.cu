@@ -2,7 +2,8 @@
 // (-DIS_SMALL=0, -DBLOCK=32), -DWALK: how a group's elements are found (group_state.cuh), -DALIGNMENT: 16 if every element is
 // aligned, or 1, -DIS_SHORT: 1 if all groups are a batch each at most, of one lane, 2 if segments of a vector mostly are, 3 if
 // labelled groups of neighbours are, 5 if each group is one lane's, several elements at a time, 6 if each is a row of a team's that
-// is tried in registers first, 7 if a team has several columns, likewise, 8 if all warps share columns, which are tried in registers.
+// is tried in registers first, 7 if a team has several columns, likewise, 8 if all warps share columns, which are tried in registers,
+// 9 if each team's row is a segment of a vector, likewise.
 //
 // A block is a warp, and its lanes are teams of 1 to 32, each of which has one group at a time.  Lanes sum up exactly by
 // themselves (group_sums.cuh) and then merge, so any team gives the same bits.  Groups that are much longer than others are
@@ -220,15 +221,20 @@ static __device__ __forceinline__ void reduce_rows_in_turns(const struct wf_grou
     }
 }
 
-// Of few long rows, whose extrema are sought, a piece.
+// Of few long rows, whose extrema are sought, a piece; of segments the offsets, which may be wrong.
 static __device__ __forceinline__ team_task find_row(const struct wf_group_arguments *r, i64 tile, const team *lanes)
 {
     i64 part = r->pieces > 1 ? split_off(&tile, r->pieces) : 0;
     team_task task = find_result(r, tile, lanes);
     bool exists = task.exists;
+#if ARE_SEGMENTS_OF_TEAMS
+    if (exists) task.begin = offset_at(r, task.result);
+    if (exists) task.end = offset_at(r, task.result + 1);
+#else
     task.end = r->reduced_count;
     if (r->pieces > 1) cut_piece(r, part, &task);
     task.exists = task.exists && exists;
+#endif
     return task;
 }
 
@@ -253,19 +259,32 @@ static __device__ __forceinline__ bool try_row(const struct wf_group_arguments *
                                                group_state *group)
 {
     const group_place place = find_place(r, task->exists ? task->result : 0);
-    const u64 address = place.x + (task->exists ? (u64)task->begin * sizeof(unit) : 0);
+    const bool is_empty = ARE_SEGMENTS_OF_TEAMS && task->exists && task->begin == task->end, has_any = task->exists && !is_empty;
+    const u64 address = place.x + (has_any ? (u64)task->begin * sizeof(unit) : 0);
     u64 bits = 0;
     int number;
-    bool is_found = reduce_row_of_team(r, address, (int)(task->end - task->begin), task->exists, lanes, &bits, &number);
+    bool is_found = reduce_row_of_team(r, address, (int)(task->end - task->begin), has_any, lanes, &bits, &number);
+    if (is_empty) is_found = IS_ZERO_OF_NOTHING;
     if (is_found && task->exists && lanes->place == 0)
         leave_row(r, &place, task, bits, r->first_index + task->begin + number, group);
     return is_found;
 }
 
+// Segments whose offsets are right and that are not too long for a team.
+static __device__ __forceinline__ void check_segment(const struct wf_group_arguments *r, team_task *task, const team *lanes)
+{
+    bool is_right = is_offset(r, task->begin) && is_offset(r, task->end) && task->begin <= task->end;
+    if (task->exists && !is_right) find_segment(r, task->result, &task->begin, &task->end);
+    if (task->exists) list_if_long(r, task, lanes, 1);
+}
+
 static __device__ __forceinline__ void reduce_short(const struct wf_group_arguments *r, const team *lanes, group_state *group)
 {
+    team_task next = find_row(r, blockIdx.x, lanes);
     for (i64 i = blockIdx.x; i < r->tiles * r->pieces; i += gridDim.x) {
-        team_task task = find_row(r, i, lanes);
+        team_task task = ARE_SEGMENTS_OF_TEAMS ? next : find_row(r, i, lanes);
+        if (ARE_SEGMENTS_OF_TEAMS) next = find_row(r, i + gridDim.x, lanes); // whose offsets are on their way
+        if (ARE_SEGMENTS_OF_TEAMS) check_segment(r, &task, lanes);
         task.exists = !try_row(r, &task, lanes, group);
         if (__any_sync(ALL_LANES, task.exists)) reduce_rows_in_turns(r, &task, lanes, group);
     }
@@ -522,7 +541,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) groups(const __gri
                                   GROUP_PRODUCT_ROWS);
     if (BIN_LANES < 32) __syncwarp(); // lanes have cleared the same columns
     if (task.stage == WF_GROUPS_REDUCE) reduce_groups(&task, &lanes, &group);
-#if !IS_SHORT || ARE_LABELLED // of short groups along axes none is longer than others
+#if !IS_SHORT || ARE_LABELLED || ARE_SEGMENTS_OF_TEAMS // of short groups along axes none is longer than others
     else reduce_listed(&task, &lanes, &group);
 #endif
 }
