@@ -3,6 +3,7 @@
 #ifndef WF_CPU_LOOPS_BINS_H
 #define WF_CPU_LOOPS_BINS_H
 
+#include "cpu/loops/float_bits.h"
 #include "cpu/loops/source.h"
 
 /* With fewer elements, clearing and flushing bins costs more than the bins save. */
@@ -44,11 +45,11 @@ enum { DEPOSITS = WF_BINS_ROUND + LANES };
 struct deposits {
     uint64_t low[DEPOSITS];
     union {
-        struct { /* to bins of two words */
+        struct { /* of f64 */
             uint64_t high[DEPOSITS];
             uint64_t place[DEPOSITS]; /* of the bin's first word in its set */
         };
-        struct { /* to bins of one */
+        struct { /* of narrower types */
             uint32_t narrow[DEPOSITS];
             uint16_t narrow_place[DEPOSITS];
         };
@@ -70,8 +71,8 @@ enum addend {
 typedef bool decode_elements(struct deposits *deposits, struct source part, uint64_t mask);
 
 /* Four places by one load, where there are few other operations: there, loads are what bins wait for. */
-INLINE size_t place_at(const struct deposits *deposits, size_t first, size_t turn, int words) {
-    if (words == 2) return deposits->place[first + turn];
+INLINE size_t place_at(const struct deposits *deposits, size_t first, size_t turn) {
+    if (IS_F64) return deposits->place[first + turn];
     const size_t lane = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? turn % 4 : 3 - turn % 4;
     uint64_t places;
     memcpy(&places, deposits->narrow_place + first + turn / 4 * 4, sizeof places);
@@ -118,7 +119,7 @@ INLINE void add_deposits(uint64_t *word, struct wf_bins_format format, struct de
     size_t count = part.count, per_set = (size_t)(format.signs * format.count * format.words);
     for (; count % BINS_TURNS; count++) {
         deposits->low[count] = 0;
-        if (format.words == 2)
+        if (IS_F64)
             deposits->high[count] = deposits->place[count] = 0;
         else
             deposits->narrow[count] = deposits->narrow_place[count] = 0;
@@ -129,7 +130,7 @@ INLINE void add_deposits(uint64_t *word, struct wf_bins_format format, struct de
         if (part.ahead.distance) __builtin_prefetch((const void *)next, 0, SECOND_LEVEL_CACHE);
         UNROLLED
         for (size_t turn = 0; turn < BINS_TURNS; turn++) {
-            size_t place = turn % (size_t)format.sets * per_set + place_at(deposits, j, turn, format.words);
+            size_t place = turn % (size_t)format.sets * per_set + place_at(deposits, j, turn);
             add_deposit(word + place, deposits, j + turn, addend);
         }
     }
@@ -175,29 +176,6 @@ INLINE bool drop_special(uint64_t *word, struct wf_bins_format format) {
     return !any;
 }
 
-/* Adds decoded significands to the bins of their fields. */
-INLINE void add_significands(uint64_t *word, struct wf_bins_format format, struct deposits *deposits, struct source part,
-                             enum addend addend) {
-    enum { SECOND_LEVEL_CACHE = 2 };
-    size_t count = part.count, per_set = (size_t)(2 * format.count * format.words);
-    for (; count % BINS_TURNS; count++) {
-        deposits->low[count] = 0;
-        if (addend == ADDEND_WORD)
-            deposits->place[count] = 0;
-        else
-            deposits->narrow[count] = deposits->narrow_place[count] = 0;
-    }
-    for (size_t j = 0; j < count; j += BINS_TURNS) {
-        uintptr_t next = (uintptr_t)part.x + j * sizeof(uword) + WF_BLOCK_NBYTES;
-        if (part.ahead.distance) __builtin_prefetch((const void *)next, 0, SECOND_LEVEL_CACHE);
-        UNROLLED
-        for (size_t turn = 0; turn < BINS_TURNS; turn++) {
-            size_t field = place_at(deposits, j, turn, addend == ADDEND_WORD ? 2 : 1);
-            add_deposit(word + turn % (size_t)format.sets * per_set + field, deposits, j + turn, addend);
-        }
-    }
-}
-
 /* Bins of f64 hold 2^11 significands: where none has reached its upper quarter, there is room for 3 * 2^9 more.  Looking at
  * them is rare, and takes stack that is not needed meanwhile. */
 enum { UNSEEN_MAX = 3 << 9 };
@@ -240,7 +218,7 @@ INLINE bool add_to_fields(struct target into, struct wf_bins_format format, enum
         for (size_t j = 0; j < several.count; j += WF_BINS_ROUND) {
             struct source part = part_of(several, j, WF_BINS_ROUND);
             decode(&deposits, part, mask);
-            add_significands(into.bins->word, format, &deposits, part, addend);
+            add_deposits(into.bins->word, format, &deposits, part, addend);
         }
         are_finite &= drop_special(into.bins->word, format);
     }

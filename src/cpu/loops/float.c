@@ -122,8 +122,6 @@ static enum outcome add_by_range_scan(struct block *block) {
     if (!is_finite(block)) return add_cleaned_by_guess(block) ? TAKEN : SLOW;
     bool covers = find_window(&window, block->into->parts & SUMS, block->range);
     if (!covers) expect_changes(&block->scratch->guess);
-    bool is_known = block->scratch->guess.known == 2;
-    if (covers && is_known && !has_guessed_window(block)) block->scratch->guess.uses = 0; /* the next may be narrow, too */
     size_t far_max = covers ? OUTLIERS_FEW : outliers_max(block);
     if (!covers && block->source.count > STRETCH) return SLOW;
     if ((!covers || is_wide(&window)) && add_without_outliers(block, far_max)) return TAKEN;
@@ -204,7 +202,7 @@ static void add_stretches(struct block *block) {
         part.source = part_of(block->source, i, length);
         part.index += (int64_t)i;
         part.is_scanned = false;
-        block->scratch->guess.outliers = OUTLIERS_MAX; /* bins are worth opening */
+        block->scratch->guess.outliers = OUTLIERS_MAX; /* those of each are looked for */
         add_by_copy(&part);
     }
     int specials = block->scratch->guess.specials;

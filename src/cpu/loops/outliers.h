@@ -1,6 +1,6 @@
 /* Outliers: elements that lie far from most others of their block can make its range too wide for any window,
  * or for all but the widest.  So the near ones are parted from them and go through the window that they need;
- * the others are added one by one or, if there are many, as a block of their own. */
+ * the others are added as a block of their own. */
 #ifndef WF_CPU_LOOPS_OUTLIERS_H
 #define WF_CPU_LOOPS_OUTLIERS_H
 
@@ -8,8 +8,7 @@
 #include "cpu/loops/guess.h"
 #include "cpu/loops/special.h"
 
-#define OUTLIERS_FEW 64
-#define OUTLIERS_FEW_BLOCKS 4
+#define OUTLIERS_FEW 64 /* which may be parted from a block even where that takes long */
 
 INLINE bool is_within(uword bits, struct magnitudes within) {
     uword magnitude = bits & MAGNITUDE;
@@ -195,12 +194,10 @@ static bool may_begin_with_bins(const struct block *block) {
     return block->into->parts == sums && sums != (WF_PART_SUM | WF_PART_ABS) && block->source.count >= FEW_FOR_BINS;
 }
 
-/* How many elements of a block may be outliers: where parting them takes long, only few; where both must be near, or bins
- * take no longer than a copy and a pass, some. */
+/* How many elements of a block may be outliers: where parting them takes long, only few; where both must be near, some. */
 static size_t outliers_max(const struct block *block) {
     size_t count = block->source.count;
     if (!PARTS_VECTORS) return OUTLIERS_FEW;
-    if (IS_F64 && !NOTES_ROUNDING && may_begin_with_bins(block)) return count / 32;
     return block->source.y != block->source.x ? count / 4 : count / 8 * 5;
 }
 
@@ -219,29 +216,6 @@ static unsigned char *room_beside(const struct block *block) {
     return x == y && in_first && scratch->bins ? scratch->copy[1] : NULL; /* without bins, they overlap */
 }
 
-/* Adds to all sums what the elements at an index add. */
-static void add_element(struct wf_open_partial *into, struct source source, size_t i) {
-    double x, y;
-    struct source element = part_of(source, i, 1);
-    store_terms(&x, (struct source){element.x, element.x, 1, sizeof(uword), {0, 0}}, load_value);
-    store_terms(&y, (struct source){element.y, element.y, 1, sizeof(uword), {0, 0}}, load_value);
-    if (into->parts & WF_PART_SUM) wf_exact_add_f64(&into->sum, x);
-    if (into->parts & WF_PART_ABS) wf_exact_add_f64(&into->abs, x < 0 ? -x : x);
-    if (into->parts & PRODUCTS) wf_exact_add_product(&into->product_sum, x, y);
-}
-
-/* Makes bins ready for a block that has too few elements to pay for them, but whose likes are many. */
-static void open_bins(const struct block *block) {
-    struct wf_open_partial *into = block->into;
-    unsigned of_values = into->parts & WF_PART_SUM ? WF_PART_SUM : into->parts & WF_PART_ABS; /* SUM's take both */
-    if (!block->scratch->bins) return;
-    if (of_values && !target_of(block, of_values).bins->are_many)
-        wf_bins_use(target_of(block, of_values).bins, BINS_OF_VALUES);
-    if (into->parts & PRODUCTS)
-        wf_bins_use(target_of(block, WF_PART_SQUARES).bins,
-                    into->parts & WF_PART_DOT ? BINS_OF_PRODUCTS : BINS_OF_SQUARES);
-}
-
 /* The part of a block that lies at an index of what was parted. */
 static struct block part_at(const struct block *block, const struct parted *parted, size_t first, size_t count) {
     struct block part = {.into = block->into, .scratch = block->scratch, .index = block->index};
@@ -255,7 +229,7 @@ APART bool add_parted(struct block *block, const struct magnitudes within[2], si
 /* Outliers of which most are near each other are parted from the rest, once more, where that spoils no elements. */
 static bool add_parted_outliers(struct block *block) {
     struct magnitudes within[2];
-    if (room_beside(block) != block->scratch->copy[1]) return false;
+    if (block->source.count <= OUTLIERS_FEW || room_beside(block) != block->scratch->copy[1]) return false;
     if (!sample(&within[0], block->source.x, block->source.count, false)) return false;
     within[1] = within[0];
     return add_parted(block, within, outliers_max(block));
@@ -264,15 +238,9 @@ static bool add_parted_outliers(struct block *block) {
 /* Adds the elements of a scanned, finite block, which were parted from that many in all.  Returns whether they gained by
  * that: bins of products wait for one another where most go to few of them. */
 static bool add_outliers(struct block *block, size_t of_count) {
-    struct source source = block->source;
-    if (source.count > OUTLIERS_FEW && block->scratch->guess.outliers > OUTLIERS_FEW_BLOCKS) open_bins(block);
-    if (source.count > OUTLIERS_FEW) {
-        if (add_through_window(block) || add_parted_outliers(block)) return true;
-        add_sums(block);
-        return source.count <= of_count / 8 || !(block->into->parts & PRODUCTS);
-    }
-    for (size_t i = 0; i < source.count; i++) add_element(block->into, source, i);
-    return true;
+    if (add_through_window(block) || add_parted_outliers(block)) return true;
+    add_sums(block);
+    return block->source.count <= of_count / 8 || !(block->into->parts & PRODUCTS);
 }
 
 /* Adds all sums of a block if the ranges have a window, and at most far_max of the elements, all finite, lie outside;
