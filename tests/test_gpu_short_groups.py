@@ -310,6 +310,30 @@ def instructions_of(pair, op, axes, array, chosen, counted):
     return sum(float(line) for line in counted.read_text().split())
 
 
+TIED = {"f64": lambda rng: struct.unpack("=f", struct.pack("=f", rng.gauss(0, 1)))[0], "f32": lambda rng: float(rng.randrange(4096)),
+        "f16": lambda rng: float(rng.randrange(100)), "bf16": lambda rng: float(rng.randrange(20))}
+
+
+@pytest.mark.parametrize("type_name", TIED)
+def test_variances_half_way_between_two_results(pair, type_name, tmp_path, monkeypatch):
+    """Those of few bits often are: every ninth of four f64 that have been f32."""
+    rng, counted = random.Random(f"gpu ties {type_name}"), tmp_path / "counted"
+    for shape, axes in (((4, 300), 1), ((70, 3), 2), ((16, 70), 1), ((40, 10), 2)):
+        array = Laid(type_name, shape, rng, "plain", plain=True)
+        usual = Laid(type_name, shape, rng, "plain", plain=True)
+        count = len(array.data) // array.nbytes
+        array.data = b"".join(encoded(type_name, TIED[type_name](rng)) for _ in range(count))
+        usual.data = b"".join(encoded(type_name, rng.gauss(0, 1)) for _ in range(count))
+        for op in ("var", "std"):
+            pair.check(op, library.wf_groups_axes(axes), [array], shape, axes, ddof=rng.choice((0, 1)))
+        if pair.gpu.is_real or type_name != "f64":
+            continue
+        monkeypatch.setenv("FAKE_CUDA_COUNT", str(counted))
+        times = [instructions_of(pair, "var", axes, data, {}, counted) for data in (array, usual)]
+        assert times[0] < 1.5 * times[1], (shape, times)
+        monkeypatch.delenv("FAKE_CUDA_COUNT")
+
+
 @pytest.mark.parametrize("shape, axes", (((8, 301), 2), ((1025, 101), 1), ((100, 101), 1)))
 @pytest.mark.parametrize("op", BY_TEAMS["f64"])
 def test_no_data_of_f64_takes_a_detour(pair, op, shape, axes, tmp_path, monkeypatch):

@@ -189,10 +189,10 @@ enum wf_cuda_group_walk wf_cuda_group_find_walk(const struct wf_cuda_group_plan 
 }
 
 int wf_cuda_group_find_resident(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, int room) {
-    bool in_chunks = plan->held == WF_SHORT_CHUNKS, by_teams = plan->held == WF_SHORT_TEAMS || plan->held == WF_SHORT_COLUMNS ||
-                                                                  plan->held == WF_SHORT_SEGMENT_TEAMS;
+    bool in_chunks = plan->held == WF_SHORT_CHUNKS, of_lanes = in_chunks || plan->held == WF_SHORT_GROUPS;
+    bool by_teams = plan->held == WF_SHORT_TEAMS || plan->held == WF_SHORT_COLUMNS || plan->held == WF_SHORT_SEGMENT_TEAMS;
     int most = has_products(task) ? 12 : has_sums(task) ? 16 : 24;
-    if ((by_teams && has_sums(task)) || (in_chunks && most == 12 && nbytes_of(task) < 8)) most = 16;
+    if ((by_teams && has_sums(task)) || (of_lanes && most == 12 && nbytes_of(task) < 8)) most = 16;
     if (in_chunks && most == 24) most = 32;
     if (plan->held == WF_SHORT_TALL) return WF_GROUP_TALL_WARPS; /* which need no shared memory */
     return room < most ? room : most;

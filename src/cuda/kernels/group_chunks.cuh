@@ -19,17 +19,21 @@ typedef struct {
     double_sum sum;
     double magnitude; // of f64, the sum of magnitudes
     bool is_exact;
-    sums_of_squares squares;
-    unit first, unlike, any; // bits in which elements differ from the first one, and in which one is 1
+#if IS_FLOAT
+    row_sums squares;
+#endif
     i64 integers;
 } chunk_state;
 
 static __device__ __forceinline__ chunk_state begin_chunks(const struct wf_group_arguments *r, unit first)
 {
     const double_sum nothing = {-0.0, 0}; // to which -0 is added without a trace
-    const sums_of_squares no_squares = {{0, 0}, {0, 0}, 0};
-    chunk_state state = {nothing, 0, true, no_squares, first, 0, 0, 0};
-    (void)r;
+#if IS_FLOAT
+    chunk_state state = {nothing, 0, true, no_row_sums(r, first), 0};
+#else
+    chunk_state state = {nothing, 0, true, 0};
+#endif
+    (void)r, (void)first;
     return state;
 }
 
@@ -63,13 +67,6 @@ static __device__ __forceinline__ void add_terms(chunk_state *state, const unit 
     }
 }
 
-static __device__ __forceinline__ void add_square_of_chunk(chunk_state *state, unit element, bool is_padding)
-{
-    add_square(&state->squares, widen(element));
-    if (!is_padding) state->unlike |= element ^ state->first;
-    state->any |= element & MAGNITUDE;
-}
-
 // number: of the first one; left: of the group's elements, from that one on, before padding.
 static __device__ __forceinline__ void add_chunk(chunk_state *state, const unit *elements, int number, int left)
 {
@@ -77,25 +74,15 @@ static __device__ __forceinline__ void add_chunk(chunk_state *state, const unit 
 #pragma unroll
     for (int k = 0; k < CHUNK; k++) {
         if (k % STEP == 0 && k >= left) break;
+#if IS_FLOAT
         if (IS_SHORT_OF_SQUARES)
-            add_square_of_chunk(state, elements[k], k >= left);
-        else if (!IS_FLOAT)
-            state->integers += narrow_term(elements[k]);
+            add_row_element(&state->squares, elements[k]);
         else if (k % STEP == 0)
             add_terms(state, elements + k);
+#else
+        state->integers += narrow_term(elements[k]);
+#endif
     }
-    if (!IS_SHORT_OF_SQUARES) return;
-    state->squares.values = two_sum(state->squares.values.high, state->squares.values.rest);
-    state->squares.squares = two_sum(state->squares.squares.high, state->squares.squares.rest);
-}
-
-// Variances of equal numbers and norms of zeros are 0.
-static __device__ __forceinline__ bool finish_sums_of_squares(const chunk_state *state, int count, i64 ddof, u64 *bits)
-{
-    bool are_alike = IS_SHORT_SPREAD && state->unlike == 0 && (state->first & MAGNITUDE) < INFINITY_BITS;
-    if (IS_SHORT_SPREAD && ddof >= count) return false;
-    *bits = 0;
-    return are_alike || state->any == 0 || finish_squares(&state->squares, count, (double)(count * (count - ddof)), bits);
 }
 
 // Of f64 that two do not hold: of up to 1024, each addition to the rest, which is below 1024 * 2^-53 of the magnitude, loses a
@@ -122,18 +109,30 @@ static __device__ __forceinline__ bool finish_sum(const chunk_state *state, int 
     return true;
 }
 
+// How often, at most, a number has been rounded.
+static __device__ __forceinline__ double roundings_of_chunks(int count)
+{
+    return (double)(count + 32);
+}
+
 static __device__ __forceinline__ bool finish_chunks(const struct wf_group_arguments *r, const chunk_state *state, int count, u64 *bits)
 {
-    if (IS_SHORT_OF_SQUARES) return finish_sums_of_squares(state, count, r->ddof, bits);
-    if (IS_FLOAT) return finish_sum(state, count, bits);
+#if IS_FLOAT
+    return IS_SHORT_OF_SQUARES ? finish_row(r, &state->squares, count, roundings_of_chunks(count), bits) : finish_sum(state, count, bits);
+#else
     *bits = FINISH_OP == WF_MEAN ? (u64)__double_as_longlong(__ddiv_rn((double)state->integers, (double)count)) : (u64)state->integers;
     return true;
+#endif
 }
 
 static __device__ __forceinline__ unit chunk_padding(unit first)
 {
     (void)first;
+#if IS_FLOAT
+    return row_padding(first);
+#else
     return SHORT_PADDING;
+#endif
 }
 
 #endif

@@ -1,4 +1,5 @@
-// A second look at a lane's group that its sums do not decide (group_chunks.cuh).  Infinities, and NaNs unless they are left out, decide.
+// A second look at a lane's group that its sums do not decide (group_chunks.cuh).  Infinities, and NaNs unless they are left out, decide,
+// and the last bit of all elements tells whether the sums of a variance that seems half-way between two results are exact.
 // Of f64, what is left is added up once more, times a power of two where it is so large, or so small, that its sums have no bound.
 
 #ifndef GROUP_CHUNKS_AGAIN_CUH
@@ -9,7 +10,7 @@
 
 #if ARE_IN_CHUNKS
 
-#if HAS_EXTREMES
+#if HAS_EXTREMES || !IS_FLOAT
 
 static __device__ __forceinline__ bool decide_chunks_otherwise(const struct wf_group_arguments *r, const chunk_state *state, u64 address,
                                                                u64 *bits)
@@ -20,28 +21,53 @@ static __device__ __forceinline__ bool decide_chunks_otherwise(const struct wf_g
 
 #else
 
-#if IS_FLOAT && WIDTH == 64
-
 typedef struct {
     short_specials specials;
-    u32 most; // the high word of the largest number's magnitude
+    u32 most;    // the high word of the largest number's magnitude, of f64; of others its bits
+    unit unlike; // of spreads: bits in which elements differ from the first one
+    element_grid grid; // of spreads
 } chunks_look;
+
+// The bits of its magnitude, of f64 the high word; 0 if it is no number.
+static __device__ __forceinline__ u32 most_of_number(unit element)
+{
+    const int low = WIDTH == 64 ? 32 : 0;
+    u32 most = (u32)((element & MAGNITUDE) >> low);
+    return most < (u32)(INFINITY_BITS >> low) ? most : 0;
+}
 
 static __device__ __forceinline__ chunks_look look_at_chunks(u64 address, i64 step, int count)
 {
-    chunks_look look = {{0, false, false}, 0};
+    const unit first = load_unit(address);
+    chunks_look look = {{0, false, false}, 0, 0, {~0u, 0}};
     for (int done = 0; done < count; done += CHUNK) {
         unit elements[CHUNK];
         load_chunk(address + (u64)(done * step), step, count - done, SHORT_PADDING, elements);
 #pragma unroll
         for (int k = 0; k < CHUNK; k++) {
-            u32 high = (u32)((elements[k] & MAGNITUDE) >> 32);
             note_special(elements[k], &look.specials);
-            look.most = max(look.most, high < (u32)(INFINITY_BITS >> 32) ? high : 0);
+            look.most = max(look.most, most_of_number(elements[k]));
+            if (!IS_SHORT_SPREAD) continue;
+            look.unlike |= k < count - done ? elements[k] ^ first : (unit)0;
+            note_grid(&look.grid, elements[k]);
         }
     }
     return look;
 }
+
+// Of numbers.
+static __device__ __forceinline__ bool settle_squares(const struct wf_group_arguments *r, const chunk_state *state, const chunks_look *look,
+                                                      u64 *bits)
+{
+    const int count = (int)r->reduced_count;
+    if (!IS_SHORT_SPREAD) return false;
+    *bits = 0;
+    if (look->unlike == 0) return true;
+    const spread_divisor by = divisor_of(count, r->ddof);
+    return finish_row_spread(&state->squares, count, &by, roundings_of_chunks(count), square_of_grid(&look->grid), bits);
+}
+
+#if WIDTH == 64
 
 // Without NaNs; whether all can be scaled back.
 static __device__ __forceinline__ bool scale_chunk(unit *elements, int scale)
@@ -67,7 +93,6 @@ static __device__ __forceinline__ chunk_state add_scaled_chunks(const struct wf_
         unit elements[CHUNK];
         load_chunk(address + (u64)(done * step), step, count - done, SHORT_PADDING, elements);
         is_whole = scale_chunk(elements, scale) && is_whole;
-        if (done == 0) state.first = elements[0];
         add_chunk(&state, elements, done, count - done);
     }
     state.is_exact = state.is_exact && is_whole;
@@ -75,42 +100,45 @@ static __device__ __forceinline__ chunk_state add_scaled_chunks(const struct wf_
 }
 
 // Whether the result is known.
-static __device__ __noinline__ bool decide_chunks_again(const struct wf_group_arguments *r, u64 address, u64 *bits)
+static __device__ __noinline__ bool decide_chunks_again(const struct wf_group_arguments *r, const chunk_state seen, u64 address, u64 *bits)
 {
     const i64 step = r->dimension[r->ndim].stride[0];
     const int count = (int)r->reduced_count;
     const chunks_look look = look_at_chunks(address, step, count);
     const int settled = settle_specials(r, &look.specials, count, bits), nans = look.specials.nans, scale = scale_of(look.most);
     if (settled != SPECIALS_PASS) return settled == SPECIALS_DECIDE;
+    if (nans == 0 && settle_squares(r, &seen, &look, bits)) return true;
     if (scale == 0 && nans == 0) return false;
     chunk_state state = add_scaled_chunks(r, address, step, count, scale);
+    *bits = 0;
+    if (IS_SHORT_NORM && state.squares.of.squares.high == 0) return true; // which scaled squares are of zeros alone
     return finish_chunks(r, &state, count - nans, bits) && scale_back(scale, bits);
 }
 
 #else
 
-static __device__ __forceinline__ bool decide_chunks_again(const struct wf_group_arguments *r, u64 address, u64 *bits)
+static __device__ __noinline__ bool decide_chunks_again(const struct wf_group_arguments *r, const chunk_state seen, u64 address, u64 *bits)
 {
-    const i64 step = r->dimension[r->ndim].stride[0];
-    short_specials found = {0, false, false};
-    for (int k = 0; k < (int)r->reduced_count; k++) note_special(load_unit(address + (u64)(k * step)), &found);
-    return settle_specials(r, &found, (int)r->reduced_count, bits) == SPECIALS_DECIDE;
+    const int count = (int)r->reduced_count;
+    const chunks_look look = look_at_chunks(address, r->dimension[r->ndim].stride[0], count);
+    const int settled = settle_specials(r, &look.specials, count, bits);
+    if (settled != SPECIALS_PASS) return settled == SPECIALS_DECIDE;
+    return look.specials.nans == 0 && settle_squares(r, &seen, &look, bits);
 }
 
 #endif
 
-// Of f64, whose sums may have left the range of bounds; of others, whether there may be a NaN or an infinity, as there is one among
-// what was added up.
+// Of f64, whose sums may have left the range of bounds, and of squares; of others, whether there may be a NaN or an infinity, as there
+// is one among what was added up.
 static __device__ __forceinline__ bool is_worth_a_look(const chunk_state *state)
 {
-    double sum = IS_SHORT_OF_SQUARES ? state->squares.squares.high : state->sum.high;
-    return IS_FLOAT && (WIDTH == 64 || !(fabs(sum) <= 0x1.fffffffffffffp1023));
+    return WIDTH == 64 || IS_SHORT_OF_SQUARES || !(fabs(state->sum.high) <= 0x1.fffffffffffffp1023);
 }
 
 static __device__ __forceinline__ bool decide_chunks_otherwise(const struct wf_group_arguments *r, const chunk_state *state, u64 address,
                                                                u64 *bits)
 {
-    return is_worth_a_look(state) && decide_chunks_again(r, address, bits);
+    return is_worth_a_look(state) && decide_chunks_again(r, *state, address, bits);
 }
 
 #endif

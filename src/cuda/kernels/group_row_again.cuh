@@ -107,13 +107,6 @@ static __device__ __forceinline__ row_sums add_scaled(const struct wf_group_argu
     return sums;
 }
 
-static __device__ __forceinline__ bool finish_row(const struct wf_group_arguments *r, const row_sums *sums, int count, double roundings,
-                                                  u64 *bits)
-{
-    if (IS_SHORT_NORM) return finish_row_norm(sums, roundings, bits);
-    return IS_SHORT_SPREAD ? finish_row_spread(sums, count, r->ddof, roundings, bits) : finish_row_sum(sums, count, roundings, bits);
-}
-
 // Whether the result is known; by all lanes, of which those of some groups seek one.  nans: of the group, which are left out.
 static __device__ __forceinline__ bool add_up_again(const struct wf_group_arguments *r, lane_share share, int scale, int nans,
                                                     bool is_sought, const team *lanes, u64 *bits)

@@ -6,11 +6,11 @@
 #ifndef GROUP_ROW_PAIRS_CUH
 #define GROUP_ROW_PAIRS_CUH
 
-#include "kernels/group_short.cuh"
+#include "kernels/group_doubles.cuh"
 #include "kernels/magnitude.cuh"
 #include "kernels/team.cuh"
 
-#if ARE_SUMS_OF_TEAMS && WIDTH == 64
+#if HAS_ROW_SUMS && WIDTH == 64
 
 typedef struct {
     sums_of_squares of;  // of sums, the values are all there is; of norms, the squares
@@ -23,6 +23,14 @@ static __device__ __forceinline__ row_sums no_row_sums(const struct wf_group_arg
 {
     row_sums sums = {{{-0.0, 0}, {0, 0}, 0}, 0, ~0u, 0};
     (void)r, (void)first;
+    return sums;
+}
+
+// Of the group's first element alone.
+static __device__ __forceinline__ row_sums first_row_sums(unit first)
+{
+    const double x = widen(first);
+    row_sums sums = {{{short_term(first), 0}, square_of(x), 0}, fabs(x), ~0u, 0};
     return sums;
 }
 
@@ -114,16 +122,16 @@ static __device__ __forceinline__ double roundings_of(int count, const team *lan
 
 // Squares leave twice as much, and each of the two sums, of which one is squared, loses no more than its part of n*S2: 6.25 times
 // k^2*2^-106 of that, with the operations on what is left.
-static __device__ __forceinline__ bool finish_row_spread(const row_sums *sums, int count, i64 ddof, double roundings, u64 *bits)
+static __device__ __forceinline__ bool finish_row_spread(const row_sums *sums, int count, const spread_divisor *by, double roundings, double grid,
+                                                         u64 *bits)
 {
-    double n = count, divisor = n * (double)(count - ddof);
-    if (ddof >= count) return false;
-    return finish_squares_of_f64(&sums->of, n, divisor, roundings * roundings * 0x1p-102, bits);
+    return by->exists && finish_squares_of_f64(&sums->of, count, by, roundings * roundings * 0x1p-102, grid, bits);
 }
 
 static __device__ __forceinline__ bool finish_row_norm(const row_sums *sums, double roundings, u64 *bits)
 {
-    return finish_squares_of_f64(&sums->of, 1, 1, roundings * roundings * 0x1p-102, bits);
+    const spread_divisor by = {1, 1, true};
+    return finish_squares_of_f64(&sums->of, 1, &by, roundings * roundings * 0x1p-102, 0, bits);
 }
 
 // Whether two f64 hold the sum: what is left are multiples of the last bit of the smallest one, and no sum of some is 2^52 times as
@@ -154,6 +162,14 @@ static __device__ __forceinline__ bool finish_row_sum(const row_sums *sums, int 
         bound = bound / n;
     }
     return round_within(sum, bound + fabs(sum.high) * 0x1p-103, bits);
+}
+
+static __device__ __forceinline__ bool finish_row(const struct wf_group_arguments *r, const row_sums *sums, int count, double roundings,
+                                                  u64 *bits)
+{
+    if (IS_SHORT_NORM) return finish_row_norm(sums, roundings, bits);
+    const spread_divisor by = divisor_of(count, r->ddof);
+    return IS_SHORT_SPREAD ? finish_row_spread(sums, count, &by, roundings, 0, bits) : finish_row_sum(sums, count, roundings, bits);
 }
 
 #endif

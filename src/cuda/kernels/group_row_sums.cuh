@@ -6,11 +6,11 @@
 #ifndef GROUP_ROW_SUMS_CUH
 #define GROUP_ROW_SUMS_CUH
 
-#include "kernels/group_short.cuh"
+#include "kernels/group_doubles.cuh"
 #include "kernels/magnitude.cuh"
 #include "kernels/team.cuh"
 
-#if ARE_SUMS_OF_TEAMS && WIDTH < 64
+#if HAS_ROW_SUMS && WIDTH < 64
 
 // Of tall columns, which are so long that the roundings of plain sums of f32 would leave some open; all others' sums may be half-way
 // between two results then.
@@ -28,6 +28,15 @@ static __device__ __forceinline__ row_sums no_row_sums(const struct wf_group_arg
 {
     row_sums sums = {IS_SHORT_SPREAD ? 0 : -0.0, 0, IS_SHORT_SPREAD ? widen(first) : 0, ~0u};
     (void)r;
+    return sums;
+}
+
+// Of the group's first element alone, which makes a variance NaN unless it is a number.
+static __device__ __forceinline__ row_sums first_row_sums(unit first)
+{
+    const double x = widen(first), none = __dsub_rn(x, x);
+    row_sums sums = {IS_SHORT_SPREAD ? 0 : short_term(first), IS_SHORT_SPREAD ? none : IS_SHORT_NORM ? __dmul_rn(x, x) : fabs(x),
+                     IS_SHORT_SPREAD ? x : 0, ~0u};
     return sums;
 }
 
@@ -101,20 +110,48 @@ static __device__ __forceinline__ double roundings_of(int count, const team *lan
     return (double)((count >> lanes->log2) + 4 * PER_VECTOR);
 }
 
-// n*S2 - S1^2, of which no part is above n*S2 and the sum of differences' magnitudes, squared, isn't either: three times as many
-// roundings of n*S2 at most, and those of the difference.
-static __device__ __forceinline__ bool finish_row_spread(const row_sums *sums, int count, i64 ddof, double roundings, u64 *bits)
+// The root, but for a few of its last bits, of what is known except for bound, and the bound of that.
+static __device__ __forceinline__ double_sum narrow_root_of(double_sum square, double *bound)
 {
-    double n = count, divisor = n * (double)(count - ddof), minuend = n * sums->largest;
-    double numerator = __fma_rn(n, sums->largest, -__dmul_rn(sums->sum, sums->sum)), bound = 4 * roundings * 0x1p-53 * minuend;
-    if (ddof >= count) return false;
-    *bits = 0;
-    if (sums->largest == 0) return true; // all are alike
-    if (!(numerator > 2 * bound && minuend <= 0x1.fffffffffffffp1023)) return false;
-    double_sum found = {numerator / divisor, 0};
-    bound = bound / divisor + found.high * 0x1p-48;
-    if (FINISH_OP == WF_STD) found = root_of(found, &bound);
-    return round_within(found, bound + found.high * 0x1p-48, bits);
+    double_sum root = {__dsqrt_rn(square.high), 0};
+    *bound = *bound / root.high;
+    return root;
+}
+
+// numerator / divisor as an f64 and the sign of what is left: once corrected, the quotient is one of the two f64 next to it, or it.
+static __device__ __forceinline__ double_sum exact_quotient(double numerator, const spread_divisor *by)
+{
+    double near = numerator * by->inverse;
+    double_sum quotient = {__fma_rn(__fma_rn(-near, by->divisor, numerator), by->inverse, near), 0};
+    quotient.rest = __fma_rn(-quotient.high, by->divisor, numerator);
+    return quotient;
+}
+
+// Of a numerator that is exact.
+static __device__ __forceinline__ bool finish_exact_spread(double numerator, const spread_divisor *by, u64 *bits)
+{
+    const double_sum exact = {numerator, 0};
+    if (FINISH_OP == WF_STD) return finish_exactly(exact, by->divisor, bits);
+    *bits = rounded_bits(exact_quotient(numerator, by));
+    return true;
+}
+
+// n*S2 - S1^2, of which no part is above n*S2 and the sum of differences' magnitudes, squared, isn't either: three times as many
+// roundings of n*S2 at most, and those of the difference.  Of few bits it is often half-way between two results: what is a multiple of
+// `grid`, as all operations' results are then, and known except for less than that, is exact.
+static __device__ __forceinline__ bool finish_row_spread(const row_sums *sums, int count, const spread_divisor *by, double roundings, double grid,
+                                                         u64 *bits)
+{
+    double n = count, minuend = n * sums->largest;
+    double numerator = __fma_rn(n, sums->largest, -__dmul_rn(sums->sum, sums->sum)), error = 4 * roundings * 0x1p-53 * minuend;
+    double_sum found = {numerator * by->inverse, 0};
+    double bound = error * by->inverse + found.high * 0x1p-48;
+    if (FINISH_OP == WF_STD) found = narrow_root_of(found, &bound);
+    bool is_found = round_within(found, bound + found.high * 0x1p-48, bits) & (numerator > 2 * error) & (minuend <= 0x1.fffffffffffffp1023);
+    bool are_alike = sums->largest == 0;
+    if (are_alike) *bits = 0;
+    if (is_found | are_alike) return by->exists;
+    return grid != 0 && by->exists && error < grid && minuend <= 0x1.fffffffffffffp1023 && finish_exact_spread(numerator, by, bits);
 }
 
 // Squares do not cancel.
@@ -125,7 +162,7 @@ static __device__ __forceinline__ bool finish_row_norm(const row_sums *sums, dou
     *bits = 0;
     if (sums->largest == 0) return true;
     if (!(sums->largest <= 0x1.fffffffffffffp1023)) return false;
-    found = root_of(found, &bound);
+    found = narrow_root_of(found, &bound);
     return round_within(found, bound + found.high * 0x1p-48, bits);
 }
 
@@ -175,7 +212,8 @@ static __device__ __forceinline__ bool finish_row(const struct wf_group_argument
 {
     if (finish_special_row(r, sums, count, bits)) return true;
     if (IS_SHORT_NORM) return finish_row_norm(sums, roundings, bits);
-    return IS_SHORT_SPREAD ? finish_row_spread(sums, count, r->ddof, roundings, bits) : finish_row_sum(sums, count, roundings, bits);
+    const spread_divisor by = divisor_of(count, r->ddof);
+    return IS_SHORT_SPREAD ? finish_row_spread(sums, count, &by, roundings, 0, bits) : finish_row_sum(sums, count, roundings, bits);
 }
 
 #endif

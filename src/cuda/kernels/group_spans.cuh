@@ -100,10 +100,11 @@ static __device__ __forceinline__ u32 reduce_tiles(const struct wf_group_argumen
     for (int t = 0; t < tiles; t++) {
         i64 count = span->end[t] - span->begin[t];
         u64 bits = 0;
+        const spread_divisor by = divisor_of((int)count, r->ddof);
         if (count < 0) continue;
         bool is_found = (IS_ZERO_OF_NOTHING && count == 0) ||
-                        (count <= rows && short_result(r, rows, elements + t * rows, factors + (OPERANDS == 2 ? t * rows : 0),
-                                                       (int)count, r->first_index + span->begin[t], &bits));
+                        (count > 0 && count <= rows && short_result(r, rows, elements + t * rows, factors + (OPERANDS == 2 ? t * rows : 0),
+                                                       (int)count, &by, r->first_index + span->begin[t], &bits));
         if (is_found)
             store_unit(r->results + (u64)((span->first + 32 * t) * r->dimension[0].result_stride), bits);
         else
@@ -170,20 +171,20 @@ static __device__ __forceinline__ u32 reduce_span(const struct wf_group_argument
                                                   const int tiles)
 {
     unit elements[SHORT_LOADS], factors[OPERANDS == 2 ? SHORT_LOADS : 1];
-    u32 others = 0;
+    const spread_divisor by = divisor_of(span->count, r->ddof);
+    const u32 existing = (u32)((1ull << min((max(span->left, 0) + 31) / 32, tiles)) - 1);
+    u64 bits[SHORT_LOADS / 2];
+    u32 found = 0;
     load_span(r, span, rows, tiles, elements, factors);
 #pragma unroll
-    for (int t = 0; t < tiles; t++) {
-        u64 bits = 0;
-        if (32 * t >= span->left) break;
-        if ((ARE_LABELLED && IS_ZERO_OF_NOTHING && span->count == 0) ||
-            short_result(r, rows, elements + t * rows, factors + (OPERANDS == 2 ? t * rows : 0), span->count,
-                         r->first_index + span->begin, &bits))
-            store_unit(span->result + (u64)(t * span->result_step), bits);
-        else
-            others |= 1u << t;
-    }
-    return others;
+    for (int t = 0; t < tiles; t++) // whether they exist or not: without a branch no result waits for the one before
+        found |= (u32)short_result(r, rows, elements + t * rows, factors + (OPERANDS == 2 ? t * rows : 0), span->count, &by,
+                                   r->first_index + span->begin, &bits[t]) << t;
+    if (span->count == 0) found = ARE_LABELLED && IS_ZERO_OF_NOTHING ? existing : 0;
+#pragma unroll
+    for (int t = 0; t < tiles; t++)
+        if (found & existing & 1u << t) store_unit(span->result + (u64)(t * span->result_step), span->count ? bits[t] : 0);
+    return existing & ~found;
 }
 
 // left: results from this one on that lanes' steps lead to; at most 0: not even this one.

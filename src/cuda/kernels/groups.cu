@@ -406,6 +406,13 @@ static __device__ __forceinline__ void reduce_short(const struct wf_group_argume
 
 #else
 
+static __device__ __forceinline__ u32 reduce_span_of(const struct wf_group_arguments *r, const short_span *span, int rows, const bool is_flat)
+{
+    if (rows == 2) return reduce_span(r, span, 2, is_flat ? 1 : SHORT_LOADS / 2);
+    if (rows == 4) return reduce_span(r, span, 4, is_flat ? 1 : SHORT_LOADS / 4);
+    return reduce_span(r, span, 8, is_flat ? 1 : SHORT_LOADS / 8);
+}
+
 // Spans of as many tiles as have SHORT_LOADS elements; where the last dimension is short, of one, whose lanes may have results
 // of several rows.
 static __device__ __forceinline__ void reduce_short(const struct wf_group_arguments *r, const team *lanes, group_state *group)
@@ -416,9 +423,7 @@ static __device__ __forceinline__ void reduce_short(const struct wf_group_argume
     for (i64 i = blockIdx.x; i < all; i += gridDim.x) {
         i64 row = i, at = split_off(&row, spans) * width, first = row * length + at, left = length - at - lane_number();
         short_span span = find_span(r, first + lane_number(), is_flat ? min(left, (i64)1) : left);
-        u32 others = rows == 2   ? reduce_span(r, &span, 2, SHORT_LOADS / 2)
-                     : rows == 4 ? reduce_span(r, &span, 4, SHORT_LOADS / 4)
-                                 : reduce_span(r, &span, 8, SHORT_LOADS / 8);
+        u32 others = is_flat ? reduce_span_of(r, &span, rows, true) : reduce_span_of(r, &span, rows, false);
         reduce_others(r, first, others, lanes, group);
     }
 }

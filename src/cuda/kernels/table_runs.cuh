@@ -229,7 +229,8 @@ static __device__ __forceinline__ bool run_result(const struct wf_table_argument
 #endif
     bool is_bounded = IS_SHORT_OF_SQUARES || IS_SHORT_DOT; // by the result of a few elements
     if (is_bounded && count > SHORT_ROWS) return false;
-    return short_result(&r->groups, count, elements, elements, count, r->groups.first_index + position, bits);
+    const spread_divisor by = divisor_of(count, r->groups.ddof);
+    return short_result(&r->groups, count, elements, elements, count, &by, r->groups.first_index + position, bits);
 }
 
 static __device__ __noinline__ bool write_rare(const struct wf_table_arguments *r, const unit *elements, int count, u64 address)
