@@ -1,7 +1,8 @@
-/* Sums, means, 2-norms and dot products of columns of floats, whatever their range: lanes are columns, in place, which
+/* Sums, means, variances, 2-norms and dot products of columns of floats, whatever their range: lanes are columns, in place, which
  * are added up as f64, of f64 with what is lost, and with their magnitudes, so that what is still lost has a bound; and
  * products.  Compiled for each tier and type. */
 #include "cpu/loops/column_products.h"
+#include "cpu/loops/column_variances.h"
 #include "cpu/loops/left_out.h"
 
 #include <float.h>
@@ -281,6 +282,7 @@ static find_quick_function *quick_function(const struct wf_quotient *asked) {
     if (asked->parts == WF_PART_PRODUCT) return find_products;
     if (asked->parts == WF_PART_DOT) return find_quick_dots;
     if (asked->parts == WF_PART_SQUARES) return find_quick_norms;
+    if (asked->parts & WF_PART_SQUARES) return find_variances;
     if (asked->parts == WF_PART_ABS) return find_quick_magnitudes;
     return asked->is_divided ? find_quick_means : find_quick_sums;
 }
@@ -369,7 +371,7 @@ void WF_LOOPS_NAME(bound_columns, TYPE, TIER)(const struct wf_panel *panel, size
     const size_t columns = panel->columns, one = lesser(columns, WF_STRIP_COLUMNS);
     const size_t most = panel->rows > QUICK_ROWS ? QUICK_COLUMNS : one;
     find_quick_function *find = quick_function(asked);
-    const bool leaves_out = asked->omits_nan && find != find_products && panel->rows <= (uword)-1;
+    const bool leaves_out = asked->omits_nan && find != find_products && find != find_variances && panel->rows <= (uword)-1;
     bool has_nans = false; /* the strip before: this one will have some, too */
     for (size_t first = 0, width; first < columns; first += width) {
         width = lesser(columns - first < one ? one : (columns - first) / one * one, most);
