@@ -259,7 +259,8 @@ static bool are_bounded_columns(const struct job *job) {
     bool is_float = wf_type_is_float(job->grouped->empty->type);
     if (!is_float || wf_job_group_count(job) > WF_BOUNDED_ROWS_MAX) return false;
     if (job->dimension[job->ndim - 1].length < WF_STRIP_COLUMNS) return false;
-    bool is_mean = job->bounded.parts == WF_PART_SUM && job->bounded.is_divided; /* more than registers take */
+    bool is_mean = job->bounded.parts == WF_PART_SUM && job->bounded.is_divided; /* more than registers take, but not so many */
+    if (wf_job_group_count(job) > WF_ROW_COUNT_MAX) is_mean = false;             /* that many bounds do not decide them */
     if (job->bounded.parts & WF_PART_SQUARES) return !is_distance(job);
     return job->quotient.parts == WF_PART_DOT || (is_mean && !job->quotient.parts);
 }

@@ -277,6 +277,17 @@ INLINE void find_of_few_rows(storage *results, struct moments_found *found, stru
     }
 }
 
+/* Copies what rows change. */
+INLINE void copy_sums(struct moments *to, const struct moments *from, enum moments_of of, bool leaves_out) {
+    to->sum.high = from->sum.high;
+    to->square.high = from->square.high;
+    if (leaves_out) to->nans = from->nans;
+    if (of == OF_DIFFERENCES) return;
+    to->sum.low = from->sum.low;
+    to->square.low = from->square.low;
+    if (!IS_F64) to->lacks = from->lacks;
+}
+
 /* Of many rows: some after others, of all columns. */
 INLINE void find_of_many_rows(storage *results, struct moments_found *found, struct strip strip, const struct wf_quotient *asked,
                               enum moments_of of, bool leaves_out) {
@@ -286,9 +297,12 @@ INLINE void find_of_many_rows(storage *results, struct moments_found *found, str
         start_moments(&few[c / WIDTH], part_of_strip(strip, 0, strip.rows, c, WIDTH), of, leaves_out);
     for (size_t r = 0; r < strip.rows; r += MOMENT_ROWS)
         for (size_t c = 0; c < strip.columns; c += WIDTH) {
-            struct few_moments some = few[c / WIDTH];
-            add_some_moments(some.sums, part_of_strip(strip, r, MOMENT_ROWS, c, WIDTH), of, leaves_out);
-            few[c / WIDTH] = some;
+            struct moments some[FEW_VECTORS], *all = few[c / WIDTH].sums;
+            UNROLLED
+            for (size_t v = 0; v < FEW_VECTORS; v++) some[v] = all[v];
+            add_some_moments(some, part_of_strip(strip, r, MOMENT_ROWS, c, WIDTH), of, leaves_out);
+            UNROLLED
+            for (size_t v = 0; v < FEW_VECTORS; v++) copy_sums(&all[v], &some[v], of, leaves_out);
         }
     for (size_t c = 0; c < strip.columns; c += WIDTH)
         finish_moments(results, found, c, &few[c / WIDTH], asked, of, leaves_out);
