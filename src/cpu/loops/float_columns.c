@@ -172,17 +172,21 @@ INLINE vf64 quick_result(vi64 *lost, const struct quick_sums *sums, size_t count
 
 /* Results of lanes that have failed which follow from infinities and NaNs, and infinities that sums of numbers are rounded to; f64
  * that are not small may have overflowed.  large: a sum above it has an infinite result. */
-INLINE vf64 settle_specials(vi64 *lost, vf64 found, const struct quick_sums *sums, enum quick_term term, double large,
+INLINE void settle_specials(storage *results, int64_t *failed, const struct quick_sums *sums, enum quick_term term, double large,
                             bool gives_nan) {
     const vf64 quiet = (vf64)((vi64){0} + (INT64_C(0x7ff8) << 48)), infinite = (vf64){0} + HUGE_VAL;
     const vi64 has_nan = (vi64)(sums->magnitude != sums->magnitude);
-    vi64 is_known = gives_nan ? has_nan : (vi64){0};
+    vi64 lost, is_known = gives_nan ? has_nan : (vi64){0};
+    memcpy(&lost, failed, sizeof lost);
     if (!IS_F64 || is_small(term)) is_known |= (vi64)(sums->magnitude == HUGE_VAL);
     if (!IS_F64) is_known |= (vi64)(magnitude_of_f64(sums->sum) - sums->magnitude * 0x1p-30 > large) & ~has_nan;
-    is_known &= (vi64)(*lost != 0);
+    is_known &= (vi64)(lost != 0);
+    if (!any_lane_set(is_known)) return;
     const vf64 signed_infinity = (vf64)((vi64)infinite | ((vi64)sums->sum & INT64_MIN));
-    *lost &= ~is_known;
-    return select_f64(is_known, select_f64((vi64)(sums->sum != sums->sum), quiet, signed_infinity), found);
+    const vf64 known = select_f64((vi64)(sums->sum != sums->sum), quiet, signed_infinity);
+    store_elements(results, select_f64(is_known, known, widen((const unsigned char *)results)));
+    lost &= ~is_known;
+    memcpy(failed, &lost, sizeof lost);
 }
 _Static_assert(WF_BOUNDED_ROWS_MAX <= 1 << 20, "sums lack more than 2^-30 of the magnitudes");
 
@@ -207,19 +211,19 @@ INLINE bool find_quick_columns(storage *results, bool *has_failed, struct strip 
     vi64 any = {0};
     add_quick_strip(sums, strip, term, nans);
     for (size_t c = 0; c < strip.columns; c += LANES) {
-        const struct quick_sums *of = &sums[c / LANES];
         vi64 lost;
         if (is_divided && nans) lanes.divisor = others_of(nans + c, strip.rows);
-        vf64 found = quick_result(&lost, of, strip.rows, &lanes, term, is_divided);
-        if (any_lane_set(lost)) found = settle_specials(&lost, found, of, term, large, gives_nan);
+        const vf64 found = quick_result(&lost, &sums[c / LANES], strip.rows, &lanes, term, is_divided);
         store_elements(results + c, is_small(term) ? found * make_large : found);
         memcpy(failed + c, &lost, sizeof lost);
         any |= lost;
     }
     memset(has_failed, 0, strip.columns * sizeof *has_failed);
     if (!any_lane_set(any)) return false;
+    for (size_t c = 0; c < strip.columns; c += LANES)
+        settle_specials(results + c, failed + c, &sums[c / LANES], term, large, gives_nan);
     for (size_t c = 0; c < strip.columns; c++) has_failed[c] = failed[c];
-    return true;
+    return memchr(has_failed, true, strip.columns);
 }
 
 /* What is asked for is a constant in each. */
