@@ -462,8 +462,15 @@ def test_specials_of_few_rows(handle, type_name):
 
 
 def any_column(type_name, count, rng):
-    """All exponents; infinities, a NaN or both; what exceeds the largest result; only zeros; almost cancelled."""
-    form, kind = FLOATS[type_name], rng.choice(["wild"] * 4 + ["infinite", "nan", "largest", "zeros", "cancelled"])
+    """All exponents; infinities, a NaN or both; what exceeds the largest result; only zeros; almost cancelled; equal, or small
+    integers, whose variances are often half-way between two floats."""
+    form = FLOATS[type_name]
+    kind = rng.choice(["wild"] * 4 + ["infinite", "nan", "largest", "zeros", "cancelled", "equal", "integers", "far integers"])
+    if kind == "equal":
+        return split(type_name, sample(type_name, 1, "wild", rng.random()))[0] * count
+    if kind.endswith("integers"):
+        far = 64 if kind == "far integers" else 0
+        return pack(type_name, [nearest(type_name, Fraction(far + rng.randrange(16))) for _ in range(count)])
     data = split(type_name, sample(type_name, count, "wild", rng.random()))
     some = {"infinite": [form.infinity] * 2 + [form.infinity | form.sign], "nan": [form.nan, form.infinity],
             "largest": [form.infinity - 1], "zeros": [0, form.sign]}.get(kind)
@@ -485,7 +492,7 @@ def columns_of_any_range(type_name):
         columns = [any_column(type_name, count, rng) for _ in range(groups)]
         others = columns[1:] + columns[:1]
         views = [laid_down_and_along(type_name, side)[0] for side in (columns, others)]
-        for op, nan in itertools.product(("sum", "mean", "norm1", "norm2", "dot"), ("propagate", "omit")):
+        for op, nan in itertools.product(("sum", "mean", "norm1", "norm2", "var", "std", "dot"), ("propagate", "omit")):
             if op == "dot":
                 expected = [PairOracle(type_name, *pair).reduce(nan=nan) for pair in zip(columns, others)]
             else:
@@ -496,7 +503,7 @@ def columns_of_any_range(type_name):
 
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_columns_of_any_range(handle, type_name):
-    """Sums, means, norms and dot products whose columns are read in place, whatever they hold."""
+    """Sums, means, variances, norms and dot products whose columns are read in place, whatever they hold."""
     for op, nan, views, expected in columns_of_any_range(type_name):
         for threads in (1, 2):
             assert returned(handle, op, library.wf_groups_axes(1), views, nan=nan, threads=threads) == expected, (op, nan)

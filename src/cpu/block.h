@@ -201,7 +201,7 @@ struct wf_quotient {
 typedef void wf_few_rows_function(const struct wf_panel *rows, size_t used, const struct wf_quotient *asked, void *results,
                                   bool *has_failed);
 
-/* What is asked for, except for variances, of each of a panel's columns, as wf_few_rows_function has it, whatever the range of
+/* What is asked for of each of a panel's columns, as wf_few_rows_function has it, whatever the range of
  * the floats: of so many rows that what they lose adds up to a bound that is small.  has_failed: of each, whether it needs
  * more. */
 #define WF_BOUNDED_ROWS_MAX (1 << 16)

@@ -299,8 +299,7 @@ void wf_few_bound_rows(const struct job *job, const struct few *few, bool *has_f
 }
 
 static bool has_bounds(const struct job *job, const struct wf_view *view, const struct wf_quotient *asked, size_t columns) {
-    const bool is_variance = asked->parts & WF_PART_SUM && asked->parts & WF_PART_SQUARES;
-    if (!asked->parts || is_variance || !job->cpu->tier->bound_columns[job->grouped->empty->type]) return false;
+    if (!asked->parts || !job->cpu->tier->bound_columns[job->grouped->empty->type]) return false;
     return view->ndim == 1 && !view->positions.index && view->count <= WF_BOUNDED_ROWS_MAX && columns >= WF_STRIP_COLUMNS;
 }
 

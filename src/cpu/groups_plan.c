@@ -247,14 +247,22 @@ static bool are_short_products(const struct job *job) {
            !wf_type_is_float(job->grouped->empty->type) && wf_job_group_count(job) <= WF_COLUMN_DOTS_MAX;
 }
 
+/* Whether the groups are deviations of two elements, half their distance, which is often half-way between two floats. */
+static bool is_distance(const struct job *job) {
+    const struct wf_quotient *asked = &job->bounded;
+    return asked->parts & WF_PART_SUM && asked->is_root && asked->count == 2 && asked->divisor == 4;
+}
+
 /* Whether the groups, if they are columns, are best added up with a bound, or are products. */
 static bool are_bounded_columns(const struct job *job) {
     if (job->quotient.parts == WF_PART_PRODUCT) return true;
     bool is_float = wf_type_is_float(job->grouped->empty->type);
     if (!is_float || wf_job_group_count(job) > WF_BOUNDED_ROWS_MAX) return false;
     if (job->dimension[job->ndim - 1].length < WF_STRIP_COLUMNS) return false;
-    bool is_mean = job->bounded.parts == WF_PART_SUM && job->bounded.is_divided; /* more than registers take */
-    return job->quotient.parts == WF_PART_DOT || job->bounded.parts == WF_PART_SQUARES || (is_mean && !job->quotient.parts);
+    bool is_mean = job->bounded.parts == WF_PART_SUM && job->bounded.is_divided; /* more than registers take, but not so many */
+    if (wf_job_group_count(job) > WF_ROW_COUNT_MAX) is_mean = false;             /* that many bounds do not decide them */
+    if (job->bounded.parts & WF_PART_SQUARES) return !is_distance(job);
+    return job->quotient.parts == WF_PART_DOT || (is_mean && !job->quotient.parts);
 }
 
 /* Which panels serve, if the array has any. */

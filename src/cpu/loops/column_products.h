@@ -23,10 +23,6 @@ struct column_products {
     struct factors_seen seen;
 };
 
-INLINE vf64 select_f64(vi64 mask, vf64 a, vf64 b) {
-    return (vf64)(((vi64)a & mask) | ((vi64)b & ~mask));
-}
-
 /* Subnormals of f64, which no wider type makes normal, as the integers that their fractions are. */
 INLINE vi64 scale_subnormal_factors(struct factors_seen *seen, vi64 magnitude) {
     const int64_t hidden_bit = INT64_C(1) << 52, exponent_52 = (INT64_C(1023) + 52) << 52;

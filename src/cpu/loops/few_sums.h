@@ -18,6 +18,10 @@ INLINE vf64 two_to(int exponent) {
     return (vf64)((vi64){0} + ((int64_t)(exponent + 1023) << 52));
 }
 
+INLINE vf64 select_f64(vi64 mask, vf64 a, vf64 b) {
+    return (vf64)(((vi64)a & mask) | ((vi64)b & ~mask));
+}
+
 /* Rounds f64 to a type shorter than f32, for which the processor has no instruction. */
 INLINE vf64 round_to_short(vf64 x) {
     const int shift = IS_F64 ? 1 : 53 - PRECISION;
@@ -28,10 +32,11 @@ INLINE vf64 round_to_short(vf64 x) {
     vi64 normal = (vi64)(bits & ~((UINT64_C(1) << shift) - 1));
     vi64 is_normal = (vi64)(magnitude >= two_to(1 - BIAS));
     vi64 is_large = (vi64)(magnitude >= (2 - two_to(-PRECISION)) * two_to(BIAS));
-    return (vf64)((normal & is_normal) | ((vi64)subnormal & ~is_normal) | is_large);
+    vf64 infinite = (vf64)((vi64)sign | 0x7ffLL << 52);
+    return select_f64(is_large, infinite, (vf64)((normal & is_normal) | ((vi64)subnormal & ~is_normal)));
 }
 
-/* Rounds numbers to elements, which stay f64.  Those that are too large for an element become infinite or NaN. */
+/* Rounds numbers to elements, which stay f64.  Those that are too large for an element become infinite. */
 INLINE vf64 round_to_element(vf64 x) {
     if (IS_F64) return x;
     if (ELEMENT != ELEMENT_F32) return round_to_short(x);
@@ -52,7 +57,7 @@ INLINE void store_elements(storage *results, vf64 x) {
         const int shift = IS_F64 ? 1 : 24 - PRECISION;
         vf32 scaled = __builtin_convertvector(x * two_to(BIAS - 127), vf32);
         vu32 bits = (vu32)scaled, sign = bits >> 31 << (8 * sizeof(uword) - 1) % 32;
-        vshort found = __builtin_convertvector((bits << 1 >> (1 + shift)) | sign, vshort);
+        vshort found = __builtin_convertvector((bits << 1 >> (1 + shift) & (uint32_t)MAGNITUDE) | sign, vshort);
         memcpy(results, &found, sizeof found);
     }
 }

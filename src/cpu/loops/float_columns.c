@@ -1,16 +1,25 @@
-/* Sums, means, 2-norms and dot products of columns of floats, whatever their range: lanes are columns, in place, which
+/* Sums, means, variances, 2-norms and dot products of columns of floats, whatever their range: lanes are columns, in place, which
  * are added up as f64, of f64 with what is lost, and with their magnitudes, so that what is still lost has a bound; and
  * products.  Compiled for each tier and type. */
 #include "cpu/loops/column_products.h"
+#include "cpu/loops/column_variances.h"
 #include "cpu/loops/left_out.h"
 
 #include <float.h>
 #include <string.h>
 
 /* What is added up, as a constant. */
-enum quick_term { QUICK_VALUES, QUICK_MAGNITUDES, QUICK_SQUARES, QUICK_SMALL_SQUARES, QUICK_PRODUCTS };
+enum quick_term {
+    QUICK_VALUES,
+    QUICK_MAGNITUDES,
+    QUICK_SQUARES,
+    QUICK_PRODUCTS,
+    QUICK_SMALL_VALUES,
+    QUICK_SMALL_MAGNITUDES,
+    QUICK_SMALL_SQUARES,
+};
 
-/* By what f64 are multiplied whose squares are no f64. */
+/* By what f64 are multiplied whose sums, or squares, are no f64. */
 static const double make_small = 0x1p-520, make_large = 0x1p520;
 
 /* Rows, which are far apart, are read in pieces of that many columns, a few of them at a time. */
@@ -47,6 +56,8 @@ INLINE void add_quick_term(struct quick_sums *sums, struct strip strip, size_t a
     case QUICK_VALUES: add_quick_value(sums, x); break;
     case QUICK_MAGNITUDES: add_quick_value(sums, magnitude_of_f64(x)); break;
     case QUICK_SQUARES: add_quick_square(sums, x); break;
+    case QUICK_SMALL_VALUES: add_quick_value(sums, x * make_small); break;
+    case QUICK_SMALL_MAGNITUDES: add_quick_value(sums, magnitude_of_f64(x) * make_small); break;
     case QUICK_SMALL_SQUARES: add_quick_square(sums, x * make_small); break;
     case QUICK_PRODUCTS: add_quick_product(sums, x, widen(strip.y + at)); break;
     }
@@ -141,10 +152,17 @@ INLINE vf64 quick_norm(vi64 *lost, const struct quick_sums *sums, size_t count, 
     return found;
 }
 
+INLINE bool is_small(enum quick_term term) {
+    return term >= QUICK_SMALL_VALUES;
+}
+
+INLINE bool is_square(enum quick_term term) {
+    return term == QUICK_SQUARES || term == QUICK_SMALL_SQUARES;
+}
+
 INLINE vf64 quick_result(vi64 *lost, const struct quick_sums *sums, size_t count, const struct lane_quotient *asked,
                          enum quick_term term, bool is_divided) {
-    if (term == QUICK_SQUARES) return quick_norm(lost, sums, count, asked);
-    if (term == QUICK_SMALL_SQUARES) return quick_norm(lost, sums, count, asked) * make_large;
+    if (is_square(term)) return quick_norm(lost, sums, count, asked);
     vf64 found = is_divided ? quick_mean(lost, sums, count, asked) : rounded_quick(lost, sums, count);
     if (IS_F64 && term == QUICK_PRODUCTS) return found; /* those that are 0 may be of small factors */
     const vi64 is_zero = (vi64)(sums->magnitude == 0);
@@ -152,29 +170,25 @@ INLINE vf64 quick_result(vi64 *lost, const struct quick_sums *sums, size_t count
     return (vf64)(((vi64)sums->sum & is_zero) | ((vi64)found & ~is_zero));
 }
 
-/* Results that follow from infinities and NaNs, and infinities that sums of numbers are rounded to; not of f64, whose
- * sums overflow.  large: a sum above it has an infinite result. */
-static bool find_special(storage *result, double sum, double magnitude, double large, bool gives_nan) {
-    const uword quiet = INFINITY_BITS | HIDDEN_BIT >> 1, sign = sum < 0 ? MINUS_ZERO : 0;
-    const uword bits = isnan(sum) ? quiet : (uword)(INFINITY_BITS | sign);
-    const bool is_infinite = !IS_F64 && (isinf(magnitude) || fabs(sum) - magnitude * 0x1p-30 > large);
-    if (isnan(magnitude) ? !gives_nan : !is_infinite) return false;
-    memcpy(result, &bits, sizeof bits);
-    return true;
+/* Results of lanes that have failed which follow from infinities and NaNs, and infinities that sums of numbers are rounded to; f64
+ * that are not small may have overflowed.  large: a sum above it has an infinite result. */
+INLINE void settle_specials(storage *results, int64_t *failed, const struct quick_sums *sums, enum quick_term term, double large,
+                            bool gives_nan) {
+    const vf64 quiet = (vf64)((vi64){0} + (INT64_C(0x7ff8) << 48)), infinite = (vf64){0} + HUGE_VAL;
+    const vi64 has_nan = (vi64)(sums->magnitude != sums->magnitude);
+    vi64 lost, is_known = gives_nan ? has_nan : (vi64){0};
+    memcpy(&lost, failed, sizeof lost);
+    if (!IS_F64 || is_small(term)) is_known |= (vi64)(sums->magnitude == HUGE_VAL);
+    if (!IS_F64) is_known |= (vi64)(magnitude_of_f64(sums->sum) - sums->magnitude * 0x1p-30 > large) & ~has_nan;
+    is_known &= (vi64)(lost != 0);
+    if (!any_lane_set(is_known)) return;
+    const vf64 signed_infinity = (vf64)((vi64)infinite | ((vi64)sums->sum & INT64_MIN));
+    const vf64 known = select_f64((vi64)(sums->sum != sums->sum), quiet, signed_infinity);
+    store_elements(results, select_f64(is_known, known, widen((const unsigned char *)results)));
+    lost &= ~is_known;
+    memcpy(failed, &lost, sizeof lost);
 }
 _Static_assert(WF_BOUNDED_ROWS_MAX <= 1 << 20, "sums lack more than 2^-30 of the magnitudes");
-
-static bool find_all_specials(storage *results, bool *has_failed, const struct quick_sums *sums, size_t columns,
-                              double large, bool gives_nan) {
-    bool any = false;
-    for (size_t c = 0; c < columns; c++) {
-        const struct quick_sums *of = &sums[c / LANES];
-        if (has_failed[c])
-            has_failed[c] = !find_special(&results[c], of->sum[c % LANES], of->magnitude[c % LANES], large, gives_nan);
-        any |= has_failed[c];
-    }
-    return any;
-}
 
 /* How many elements LANES columns have besides their NaNs; 1 where there are none. */
 INLINE vf64 others_of(const uword *nans, size_t rows) {
@@ -191,22 +205,25 @@ INLINE bool find_quick_columns(storage *results, bool *has_failed, struct strip 
     struct quick_sums sums[QUICK_COLUMNS / LANES];
     struct lane_quotient lanes = quotient_at(asked, 0);
     lanes.count = (vf64){0} + (double)strip.rows; /* at most so many, of which bounds are made */
+    const double most = ldexp(1, IS_F64 ? 0 : BIAS + 1), large = is_divided ? HUGE_VAL : is_square(term) ? most * most : most;
+    const bool gives_nan = asked->gives_nan || nans; /* what is NaN without them is so because of infinities */
     int64_t failed[QUICK_COLUMNS];
     vi64 any = {0};
     add_quick_strip(sums, strip, term, nans);
     for (size_t c = 0; c < strip.columns; c += LANES) {
         vi64 lost;
         if (is_divided && nans) lanes.divisor = others_of(nans + c, strip.rows);
-        store_elements(results + c, quick_result(&lost, &sums[c / LANES], strip.rows, &lanes, term, is_divided));
+        const vf64 found = quick_result(&lost, &sums[c / LANES], strip.rows, &lanes, term, is_divided);
+        store_elements(results + c, is_small(term) ? found * make_large : found);
         memcpy(failed + c, &lost, sizeof lost);
         any |= lost;
     }
     memset(has_failed, 0, strip.columns * sizeof *has_failed);
     if (!any_lane_set(any)) return false;
+    for (size_t c = 0; c < strip.columns; c += LANES)
+        settle_specials(results + c, failed + c, &sums[c / LANES], term, large, gives_nan);
     for (size_t c = 0; c < strip.columns; c++) has_failed[c] = failed[c];
-    const double most = ldexp(1, IS_F64 ? 0 : BIAS + 1), large = term == QUICK_SQUARES ? most * most : most;
-    const bool gives_nan = asked->gives_nan || nans; /* what is NaN without them is so because of infinities */
-    return find_all_specials(results, has_failed, sums, strip.columns, is_divided ? HUGE_VAL : large, gives_nan);
+    return memchr(has_failed, true, strip.columns);
 }
 
 /* What is asked for is a constant in each. */
@@ -233,20 +250,16 @@ APART bool find_small_norms(storage *results, bool *has_failed, struct strip str
     return find_quick_columns(results, has_failed, strip, asked, nans, QUICK_SMALL_SQUARES, false);
 }
 
-/* Of a strip of f64 the norms that have failed, as far as they are so large that nothing was lost that matters.  nans: NULL, or
- * what is to be written once more. */
-static void find_large_norms(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
-    const double least = 0x1p400;
-    storage found[QUICK_COLUMNS];
-    bool again[QUICK_COLUMNS];
-    if (nans) memset(nans, 0, strip.columns * sizeof *nans);
-    find_small_norms(found, again, strip, asked, nans);
-    for (size_t c = 0; c < strip.columns; c++) {
-        const double norm = (double)found[c];
-        if (!has_failed[c] || again[c] || !(norm >= least && norm <= DBL_MAX)) continue;
-        results[c] = found[c];
-        has_failed[c] = false;
-    }
+APART bool find_small_sums(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
+    return find_quick_columns(results, has_failed, strip, asked, nans, QUICK_SMALL_VALUES, false);
+}
+
+APART bool find_small_magnitudes(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
+    return find_quick_columns(results, has_failed, strip, asked, nans, QUICK_SMALL_MAGNITUDES, false);
+}
+
+APART bool find_small_means(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
+    return find_quick_columns(results, has_failed, strip, asked, nans, QUICK_SMALL_VALUES, true);
 }
 
 APART bool find_quick_dots(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
@@ -281,49 +294,82 @@ static find_quick_function *quick_function(const struct wf_quotient *asked) {
     if (asked->parts == WF_PART_PRODUCT) return find_products;
     if (asked->parts == WF_PART_DOT) return find_quick_dots;
     if (asked->parts == WF_PART_SQUARES) return find_quick_norms;
+    if (asked->parts & WF_PART_SQUARES) return find_variances;
     if (asked->parts == WF_PART_ABS) return find_quick_magnitudes;
     return asked->is_divided ? find_quick_means : find_quick_sums;
 }
 
-/* ---- dot products by the longer way, in which a bound is 0 where nothing is lost ---- */
+/* ---- by the longer way, in which a bound is 0 where nothing is lost ---- */
 
-INLINE void add_some_dots(struct few_sums *sums, struct strip strip) {
-    for (size_t r = 0; r < strip.rows; r++, strip.x += strip.stride_bytes, strip.y += strip.y_stride_bytes) {
+INLINE void add_few_value(struct few_sums *sums, vf64 x) {
+    const struct pair sum = two_sum(sums->value.high, x);
+    sums->value.high = sum.high;
+    add_lost(sums, sum.low);
+}
+
+INLINE void add_few_rows(struct few_sums *sums, struct strip strip, enum quick_term term) {
+    for (size_t r = 0; r < strip.rows; r++, strip.x += strip.stride_bytes) {
         UNROLLED
-        for (size_t v = 0; v < FEW_VECTORS; v++)
-            add_few_product(&sums[v], widen(strip.x + v * LANES * sizeof(uword)),
-                            widen(strip.y + v * LANES * sizeof(uword)));
+        for (size_t v = 0; v < FEW_VECTORS; v++) {
+            const vf64 x = widen(strip.x + v * LANES * sizeof(uword));
+            if (term == QUICK_PRODUCTS)
+                add_few_product(&sums[v], x, widen(strip.y + v * LANES * sizeof(uword)));
+            else
+                add_few_value(&sums[v], term == QUICK_MAGNITUDES ? magnitude_of_f64(x) : x);
+        }
+        if (term == QUICK_PRODUCTS) strip.y += strip.y_stride_bytes;
     }
 }
 
-/* Of a few columns; from -0 on.  leaves_out: NaNs. */
-INLINE void find_some_dots(storage *results, bool *has_failed, struct strip strip, bool leaves_out) {
+/* The mean, by what tells it where the sum is exact. */
+INLINE vf64 few_mean(struct few_sums *sums, const struct lane_quotient *asked) {
+    struct few_sums within = *sums, exact = *sums;
+    vi64 is_exact = (vi64)(sums->bound == 0);
+    if (!IS_F64) is_exact &= (vi64)(sums->value.low == 0);
+    exact.bound = (vf64){0};
+    const vf64 bounded = mean_within(&within, asked), told = mean_of(&exact, asked);
+    sums->lost = (exact.lost & is_exact) | (within.lost & ~is_exact);
+    return select_f64(is_exact, told, bounded);
+}
+
+/* Of FEW_VECTORS of columns; from -0 on.  Returns whether any may have failed. */
+INLINE bool find_few_columns(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans,
+                             enum quick_term term, bool is_divided) {
     struct few_sums sums[FEW_VECTORS];
     UNROLLED
     for (size_t v = 0; v < FEW_VECTORS; v++) sums[v] = (struct few_sums){.value = {-(vf64){0}, {0}}};
     for (size_t r = 0; r < strip.rows; r += QUICK_ROWS) {
         struct few_copy copy;
-        uword nans[FEW_VECTORS * LANES] = {0};
         struct strip some = few_at(strip, r, 0);
-        if (leaves_out) some = strip_without_nans(copy.bits, nans, some, 0);
-        add_some_dots(sums, some);
+        if (nans) some = strip_without_nans(copy.bits, nans, some, term == QUICK_VALUES ? MINUS_ZERO : 0);
+        add_few_rows(sums, some, term);
     }
     UNROLLED
     for (size_t v = 0; v < FEW_VECTORS; v++) {
-        vf64 found = round_to_element(rounded_sum(&sums[v]));
-        vi64 lost = sums[v].lost | (vi64)(found - found);
+        struct lane_quotient lanes = quotient_at(asked, 0);
+        if (is_divided && nans) lanes.divisor = others_of(nans + v * LANES, strip.rows);
+        const vf64 found = round_to_element(is_divided ? few_mean(&sums[v], &lanes) : rounded_sum(&sums[v]));
+        const vi64 lost = sums[v].lost | (vi64)(found - found);
         store_elements(results + v * LANES, found);
         for (size_t lane = 0; lane < LANES; lane++) has_failed[v * LANES + lane] = lost[lane];
     }
+    return true;
 }
 
-/* Of a strip's first columns those that have failed. */
-APART void find_few_dots(storage *results, bool *has_failed, struct strip strip, size_t used, bool leaves_out) {
-    for (size_t c = 0; c < used; c += FEW_VECTORS * LANES) {
-        bool any = false;
-        for (size_t i = c; i < c + FEW_VECTORS * LANES && i < used; i++) any |= has_failed[i];
-        if (any) find_some_dots(results + c, has_failed + c, strip_at(strip, 0, c), leaves_out);
-    }
+APART bool find_few_sums(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
+    return find_few_columns(results, has_failed, strip, asked, nans, QUICK_VALUES, false);
+}
+
+APART bool find_few_magnitudes(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
+    return find_few_columns(results, has_failed, strip, asked, nans, QUICK_MAGNITUDES, false);
+}
+
+APART bool find_few_means(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
+    return find_few_columns(results, has_failed, strip, asked, nans, QUICK_VALUES, true);
+}
+
+APART bool find_few_dots(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
+    return find_few_columns(results, has_failed, strip, asked, nans, QUICK_PRODUCTS, false);
 }
 
 /* ---- panels ---- */
@@ -332,11 +378,62 @@ INLINE size_t lesser(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* Columns of a strip that have failed, by the longer ways; of them `used` matter.  nans: NULL, or what is written once more. */
-INLINE void find_failed(find_quick_function *find, storage *results, bool *has_failed, struct strip strip, size_t used,
+/* Where sums are not finite, of f64: the same of small elements; NULL: there is none. */
+static find_quick_function *small_function(find_quick_function *find) {
+    if (!IS_F64) return NULL;
+    if (find == find_quick_sums) return find_small_sums;
+    if (find == find_quick_magnitudes) return find_small_magnitudes;
+    if (find == find_quick_means) return find_small_means;
+    return find == find_quick_norms ? find_small_norms : NULL;
+}
+
+/* Where they are finite: by the longer way. */
+static find_quick_function *longer_function(find_quick_function *find) {
+    if (find == find_quick_sums) return find_few_sums;
+    if (find == find_quick_magnitudes) return find_few_magnitudes;
+    if (find == find_quick_means) return find_few_means;
+    return find == find_quick_dots ? find_few_dots : NULL;
+}
+
+INLINE bool is_finite_result(const storage *result) {
+    uword bits;
+    memcpy(&bits, result, sizeof bits);
+    return (bits & MAGNITUDE) < INFINITY_BITS;
+}
+
+/* Whether a few columns have one that has failed with a result that is finite, or with one that is not. */
+static bool is_worth_again(const storage *results, const bool *has_failed, size_t columns, bool finite) {
+    for (size_t c = 0; c < columns; c++)
+        if (has_failed[c] && is_finite_result(&results[c]) == finite) return true;
+    return false;
+}
+
+/* Columns of a strip that have failed, by the longer way, or of small elements: then, results that are so large that nothing was
+ * lost that matters, infinite, or NaN.  Of them `used` matter.  nans: NULL, or what is written once more. */
+static void find_again(find_quick_function *find, storage *results, bool *has_failed, struct strip strip, size_t used,
+                       const struct wf_quotient *asked, uword *nans, bool of_small) {
+    enum { WIDTH = FEW_VECTORS * LANES };
+    const double least = 0x1p400;
+    storage found[WIDTH];
+    bool again[WIDTH];
+    for (size_t c = 0; find && c < used; c += WIDTH) {
+        struct strip few = strip_at(strip, 0, c);
+        few.columns = WIDTH;
+        if (!is_worth_again(results + c, has_failed + c, used - c < WIDTH ? used - c : WIDTH, !of_small)) continue;
+        if (nans) memset(nans + c, 0, WIDTH * sizeof *nans);
+        find(found, again, few, asked, nans ? nans + c : NULL);
+        for (size_t i = 0; i < WIDTH; i++) {
+            if (!has_failed[c + i] || again[i] || (of_small && fabs((double)found[i]) < least)) continue;
+            results[c + i] = found[i];
+            has_failed[c + i] = false;
+        }
+    }
+}
+
+static void find_failed(find_quick_function *find, storage *results, bool *has_failed, struct strip strip, size_t used,
                         const struct wf_quotient *asked, uword *nans) {
-    if (find == find_quick_dots) find_few_dots(results, has_failed, strip, used, nans);
-    if (IS_F64 && find == find_quick_norms) find_large_norms(results, has_failed, strip, asked, nans);
+    find_again(longer_function(find), results, has_failed, strip, used, asked, nans, false);
+    find_again(small_function(find), results, has_failed, strip, used, asked, nans, true);
 }
 
 /* The results of columns that have nothing but NaNs, which are left out; returns whether any has NaNs. */
@@ -369,7 +466,7 @@ void WF_LOOPS_NAME(bound_columns, TYPE, TIER)(const struct wf_panel *panel, size
     const size_t columns = panel->columns, one = lesser(columns, WF_STRIP_COLUMNS);
     const size_t most = panel->rows > QUICK_ROWS ? QUICK_COLUMNS : one;
     find_quick_function *find = quick_function(asked);
-    const bool leaves_out = asked->omits_nan && find != find_products && panel->rows <= (uword)-1;
+    const bool leaves_out = asked->omits_nan && find != find_products && find != find_variances && panel->rows <= (uword)-1;
     bool has_nans = false; /* the strip before: this one will have some, too */
     for (size_t first = 0, width; first < columns; first += width) {
         width = lesser(columns - first < one ? one : (columns - first) / one * one, most);
