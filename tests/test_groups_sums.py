@@ -3,6 +3,7 @@ Each result is the oracle's for the elements of its group alone."""
 
 import functools
 import itertools
+import math
 import random
 import struct
 from ctypes import byref
@@ -507,6 +508,18 @@ def test_columns_of_any_range(handle, type_name):
     for op, nan, views, expected in columns_of_any_range(type_name):
         for threads in (1, 2):
             assert returned(handle, op, library.wf_groups_axes(1), views, nan=nan, threads=threads) == expected, (op, nan)
+
+
+def test_means_of_what_is_left_of_a_power_of_two(handle):
+    """Where NaNs are left out, the number of rows divides no more, and its being a power of two decides nothing."""
+    rng = random.Random("left of a power of two")
+    columns = [[rng.gauss(0, 1) for _ in range(64)] for _ in range(3000)]
+    for column in columns:
+        column[rng.randrange(64)] = math.nan
+    view = laid_down_and_along("f64", [struct.pack("=64d", *column) for column in columns])[0]
+    expected = [sum(map(Fraction, (x for x in column if x == x))) / 63 for column in columns]
+    found = handle.reduce_groups("mean", library.wf_groups_axes(1), view, nan="omit")
+    assert [nearest("f64", mean) for mean in expected] == [bits for _, bits in found]
 
 
 def test_means_that_vanish_keep_their_sign(handle):

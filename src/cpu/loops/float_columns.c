@@ -348,6 +348,7 @@ INLINE bool find_few_columns(storage *results, bool *has_failed, struct strip st
     for (size_t v = 0; v < FEW_VECTORS; v++) {
         struct lane_quotient lanes = quotient_at(asked, 0);
         if (is_divided && nans) lanes.divisor = others_of(nans + v * LANES, strip.rows);
+        if (nans) lanes.is_power = false;
         const vf64 found = round_to_element(is_divided ? few_mean(&sums[v], &lanes) : rounded_sum(&sums[v]));
         const vi64 lost = sums[v].lost | (vi64)(found - found);
         store_elements(results + v * LANES, found);
