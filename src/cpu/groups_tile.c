@@ -243,13 +243,24 @@ static bool bound_panel(struct job *job, struct worker *worker, struct place pla
     return true;
 }
 
+/* Whether a panel is left to bounds at once, which decide what registers hold, too. */
+static bool begins_with_bounds(const struct job *job, struct worker *worker) {
+    return job->panel == PANEL_OF_FEW_ROWS && worker->bounded_panels > 0 && worker->bounded_panels--;
+}
+
+/* Where most strips of a panel of that many columns have failed, the next ones are not tried for a while. */
+static void expect_failures(const struct job *job, struct worker *worker, int64_t failed, int64_t count) {
+    enum { UNTRIED = 15 };
+    if (job->panel == PANEL_OF_FEW_ROWS && failed * WF_STRIP_COLUMNS > count / 2) worker->bounded_panels = UNTRIED;
+}
+
 /* A tile that is a panel; by columns what fails of it. */
 static void reduce_panel(struct job *job, struct worker *worker, struct place place, int64_t count) {
     struct wf_panel_sums *sums = wf_columns_panel(worker->columns);
-    int64_t first, taken, stride = job->dimension[job->ndim - 1].result_stride_bytes;
+    int64_t first, taken, failed = 0, stride = job->dimension[job->ndim - 1].result_stride_bytes;
     int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->result_type);
     struct wf_view view = wf_place_view_tile(job, &place, &first);
-    bool is_found = find_panel(job, sums, &view, (size_t)count);
+    bool is_found = !begins_with_bounds(job, worker) && find_panel(job, sums, &view, (size_t)count);
     for (int64_t c = 0; c < count; c += taken, wf_place_move(&place, job, job->ndim - 1, taken)) {
         const int64_t left = count - c, most = left < WF_BOUNDED_COLUMNS_MAX ? left : WF_BOUNDED_COLUMNS_MAX;
         taken = is_found ? count_strip_groups(job, sums, c, left) : most;
@@ -258,8 +269,10 @@ static void reduce_panel(struct job *job, struct worker *worker, struct place pl
         if (job->panel != PANEL_OF_SUMS) few.found = (const unsigned char *)sums->unit + c * nbytes;
         bool is_whole = is_found && !sums->has_failed[c / WF_STRIP_COLUMNS];
         if (is_whole && wf_few_write(worker, job, &few)) continue;
+        failed += is_found;
         if (!bound_panel(job, worker, place, &few, (size_t)count)) reduce_neighbours(job, worker, place, taken);
     }
+    expect_failures(job, worker, failed, count);
 }
 
 /* Groups whose best element is a NaN that is left out, so that they have no value, or an error. */

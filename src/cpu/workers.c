@@ -161,6 +161,7 @@ static struct worker *worker_create(void) {
     }
     worker->columns = NULL;
     worker->had_nans = false;
+    worker->bounded_panels = 0;
     worker->kept = (struct wf_pages){0};
     worker->guessed.type = WF_TYPE_DEFAULT;
     worker->specials_expected = 0;

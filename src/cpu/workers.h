@@ -22,6 +22,7 @@ struct worker {
     struct wf_losses losses; /* the partial's */
     struct wf_columns *columns; /* NULL: not needed yet */
     bool had_nans;              /* that were taken out of the last rows: the next ones are likely to have some, too */
+    int bounded_panels;         /* that many more are found by bounds at once, as registers held too little of the one before */
     struct wf_pages kept;       /* of a table by key, for the next one */
     int specials_expected; /* guess.specials as the last call began with it */
 };
