@@ -13,8 +13,8 @@ import warpfold_ctypes as wf
 from group_helpers import (  # noqa: F401: handle is a fixture
     Laid, as_returned, expected_results, handle, indices_along_axes, indices_of_positions, integer_vector, operands,
     ops_for, random_offsets, random_shape, returned)
-from oracle import FLOATS, INTEGERS, TYPECODES
-from samples import sample
+from oracle import FLOATS, INTEGERS, TYPECODES, Oracle
+from samples import nearest, pack, sample
 
 TYPES = [*INTEGERS, *FLOATS]
 library = wf.library
@@ -129,6 +129,33 @@ def test_fill(handle):
     nothing = wf.vector(b"", "i32")
     handle.check(library.wf_reduce_value(handle.pointer, byref(asked), byref(nothing), None, byref(value)))
     assert wf.value_bits(value) == ("i32", -5)
+
+
+@pytest.mark.parametrize("by", ("segments", "keys", "rows", "columns"))
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_too_few_for_a_variance_take_the_fill(handle, type_name, by):
+    """Whether they are NaN or not, as nothing is known of them."""
+    rng, fill, seven = random.Random(f"too few {type_name} {by}"), wf.value_of_bits(wf.WF_U8, 7), nearest(type_name, 7)
+    form, groups = FLOATS[type_name], 200
+    for ddof, op in ((1, "var"), (2, "std"), (3, "var")):
+        lengths = [rng.randrange(5) if by in ("segments", "keys") else 2 for _ in range(groups)]
+        offsets = list(itertools.accumulate(lengths, initial=0))
+        numbers = [form.nan if rng.random() < 0.3 else nearest(type_name, rng.randrange(9)) for _ in range(offsets[-1])]
+        expected = [Oracle(type_name, pack(type_name, numbers[begin:end])).reduce(op, ddof=ddof)
+                    for begin, end in itertools.pairwise(offsets)]
+        expected = [(type_name, seven) if result == "WF_ERROR_EMPTY" else result for result in expected]
+        keys = [number for number, length in enumerate(lengths) for _ in range(length)]
+        labels = integer_vector(offsets if by == "segments" else keys, "i64")
+        chosen = {"segments": lambda: library.wf_groups_segments(0, groups, byref(labels)),
+                  "keys": lambda: library.wf_groups_keys(0, groups, byref(labels)),
+                  "rows": lambda: library.wf_groups_axes(2), "columns": lambda: library.wf_groups_axes(1)}[by]()
+        if by == "columns":
+            numbers = numbers[::2] + numbers[1::2]
+        shape = {"rows": (groups, 2), "columns": (2, groups)}.get(by, (offsets[-1],))
+        nbytes = form.width // 8
+        strides = (shape[-1] * nbytes, nbytes)[-len(shape):]
+        view = wf.strided(pack(type_name, numbers), type_name, shape, strides)
+        assert handle.reduce_groups(op, chosen, view, ddof=ddof, fill=fill) == expected, (op, ddof)
 
 
 def test_the_first_failure_is_named(handle):

@@ -389,8 +389,9 @@ void wf_few_write_nans(const struct few_without_nans *others, const struct job *
     const struct wf_number nan = wf_number_nan();
     if (grouped->empty->nan != WF_NAN_PROPAGATE || !wf_op_gives_value(grouped->empty->op)) return;
     if (!wf_number_round(&nan, grouped->result_type, &value)) return;
+    const bool is_variance = grouped->empty->op == WF_VAR || grouped->empty->op == WF_STD;
     for (size_t c = 0; c < others->few.groups; c++) {
-        if (!others->nans[c]) continue;
+        if (!others->nans[c] || (is_variance && count_in(&others->few, c) <= grouped->empty->ddof)) continue; /* without a value */
         write_value(&value, &others->few, c);
         if (has_failed) has_failed[c] = false;
     }
