@@ -159,14 +159,20 @@ def numbers_of_step(data, step):
     return told + ([step["shared_wavefronts"], float(numeral(step["bank_degree"]))] if step["shared_wavefronts"] else [])
 
 
-def test_what_stands_above_bulk_copies_and_a_cluster(show, tmp_path):
-    path, data = write_page(tmp_path, "16")
+@pytest.mark.parametrize("options, sizes", [([], "one bulk copy: {} bytes"), (["-n", 10000], "3 bulk copies: {}, {} and {} bytes")])
+def test_what_stands_above_bulk_copies_and_a_cluster(options, sizes, show, tmp_path):
+    """On the stage, too: the copies lead from the input into shared memory, from which the threads load."""
+    path, data = write_page(tmp_path, "16", *options)
     page = show(path)
-    copies = data["outside"]["copies"]
-    assert copies and page.locator(".caption").text_content() == (
-        f"{data['n']} elements; a block of {data['block']} threads, the first of a cluster of {data['cluster']}."
-        + "".join(f" Thread {copy['thread']} asks for one bulk copy: {copy['nbytes']} bytes straight to shared memory."
-                  for copy in copies))
+    nbytes = [copy["nbytes"] for copy in data["outside"]["copies"]]
+    assert {copy["thread"] for copy in data["outside"]["copies"]} == {0} and page.locator(".caption").text_content() == (
+        f"{numeral(data['n'])} elements; a block of {data['block']} threads, the first of a cluster of {data['cluster']}."
+        f" Thread 0 asks for {sizes.format(*nbytes)} straight to shared memory.")
+    assert page.locator(".idea small").text_content().startswith(f"sum of {numeral(data['n'])} i32 in ")
+    assert page.locator(".stage .copy").count() == len(nbytes)
+    stage = page.locator(".stage > text").all_text_contents()
+    assert [text for text in stage if text in ("input", "shared", "registers")] == ["input", "shared", "registers"]
+    assert f"{numeral(sum(nbytes) // data['element_nbytes'])} elements of the block: {len(nbytes)} bulk cop{'y' if len(nbytes) == 1 else 'ies'}" in stage
     page.keyboard.press("End")
     assert page.locator(".caption").text_content() == (
         f"With what the cluster's other blocks wrote into this one's shared memory, the result is {data['result']}.")
@@ -240,6 +246,17 @@ def test_cells_show_values_and_symbols(show, tmp_path):
     assert page.locator(".caption").text_content() == "The block's result is 25."
 
 
+def test_whole_numbers_keep_their_digits_and_fractions_six(show, tmp_path):
+    """The largest integers wrap, as the kernel's do."""
+    page = show(write_page(tmp_path, "04", "--values", "2147483647,5,-98765,1", "--warp", 4)[0])
+    go_to(page, 1)
+    assert cell_values(page, 0) == ["2147483647", "5", "-98765", "1"]
+    assert cell_values(page, 1) == ["-2147483644", "5", "-98764", "1"]
+    page = show(write_page(tmp_path, "04", "--type", "f32", "--values", "12345678.5,0.1,-1.2345678e-20,1", "--warp", 4)[0])
+    go_to(page, 1)
+    assert cell_values(page, 0) == ["12345678", "0.1", "-1.23457e-20", "1"]
+
+
 @pytest.mark.parametrize("rung", ["01", "02", "05", "06", "07", "10"])
 def test_steps_go_on_where_the_one_before_ended(rung, show, tmp_path):
     path, data = write_page(tmp_path, rung, *SMALL[rung])
@@ -277,7 +294,16 @@ def test_large_blocks_are_shown_warp_by_warp(rung, show, tmp_path):
 # ---- memory ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rung, options", [("05", PICTURE), ("05", ["-n", 1024]), ("06", ["-n", 64]),
+def choose_access(page, index):
+    """Buttons, or a list where they are many."""
+    button = page.locator(".accesses button").nth(index)
+    if button.count():
+        button.click()
+    else:
+        page.locator("select[aria-label=Access]").select_option(index=index)
+
+
+@pytest.mark.parametrize("rung, options", [("05", PICTURE), ("05", ["-n", 1024]), ("06", ["-n", 64, "--schedule", "split"]),
                                            ("01", ["-n", 64]), ("00", ["-n", 40]), ("13", ["-n", 128])])
 def test_every_access_is_drawn_as_it_was(rung, options, show, tmp_path):
     path, data = write_page(tmp_path, rung, *options)
@@ -286,10 +312,11 @@ def test_every_access_is_drawn_as_it_was(rung, options, show, tmp_path):
         if page.get_by_label("Warp shown").count():
             page.get_by_label("Warp shown").select_option("0")
         accesses = [access for access in step["accesses"] if access["warp"] == 0]
-        buttons = page.locator(".accesses button")
-        assert texts(buttons) == [f"{i} {access['kind']}" for i, access in enumerate(accesses, 1)]
-        for button, access in list(zip(buttons.all(), accesses))[:4]:
-            button.click()
+        choices = page.locator(".accesses :is(button, option)")
+        assert texts(choices) == [f"{i} {access['kind']}" for i, access in enumerate(accesses, 1)]
+        assert page.locator("select[aria-label=Access]").count() == (len(accesses) > 16)
+        for i, access in list(enumerate(accesses))[:4]:
+            choose_access(page, i)
             (check_banks if access["space"] == "shared" else check_lines)(page, data, access)
             check_sentence(page, data, access)
 

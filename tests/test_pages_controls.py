@@ -77,6 +77,14 @@ def test_symbols_have_the_width_that_they_need(show, tmp_path):
         page.keyboard.press("Home")
 
 
+def test_loads_of_many_elements_have_the_width_that_they_need(show, tmp_path):
+    """Which is more than the steps after them need."""
+    page = show(write_page(tmp_path, "11", "-n", 100, "--warp", 4, "--banks", 4, "--block", 8)[0], (1440, 900))
+    assert page.locator(".stage .box.read").count() == 100
+    assert page.locator(".stage-panel .scroll").get_attribute("data-more") == "no"
+    assert is_in_view(page, ".bar", ".stage-panel", ".memory-panel", ".kernel-panel")
+
+
 def test_player_buttons_and_slider(show, tmp_path):
     page = show(write_page(tmp_path, "06", "-n", 16)[0])
     where, slider = page.locator(".where").first, page.get_by_label("Step", exact=True).first
@@ -207,6 +215,9 @@ def test_colours_follow_the_system_and_the_button(show, tmp_path):
         assert brightness(page.evaluate(GROUND)) > 384
         page.get_by_role("button", name="Dark").click()
         assert brightness(page.evaluate(GROUND)) < 384
+        page.reload() # as another page would, it keeps what was chosen
+        assert brightness(page.evaluate(GROUND)) < 384
+        assert texts(page.locator("[aria-label=Colours] [aria-pressed=true]")) == ["Dark"]
         page.get_by_role("button", name="Auto").click()
         assert (brightness(page.evaluate(GROUND)) - 384) * sign > 0
 

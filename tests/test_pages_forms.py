@@ -11,7 +11,7 @@ from test_inspect_lines import LAUNCH, RACE, costs
 assert browser and show and costs  # fixtures
 
 EXPLAINED = [  # rung, options, the step that is looked at
-    ("00", ["-n", 1], 1), ("01", ["-n", 7, "--warp", 4], 1), ("03", ["-n", 24, "--warp", 4, "--banks", 8], 2),
+    ("00", ["-n", 40, "--block", 32, "--op", "max"], 1), ("01", ["-n", 7, "--warp", 4], 1), ("03", ["-n", 24, "--warp", 4, "--banks", 8], 2),
     ("04", ["-n", 64, "--warp", 16, "--type", "f64"], 1), ("05", [], 2), ("05", ["-n", 1], 0), ("05", ["-n", 33], 2),
     ("05", ["-n", 1024], 5), ("08", ["-n", 2048], 0), ("10", [], 0), ("10", ["-n", 100, "--warp", 32, "--op", "max"], 1),
     ("12", ["-n", 40], 0), ("13", [], 2), ("14", ["-n", 300], 0), ("17", [], 2),

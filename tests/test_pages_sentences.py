@@ -18,7 +18,7 @@ assert browser and show and costs and costs_page  # fixtures
 
 
 def plural(count, noun, nouns=None):
-    return f"{count} {noun if count == 1 else nouns or noun + 's'}"
+    return f"{numeral(count)} {noun if count == 1 else nouns or noun + 's'}"
 
 
 # ---- explain: what is going on in a step -----------------------------------------------------------------
@@ -386,6 +386,15 @@ def test_what_a_replay_is_of(inspected):
         "It races with block (N,N,N), of which nothing is kept.", "It races with another lane of the same warp.",
         "No replay was kept for this finding; the first N have one.",
         "The last N instructions of warp N in block (N,N,N), up to the finding."}
+
+
+def test_a_leak_has_no_moment_to_replay(inspected, show, tmp_path):
+    inspected("race")
+    def change(data):
+        data["findings"][0]["kind"], data["replays"] = "leak", []
+    page = show(altered(tmp_path / "race.html", change)[0])
+    assert page.locator("[aria-labelledby=panel-replay] p").first.text_content() == (
+        "A leak shows when the launch has ended: there is no moment to replay.")
 
 
 @pytest.mark.parametrize("name", ["race", "blocks"])

@@ -234,7 +234,10 @@ def test_a_listing_begins_with_a_whole_line(site, show):
 
 def test_the_front_page_leads_to_each_puzzle_and_says_what_is_wrong(site):
     text = (site[0] / "index.html").read_text()
-    assert len(set(re.findall(r'href="puzzles\.html#(\d\d_\w+)"', text))) == 12
+    tasks = dict(re.findall(r'href="puzzles\.html#(\d\d_\w+)">.*?<span class=faint>(.*?)</span>', text))
+    assert len(tasks) == 12 and tasks["01_missing_barrier"] == "a race" and tasks["12_conflict_free"] == "a right result, at too high a cost"
+    judged = re.findall(r"the judge finds (.*?)\.", site[1]["puzzles.html"].text)
+    assert judged == [tasks[stem] for stem in sorted(tasks)]
     faults = re.findall(r'href="wrong/\w+\.html">.*?<span class=faint>(.*?)</span>', text)
     assert len(faults) == 12 and all(fault.startswith(("a ", "an ")) for fault in faults)
 
@@ -278,6 +281,15 @@ def test_the_ladder_leads_to_the_page_of_each_rung_whose_times_are_recorded(site
         reached.add(page.locator("#rung .steps a").get_attribute("href"))
         page.keyboard.press("ArrowRight")
     assert reached == recorded <= set(pages) and len(reached) > 17
+
+
+def test_colours_chosen_on_one_page_are_those_of_the_next(site, show):
+    """Of pages that draw, and of those of text."""
+    page = show(site[0] / "explain" / "05_interleaved_strided.html")
+    page.get_by_role("button", name="Dark").click()
+    for name in ("index.html", "docs/ladder.html", "explain/06_sequential.html"):
+        page.goto((site[0] / name).as_uri())
+        assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark", name
 
 
 def test_a_rungs_page_leads_to_the_titles_of_what_it_is_from(site, show):

@@ -244,7 +244,7 @@ function settingWords(data) {
     const machine = `warps of ${plural(data.warp, "lane")}, ${plural(data.banks, "bank")}`;
     const schedule = data.schedule === "lockstep" ? "" : `, schedule ${data.schedule}`;
     const small = data.is_picture && data.warp < 32 ? " (small, to be seen at a glance: a GPU has 32 of each)" : "";
-    return `${data.op} of ${data.n} ${data.type} in ${blockWords(data)}, ${machine}${small}${schedule}`;
+    return `${data.op} of ${numeral(data.n)} ${data.type} in ${blockWords(data)}, ${machine}${small}${schedule}`;
 }
 
 function makeComparisonPanel(data) {
@@ -260,7 +260,8 @@ function makeFindingsPanel(data) {
 }
 
 function isWide(model, symbols) {
-    return !showsAll(model) || Math.max(model.data.block, cellsMost(model)) > STAGE_BESIDE || widthOfSteps(model, symbols) > STAGE.widthWhole;
+    return !showsAll(model) || Math.max(model.data.block, cellsMost(model)) > STAGE_BESIDE
+        || widthOfFrames(model, "step", symbols) > STAGE.widthWhole || widthOfFrames(model, "start", symbols) > STAGE.widthLoads;
 }
 
 // Stage, memory and kernel on one screen: the kernel beside both, or, where the stage is wide, below it.

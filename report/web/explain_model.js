@@ -122,9 +122,12 @@ function operation(model, step, combine) {
     return sign ? `${target} ${sign}= ${sources}` : `${target} = ${model.data.op}(${target}, ${sources})`;
 }
 
+// A fraction of many digits is rounded to six; a whole number never is.
 function valueText(value) {
     const text = String(value);
-    return text.length <= 10 || typeof value !== "number" ? text : String(Number(value.toPrecision(6)));
+    if (text.length <= 10 || typeof value !== "number" || /^-?\d+$/.test(text)) return text;
+    const short = value.toPrecision(6);
+    return short.includes("e") ? short.replace(/\.?0*e\+?/, "e") : String(Number(short));
 }
 
 function elementsOf(symbol) {

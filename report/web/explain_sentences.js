@@ -82,10 +82,13 @@ function blockWords(data) {
     return data.cluster > 1 ? `${block}, the first of a cluster of ${data.cluster}` : block;
 }
 
-// "Thread 0 asks for a bulk copy of 8192 bytes: ..."
-function tellCopies(data) {
-    return data.outside.copies.map(copy => ` Thread ${copy.thread} asks for one bulk copy: `
-        + `${plural(copy.nbytes, "byte")} straight to shared memory.`).join("");
+// "Thread 0 asks for 3 bulk copies: 8192, 8192 and 7232 bytes straight to shared memory."
+function tellCopies({outside: {copies}}) {
+    return [...new Set(copies.map(copy => copy.thread))].map(thread => {
+        const sizes = copies.filter(copy => copy.thread === thread).map(copy => numeral(copy.nbytes));
+        const many = sizes.length === 1 ? "one bulk copy" : `${numeral(sizes.length)} bulk copies`;
+        return ` Thread ${thread} asks for ${many}: ${listNumbers(sizes)} bytes straight to shared memory.`;
+    }).join("");
 }
 
 function caption(model, index) {

@@ -1,10 +1,10 @@
 // The stage: threads above the array, an arrow for every addition; above each cell its bank and its turn there.
 
 const STAGE = {cellHeight: 34, threadRadius: 12, lanePitch: 36, gap: 22, margin: 14, left: 92, threadsY: 36,
-               indexY: 84, bankY: 105, turnY: 122, cellsY: 128, nodeY: 205, afterY: 233, characterWidth: 8.2,
+               indexY: 84, copyY: 66, copyHeight: 26, bankY: 105, turnY: 122, cellsY: 128, nodeY: 205, afterY: 233, characterWidth: 8.2,
                symbolWidth: 6.6, largeWidth: 8.6, elementPitch: 24,
                elementPitchLow: 12, elementWidthMost: 1600, scaleMost: 1.3,
-               above: 5, labelMost: 3, pitchLarge: 56, pitchBelow: 48, widthSmall: 500, widthWhole: 720};
+               above: 5, labelMost: 3, pitchLarge: 56, pitchBelow: 48, widthSmall: 500, widthWhole: 720, widthLoads: 780};
 const CELLS_TOGETHER = 32; // more are shown a warp at a time
 const CROWD = 20;          // more arrows are thin
 
@@ -56,6 +56,15 @@ function elementWidth(frame, cells) {
     return count > ELEMENTS_MOST ? 0 : Math.min(count * (count > CELLS_TOGETHER ? STAGE.elementPitchLow : STAGE.elementPitch), STAGE.elementWidthMost);
 }
 
+// The letters of the longest text below the threads of a queue: what its word holds then.
+function queuedMost(frame, threads) {
+    return frame.store === "result" ? Math.max(0, ...shownCombines(frame, threads).map(({value}) => valueText(value).length + 1)) : 0;
+}
+
+function lanePitch(frame, threads) {
+    return Math.max(STAGE.lanePitch, queuedMost(frame, threads) * STAGE.symbolWidth + 2);
+}
+
 // The width right of the names of the rows.
 function roomOf(width) {
     return width - STAGE.left - STAGE.margin;
@@ -73,7 +82,7 @@ function layOut(model, frame, view, threads) {
         places.push(end + pitch / 2);
         end += pitch;
     });
-    const width = Math.max(end + STAGE.margin, threads.length * STAGE.lanePitch + STAGE.left + STAGE.margin,
+    const width = Math.max(end + STAGE.margin, threads.length * lanePitch(frame, threads) + STAGE.left + STAGE.margin,
                            elementWidth(frame, cells), 300);
     const shift = (width - end - STAGE.margin) / 2, spread = roomOf(width) / threads.length;
     const x = new Map(cells.map((cell, i) => [cell, places[i] + shift]));
@@ -89,10 +98,10 @@ function layBelow(cells, threads, pitch) {
     return {cells, threads, x, threadX, width: STAGE.left + threads.length * spread + STAGE.margin, pitch, spread};
 }
 
-// Of the widest step, where all is shown.
-function widthOfSteps(model, symbols) {
+// Of the widest moment of a kind, where all is shown.
+function widthOfFrames(model, kind, symbols) {
     const view = {all: true, symbols}, threads = stageThreads(model, view);
-    return Math.max(0, ...model.frames.filter(frame => frame.kind === "step").map(frame => layOut(model, frame, view, threads).width));
+    return Math.max(0, ...model.frames.filter(frame => frame.kind === kind).map(frame => layOut(model, frame, view, threads).width));
 }
 
 // ---- threads
@@ -230,19 +239,32 @@ function isUnused(frame, combine) {
     return combine.symbol === null && frame.store === "registers";
 }
 
-function drawCombine(frame, layout, combine) {
+// turn: of the thread's additions in this step.
+function drawCombine(frame, layout, combine, turn) {
     const target = layout.x.get(combine.target), bottom = STAGE.cellsY + STAGE.cellHeight;
     const attributes = {class: isUnused(frame, combine) ? "combine unused" : "combine", "data-thread": combine.thread, "data-target": combine.target};
-    if (frame.store === "result") return svg("g", attributes, drawQueued(layout, combine));
+    if (frame.store === "result") return svg("g", attributes, drawQueued(layout, combine, turn));
     return svg("g", attributes, drawReach(layout, combine.thread, target, STAGE.indexY - 14),
                svg("path", {class: "arrow", d: `M${target} ${bottom}V${STAGE.nodeY - 11}`}),
                combine.sources.map(source => arrow(bend(layout.x.get(source), bottom, target))));
 }
 
-// One after the other at one word: what the word holds after the thread's turn, above the ways of all threads to it.
-function drawQueued(layout, combine) {
-    const x = layout.threadX.get(combine.thread);
-    return svgText(`→${valueText(combine.value)}`, x, STAGE.threadsY + 32, "middle small haloed");
+const QUEUED_MOST = 7; // turns of a thread for which there is room below it
+
+// One after the other at one word: what the word holds after each of the thread's turns, above the ways of all threads to it.
+function drawQueued(layout, combine, turn) {
+    const x = layout.threadX.get(combine.thread), words = `→${valueText(combine.value)}`;
+    return turn < QUEUED_MOST ? svgText(turn + 1 < QUEUED_MOST ? words : "⋮", x, STAGE.threadsY + 32 + 13 * turn, "middle small haloed") : null;
+}
+
+// How many additions of the same thread come before each.
+function turnsOfThreads(combines) {
+    const counts = new Map();
+    return combines.map(({thread}) => {
+        const turn = counts.get(thread) || 0;
+        counts.set(thread, turn + 1);
+        return turn;
+    });
 }
 
 function drawNode(model, layout, target) {
@@ -255,14 +277,14 @@ function drawNode(model, layout, target) {
 
 function drawStep(model, index, layout, view) {
     const frame = model.frames[index];
-    const combines = shownCombines(frame, layout.threads), isQueue = frame.store === "result";
+    const combines = shownCombines(frame, layout.threads), isQueue = frame.store === "result", turns = turnsOfThreads(combines);
     const targets = new Set(combines.map(combine => combine.target));
     const reads = new Set(isQueue ? [] : combines.flatMap(combine => combine.sources));
     const roleBefore = cell => reads.has(cell) ? "read" : targets.has(cell) ? "own" : "";
     const roleAfter = cell => targets.has(cell) ? "made" : "rest";
     return [
         isQueue ? combines.map(({thread, target}) => drawReach(layout, thread, layout.x.get(target), STAGE.nodeY - 12)) : null,
-        svg("g", {class: combines.length > CROWD ? "crowd" : null}, combines.map(combine => drawCombine(frame, layout, combine))),
+        svg("g", {class: combines.length > CROWD ? "crowd" : null}, combines.map((combine, i) => drawCombine(frame, layout, combine, turns[i]))),
         drawIndices(layout, frame), drawPlaces(model, index, layout, view),
         isQueue ? null : drawCells(model, frame, layout, view, frame.before, STAGE.cellsY, roleBefore),
         [...targets].map(target => drawNode(model, layout, target)),
@@ -296,6 +318,18 @@ function drawBand(layout, frame, count) {
             layout.cells.map(cell => arrow(`M${layout.x.get(cell)} ${y + STAGE.cellHeight}V${STAGE.afterY - 1}`))];
 }
 
+// What bulk copies bring: the block's elements, and for each copy an arrow from them into shared memory, which the threads read.
+function drawCopies(model, layout) {
+    const {copies} = model.data.outside, width = roomOf(layout.width), {copyY: y, copyHeight: height} = STAGE;
+    const nbytes = copies.reduce((sum, copy) => sum + copy.nbytes, 0), middle = STAGE.left + width / 2;
+    const words = `${plural(nbytes / model.data.element_nbytes, "element")} of the block: ${plural(copies.length, "bulk copy", "bulk copies")}`;
+    const asking = [...new Set(copies.map(copy => copy.thread))].filter(thread => layout.threadX.has(thread));
+    return [rowName("input", y + height / 2 + 4), asking.map(thread => drawReach(layout, thread, layout.threadX.get(thread), y)),
+            svgBox("box read", STAGE.left, y, width, height, 3), svgText(words, middle, y + height / 2 + 4, "middle"),
+            copies.map((_, i) => svg("path", {class: "arrow copy", "marker-end": "url(#arrow)",
+                d: `M${STAGE.left + (i + 0.5) * width / copies.length} ${y + height}V${STAGE.cellsY - 1}`}))];
+}
+
 // The elements above the cells that they go into.
 function drawLoads(model, index, layout, view) {
     const frame = model.frames[index];
@@ -304,14 +338,16 @@ function drawLoads(model, index, layout, view) {
     const wantedBy = cell => elementsOf(frame.after[cell].symbol).map(element => ({cell, element}));
     const wanted = layout.cells.flatMap(wantedBy);
     const elements = [...new Set(wanted.map(want => want.element))].sort((a, b) => a - b);
-    const names = [elements.length ? rowName("input", STAGE.cellsY + 21) : null, rowName(frame.store, STAGE.afterY + 21)];
+    const isCopied = model.data.outside.copies.length > 0;
+    const names = [isCopied ? drawCopies(model, layout) : null, elements.length ? rowName(isCopied ? "shared" : "input", STAGE.cellsY + 21) : null,
+                   rowName(frame.store, STAGE.afterY + 21)];
     if (elements.length > ELEMENTS_MOST)
         return [names, drawBand(layout, frame, elements.length), drawRow(STAGE.afterY, "made")];
     const spread = roomOf(layout.width) / Math.max(1, elements.length);
     const x = new Map(elements.map((element, i) => [element, STAGE.left + (i + 0.5) * spread]));
     const width = Math.min(layout.pitch, spread) - (spread < ELEMENT_ROOM ? 1 : 4);
     const bottom = STAGE.cellsY + STAGE.cellHeight, top = STAGE.afterY - 1;
-    const room = {room: spread, isNamed: fits(elements[elements.length - 1], spread)};
+    const room = {room: spread, isNamed: !isCopied && fits(elements[elements.length - 1], spread)};
     return [
         loadsOf(model, layout.threads).filter(load => x.has(load.element))
             .map(load => drawReach(layout, load.thread, x.get(load.element), STAGE.cellsY - 16)),
@@ -359,8 +395,8 @@ function drawResult(model, index, layout, view) {
 
 // How its texts are sized on a small screen: "slim" has room; "fits" is seen whole, with larger texts; "broad" is
 // scrolled on a phone; in a "dense" one there is no room for larger texts.
-function kindOfStage(model, {width, pitch, cells}, view) {
-    const longest = Math.max(0, ...cells.flatMap(cell => [String(cell), bankText(model, cell)]).map(text => text.length));
+function kindOfStage(model, frame, {width, pitch, cells, threads}, view) {
+    const longest = Math.max(queuedMost(frame, threads), ...cells.flatMap(cell => [String(cell), bankText(model, cell)]).map(text => text.length));
     if (view.symbols || cells.length > CELLS_TOGETHER || longest > STAGE.labelMost || pitch > STAGE.pitchLarge) return "dense";
     return width <= STAGE.widthSmall ? "slim" : width <= STAGE.widthWhole ? "fits" : "broad";
 }
@@ -371,7 +407,7 @@ function drawStage(model, index, view) {
     const {width} = layout, height = STAGE.afterY + STAGE.cellHeight + 8;
     const draw = {start: drawLoads, step: drawStep, end: drawResult}[frame.kind];
     const style = `--width:${width}px;max-width:${STAGE.scaleMost * width}px`;
-    return svg("svg", {class: `stage ${kindOfStage(model, layout, view)}`, role: "img", viewBox: `0 ${-STAGE.above} ${width} ${height + STAGE.above}`, style,
+    return svg("svg", {class: `stage ${kindOfStage(model, frame, layout, view)}`, role: "img", viewBox: `0 ${-STAGE.above} ${width} ${height + STAGE.above}`, style,
                        "aria-label": caption(model, index)},
                drawThreads(model, index, layout), draw(model, index, layout, view));
 }

@@ -12,8 +12,8 @@ function makeReplay(data, places, listing) {
         const frames = warps.flatMap(replay => replay.entries.map(entry => ({...entry, replay})))
             .sort((a, b) => a.time - b.time);
         if (!frames.length) {
-            node.replaceChildren(element("p", {class: "faint"},
-                "No replay was kept for this finding; the first 16 have one."));
+            node.replaceChildren(element("p", {class: "faint"}, finding.kind === "leak" ? "A leak shows when the launch has ended: there is no moment to replay."
+                : "No replay was kept for this finding; the first 16 have one."));
             listing.point(null);
             return;
         }

@@ -58,7 +58,7 @@ function scroller(label, ...children) {
 // ---- numbers and words
 
 function plural(count, noun, nouns) {
-    return `${count} ${count === 1 ? noun : nouns || noun + "s"}`;
+    return `${numeral(count)} ${count === 1 ? noun : nouns || noun + "s"}`;
 }
 
 // Whole numbers whole, from five digits on in groups of three; four digits of others; nothing for what is not known.
@@ -79,9 +79,26 @@ function brief(value) {
 
 // ---- switches
 
-// Buttons of which one is pressed.  choices: [{value, text, title}]; choose(value) is called on a press, and
-// for the first.  The result's select(value) presses one.
+const BUTTONS_MOST = 16;
+
+// Buttons of which one is pressed, or a list where there are many.  choices: [{value, text, title}]; choose(value) is called on a
+// press, and for the first.  The result's select(value) presses one.
 function makeChoice(label, choices, choose, first = choices[0].value) {
+    return (choices.length > BUTTONS_MOST ? makeList : makeButtons)(label, choices, choose, first);
+}
+
+function makeList(label, choices, choose, first) {
+    const list = element("select", {"aria-label": label, onchange: () => choose(choices[list.selectedIndex].value)},
+        choices.map(choice => element("option", {value: choice.value}, choice.text)));
+    function select(value) {
+        list.selectedIndex = choices.findIndex(choice => choice.value === value);
+        choose(value);
+    }
+    select(first);
+    return {node: list, select};
+}
+
+function makeButtons(label, choices, choose, first) {
     const buttons = choices.map(choice => element("button", {
         type: "button", "aria-pressed": "false", title: choice.title || null, "data-value": choice.value,
         onclick: () => select(choice.value),
@@ -94,15 +111,24 @@ function makeChoice(label, choices, choose, first = choices[0].value) {
     return {node: element("div", {class: "group", role: "group", "aria-label": label}, buttons), select};
 }
 
+// Kept for the other pages, where the browser does; page.html reads it.
+function keepTheme(theme) {
+    try {
+        localStorage.setItem("warpfold-colours", theme);
+    } catch {}
+}
+
 function themeChoice() {
+    const root = document.documentElement;
     return makeChoice("Colours", [
         {value: "auto", text: "Auto", title: "As the system has it"},
         {value: "light", text: "Light"},
         {value: "dark", text: "Dark"},
     ], theme => {
-        if (theme === "auto") delete document.documentElement.dataset.theme;
-        else document.documentElement.dataset.theme = theme;
-    }).node;
+        if (theme === "auto") delete root.dataset.theme;
+        else root.dataset.theme = theme;
+        keepTheme(theme);
+    }, root.dataset.theme || "auto").node;
 }
 
 // ---- the player

@@ -47,6 +47,7 @@ class Browser:
 
     def give_back(self, page, size, options):
         """Nothing that a test has done to the page is left for the next."""
+        page.evaluate("() => { try { localStorage.clear(); } catch {} }")
         page.goto("about:blank")
         page.emulate_media(media="null", color_scheme=options.get("color_scheme", "light"))
         page.set_viewport_size({"width": size[0], "height": size[1]})
