@@ -247,6 +247,16 @@ def test_each_puzzle_has_the_command_that_judges_it_in_a_checkout(site):
     assert judged == sorted(str(path.relative_to(ROOT)) for path in (ROOT / "puzzles").glob("*.cu"))
 
 
+def test_the_guide_and_the_sources_lead_to_what_is_drawn(site):
+    folder, pages = site
+    drawn = sorted(name for name in pages if name.startswith(("explain/", "wrong/")))
+    assert sorted({link.removeprefix("../") for link in pages["docs/ladder.html"].links if link.startswith(("../explain/", "../wrong/"))}) == drawn
+    for name in drawn:
+        stem = Path(name).stem
+        source = f"source/ladder/{'wrong/' * name.startswith('wrong/')}{stem}.cu.html"
+        assert "../" * source.count("/") + name in pages[source].links, source
+
+
 def test_long_pages_list_their_sections(site):
     _, pages = site
     puzzles = sorted(path.stem for path in (ROOT / "puzzles").glob("*.cu"))
