@@ -119,12 +119,20 @@ def told_block(data):
     return f"{block}, the first of a cluster of {data['cluster']}" if data["cluster"] > 1 else block
 
 
+def page_note(data):
+    """With the terms, whose meanings speak of a GPU's 32."""
+    is_gpu = (data["warp"], data["banks"]) == (32, 32)
+    return "" if is_gpu else f"The 32 are a GPU's: here a warp has {plural(data['warp'], 'lane')}, and shared memory {plural(data['banks'], 'bank')}."
+
+
 @pytest.mark.parametrize("rung, options", [("05", []), ("16", []), ("06", ["-n", 64, "--warp", 8, "--schedule", "split"])])
 def test_the_settings(rung, options, show, tmp_path):
     path, data = write_page(tmp_path, rung, *options)
     small = " (small, to be seen at a glance: a GPU has 32 of each)" if data["is_picture"] and data["warp"] < 32 else ""
     schedule = "" if data["schedule"] == "lockstep" else f", schedule {data['schedule']}"
-    assert show(path).locator(".idea small").text_content() == (
+    page, note = show(path), page_note(data)
+    assert texts(page.locator("[aria-labelledby=panel-terms] > p")) == ([note] if note else [])
+    assert page.locator(".idea small").text_content() == (
         f"{data['op']} of {data['n']} {data['type']} in {told_block(data)}, warps of {data['warp']} lanes, {data['banks']} banks{small}{schedule}")
 
 

@@ -146,7 +146,7 @@ def test_races_are_looked_for_unless_told_otherwise(ran):
 def test_bounds(ran):
     """The launch succeeds, and every call after it has failed, as on a GPU."""
     _, output, report, _ = ran("bounds", status=3)
-    assert output == 4 * "cudaErrorIllegalAddress\n"
+    assert output == 4 * "cudaErrorIllegalAddress\n" and report["refused_launches"] == 1
     finding = report["findings"][0]
     assert (finding["kind"], finding["line"], finding["thread"]) == \
         ("bounds", line_of("{ data[index + threadIdx.x] = 7; }"), [24, 0, 0])

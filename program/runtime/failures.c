@@ -21,6 +21,11 @@ void failures_refuse_launch(void) {
     refuses_launch = true;
 }
 
+cudaError_t failures_stop_launch(void) {
+    if (runtime.record) failures_refuse_launch();
+    return device_current()->sticky;
+}
+
 /* Errors that are answers. */
 static bool is_answer(cudaError_t error) {
     return error == cudaErrorNotReady || error == cudaErrorPeerAccessAlreadyEnabled || error == cudaErrorPeerAccessNotEnabled ||

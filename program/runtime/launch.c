@@ -437,19 +437,19 @@ static cudaError_t launch_plain(const void *function, dim3 grid, dim3 block, voi
 
 API cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared_nbytes,
                      cudaStream_t stream) {
-    return CALL(launch_plain(function, grid, block, arguments, shared_nbytes, stream, false));
+    return CALL_LAUNCH(launch_plain(function, grid, block, arguments, shared_nbytes, stream, false));
 }
 ALSO(cudaLaunchKernel, _ptsz)
 
 API __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments, size_t shared_nbytes,
                        cudaStream_t stream) {
-    return CALL(launch_plain(kernel, grid, block, arguments, shared_nbytes, stream, false));
+    return CALL_LAUNCH(launch_plain(kernel, grid, block, arguments, shared_nbytes, stream, false));
 }
 ALSO(__cudaLaunchKernel, _ptsz)
 
 API cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared_nbytes,
                                 cudaStream_t stream) {
-    return CALL(launch_plain(function, grid, block, arguments, shared_nbytes, stream, true));
+    return CALL_LAUNCH(launch_plain(function, grid, block, arguments, shared_nbytes, stream, true));
 }
 ALSO(cudaLaunchCooperativeKernel, _ptsz)
 
@@ -541,7 +541,7 @@ cudaError_t launch_copy_attributes(struct operation *to, const struct operation 
 }
 
 API cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void **arguments) {
-    return CALL_WITH(config, launch_configured(config, function, arguments));
+    return CALL_LAUNCH(config ? launch_configured(config, function, arguments) : cudaErrorInvalidValue);
 }
 ALSO(cudaLaunchKernelExC, _ptsz)
 

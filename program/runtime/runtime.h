@@ -17,6 +17,9 @@
 /* The body of nearly every call: nothing is done any more once a launch has failed for good. */
 #define CALL(expression) runtime_end(__func__, runtime_begin() ? (expression) : device_current()->sticky)
 
+/* The same for one that asks for a launch. */
+#define CALL_LAUNCH(expression) runtime_end(__func__, runtime_begin() ? (expression) : failures_stop_launch())
+
 /* The same for a call that needs what it says: mostly a pointer, to where its result goes. */
 #define CALL_WITH(needed, expression) CALL((needed) ? (expression) : cudaErrorInvalidValue)
 
@@ -99,6 +102,7 @@ cudaError_t runtime_error_of(simt_error error);
 const char *cudaGetErrorName(cudaError_t error);
 const char *cudaGetErrorString(cudaError_t error);
 void failures_because(const char *format, ...) __attribute__((format(printf, 1, 2))); /* why the call that goes on will fail */
+cudaError_t failures_stop_launch(void); /* that launch does not run, as one before it has failed for good: the error of that */
 void failures_refuse_launch(void); /* that call, or a kernel in it, has asked for a launch that does not run */
 void failures_note(const char *call, cudaError_t error); /* when it has ended */
 void failures_ask(void);                                 /* the program is told of the last one */

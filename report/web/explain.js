@@ -290,7 +290,7 @@ function layOutPage(model, main, parts, controls) {
         makeIdea(data), element("div", {class: "bar"}, controls), makeBench(model, parts), makeOrdersPanel(data), makeMorePanel(data),
         element("div", {class: parts.tree.isNarrow ? "columns whole" : "columns"}, parts.grid.node, parts.tree.node),
         parts.additions.node, makeComparisonPanel(data), makeErrorsPanel(data), makeFindingsPanel(data),
-        makeTermsPanel(PAGE_TERMS),
+        makeTermsPanel(PAGE_TERMS, data),
     ].filter(Boolean));
 }
 

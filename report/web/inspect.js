@@ -348,7 +348,7 @@ function showPage(data, main) {
     // Where something is wrong or advised, its line comes before the counts.
     const hasLine = wrong || findings.length || data.advice.length;
     main.append(beside(wrong, makeProblems(data, buttons, showAdvice)), ...(hasLine ? [source, summary] : [summary, source]),
-        makeTermsPanel(PAGE_TERMS));
+        makeTermsPanel(PAGE_TERMS, data));
     if (findings.length && data.advice.length) listing.heatBy(ofAdvice(data.advice[0]).heat);
     const stored = wrong ? storingLine(data, listing.shown) : 0;
     if (findings.length) showFinding(findings[0]);

@@ -87,7 +87,11 @@ function placeBeside(tip, place) {
 }
 
 // All terms and their meanings.
-function makeTermsPanel(terms) {
+// data: of a page whose warps or banks may be others than a GPU's, of which the meanings speak.
+function makeTermsPanel(terms, {warp = 32, banks = 32} = {}) {
     const rows = terms.map(term => element("div", null, element("dt", null, term), element("dd", null, TERMS[term])));
-    return panel("Terms", element("dl", {class: "terms"}, rows));
+    const isOther = warp !== 32 || banks !== 32;
+    return panel("Terms", isOther ? element("p", {class: "faint"}, "The 32 are a GPU's: here a warp has ", plural(warp, "lane"),
+                                            ", and shared memory ", plural(banks, "bank"), ".") : [],
+                 element("dl", {class: "terms"}, rows));
 }

@@ -125,6 +125,7 @@ static int mode_bounds() {
     printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
     printf("%s\n", cudaGetErrorName(cudaMalloc(&data, 4)));
     printf("%s\n", cudaGetErrorName(cudaGetLastError()));
+    store<<<1, 1>>>(data, 0); // does not run
     printf("%s\n", cudaGetErrorName(cudaGetLastError()));
     return 4;
 }
