@@ -173,6 +173,8 @@ def test_what_stands_above_bulk_copies_and_a_cluster(options, sizes, show, tmp_p
     stage = page.locator(".stage > text").all_text_contents()
     assert [text for text in stage if text in ("input", "shared", "registers")] == ["input", "shared", "registers"]
     assert f"{numeral(sum(nbytes) // data['element_nbytes'])} elements of the block: {len(nbytes)} bulk cop{'y' if len(nbytes) == 1 else 'ies'}" in stage
+    assert page.locator(".caption .term[data-term='bulk copy'], .idea .term[data-term=mbarrier]").count() == 2
+    assert {"bulk copy", "cluster", "mbarrier"} <= set(texts(page.locator(".terms dt")))
     page.keyboard.press("End")
     assert page.locator(".caption").text_content() == (
         f"With what the cluster's other blocks wrote into this one's shared memory, the result is {data['result']}.")

@@ -24,7 +24,7 @@ function makeIdea(data) {
     const [idea] = readComment(data.source).paragraphs;
     return element("section", {class: "panel idea", "aria-label": "The idea"},
                    element("h2", null, data.title, " ", element("small", {class: "setting faint"}, settingWords(data))),
-                   element("p", null, withCode(idea)));
+                   element("p", null, withTermsAndCode(idea)));
 }
 
 // ---- other rungs
@@ -290,7 +290,7 @@ function layOutPage(model, main, parts, controls) {
         makeIdea(data), element("div", {class: "bar"}, controls), makeBench(model, parts), makeOrdersPanel(data), makeMorePanel(data),
         element("div", {class: parts.tree.isNarrow ? "columns whole" : "columns"}, parts.grid.node, parts.tree.node),
         parts.additions.node, makeComparisonPanel(data), makeErrorsPanel(data), makeFindingsPanel(data),
-        makeTermsPanel(PAGE_TERMS, data),
+        makeTermsPanel([...new Set([...PAGE_TERMS, ...termsIn(readComment(data.source).paragraphs.join(" "))])].sort(), data),
     ].filter(Boolean));
 }
 

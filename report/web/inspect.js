@@ -288,7 +288,7 @@ function makeProblems(data, findings, showAdvice) {
 
 const DOCS = ["findings.md", "glossary.md"];
 
-const PAGE_TERMS = ["active lane", "bank conflict", "bank degree", "barrier", "divergence", "finding", "race", "request", "sector",
+const PAGE_TERMS = ["active lane", "atomic", "bank conflict", "bank degree", "barrier", "divergence", "finding", "race", "request", "sector",
                     "warp", "wavefront"];
 
 // A wrong result, which is short, and what explains it.

@@ -2,18 +2,24 @@
 
 const TERMS = {
     "active lane": "A lane that executes the current instruction; the others are masked off.",
+    "atomic": "An operation that reads a value in memory, changes it and writes it back, with no other access in between.",
     "bank": "One of the 32 memories, each one word wide, that together form shared memory; successive words are in successive banks.",
     "bank conflict": "Lanes of one access that need different words of the same bank, so that the access takes more than one wavefront.",
     "bank degree": "The wavefronts of an access divided by the least number that its width allows; 1 means no conflict.",
     "barrier": "A point at which threads of a block or lanes of a warp wait for each other.",
     "block": "Threads that can wait for each other and share memory.",
+    "bulk copy": "A copy, of up to some kilobytes, that one thread requests and that proceeds while the threads continue.",
+    "cluster": "Blocks that run at the same time and can access each other's shared memory.",
     "divergence": "A branch that only some active lanes of a warp take, so that the warp executes both sides one after the other.",
+    "fence": "An instruction that orders a thread's accesses before it and those after it, as other threads see them.",
     "finding": "A defect that an observer reports in a kernel, with its line, block and thread: a race, an access out of bounds, a barrier that some threads skip.",
     "lane": "One of the 32 threads of a warp.",
+    "mbarrier": "A barrier in shared memory that counts arrivals and bytes.",
     "race": "Two accesses of the same byte, at least one of them a store, that nothing orders.",
     "request": "A line of 128 bytes of global memory that one access of a warp touches.",
     "rung": "One kernel of the ladder.",
     "sector": "An aligned 32 bytes of global memory, the least that is transferred; four sectors form a line of 128 bytes.",
+    "shuffle": "An instruction by which the lanes of a warp read each other's registers.",
     "step": "One level of a tree, which halves the number of values; a barrier or a shuffle ends it.",
     "utilization": "The active lanes, summed over the steps, divided by 32 times the number of warps with an active lane, also summed over the steps.",
     "warp": "32 threads of a block that execute together.",
@@ -23,7 +29,7 @@ const TERMS = {
 // Other forms of a term, and what pages call it.
 const TERM_FORMS = {
     "diverge": "divergence", "diverges": "divergence", "divergent": "divergence", "divergences": "divergence",
-    "turn": "wavefront", "turns": "wavefront", "share of lanes used": "utilization",
+    "bulk copies": "bulk copy", "turn": "wavefront", "turns": "wavefront", "share of lanes used": "utilization",
 };
 
 function termOf(text) {
@@ -46,6 +52,15 @@ function withTerms(text) {
         end = match.index + match[0].length;
     }
     return [...nodes, text.slice(end)];
+}
+
+// The same of a text with `code`, in which none is a term.
+function withTermsAndCode(text) {
+    return text.split("`").map((part, i) => i % 2 ? element("code", null, part) : withTerms(part));
+}
+
+function termsIn(text) {
+    return [...new Set([...text.matchAll(TERM_PATTERN)].map(match => termOf(match[0])))];
 }
 
 function termNode(text, term) {
@@ -86,8 +101,7 @@ function placeBeside(tip, place) {
     tip.style.top = `${isBelow ? place.bottom + 4 : Math.max(8, place.top - height - 4)}px`;
 }
 
-// All terms and their meanings.
-// data: of a page whose warps or banks may be others than a GPU's, of which the meanings speak.
+// These terms and their meanings.  data: of a page whose warps or banks may be others than a GPU's, of which the meanings speak.
 function makeTermsPanel(terms, {warp = 32, banks = 32} = {}) {
     const rows = terms.map(term => element("div", null, element("dt", null, term), element("dd", null, TERMS[term])));
     const isOther = warp !== 32 || banks !== 32;

@@ -23,7 +23,7 @@ const HEATS = [
 const HEAT_OF_ADVICE = {"bank-conflict": "conflicts", "uncoalesced": "requests", "divergence": "divergence",
                         "contended-atomic": "atomics"};
 
-const PAGE_TERMS = ["bank", "bank conflict", "barrier", "block", "divergence", "lane", "race", "request", "sector", "warp", "wavefront"];
+const PAGE_TERMS = ["atomic", "bank", "bank conflict", "barrier", "block", "divergence", "lane", "race", "request", "sector", "warp", "wavefront"];
 
 const WARP = 32;
 
