@@ -1,8 +1,10 @@
 """What several files of tests share: a fixture, and what holds for the process: its signals and its libcuda."""
 
 import atexit
+import contextlib
 import ctypes
 import gc
+import importlib
 import os
 import re
 import signal
@@ -30,7 +32,7 @@ def write(tmp_path):
     return write_file
 
 
-def pytest_configure():
+def pytest_configure(config):
     """Programs meet signals as at a terminal.  Those that nohup, or a shell's background, has these tests ignore would
     be ignored in the programs, too; a handler is not passed on."""
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
@@ -38,6 +40,21 @@ def pytest_configure():
             signal.signal(number, lambda *_: None)
     keep_what_nvrtc_compiles()
     use_no_users_cache()
+    import_a_share(config)
+
+
+def import_a_share(config):
+    """Each worker collects every file, and where none has been compiled yet all would compile each, at the same time.  So each begins
+    with files of its own, and finds the others' compiled.  What cannot be imported is reported where it is collected."""
+    worker = getattr(config, "workerinput", None)
+    if not worker or sys.dont_write_bytecode:
+        return
+    folder = Path(__file__).parent
+    named = {Path(name.split("::")[0]).resolve() for name in config.args}
+    files = sorted(folder.glob("test_*.py") if folder in named else (file for file in named if file.parent == folder))
+    for file in files[int(worker["workerid"].removeprefix("gw"))::worker["workercount"]]:
+        with contextlib.suppress(Exception, pytest.skip.Exception):
+            importlib.import_module(file.stem)
 
 
 def keep_what_nvrtc_compiles():

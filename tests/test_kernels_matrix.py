@@ -1,6 +1,7 @@
 """Matrix instructions on the simulator, against matrices multiplied here: where PTX says which lane holds which element
 (mma, ldmatrix, stmatrix, movmatrix), by its tables; of wmma by what its loads, products and stores make together."""
 
+import functools
 import itertools
 import math
 import random
@@ -597,9 +598,14 @@ ret;"""))
 # ---- compiled kernels ----------------------------------------------------------------------------------
 
 
-def product_of(rows, columns, depth, a_columns, b_columns):
+@functools.cache
+def product(rows, columns, depth):
     a, b = small(rows, depth, 7), small(depth, columns, 8)
-    c = [sum(x * y for x, y in zip(row, column)) for row in a for column in zip(*b)]
+    return a, b, [sum(x * y for x, y in zip(row, column)) for row in a for column in zip(*b)]
+
+
+def product_of(rows, columns, depth, a_columns, b_columns):
+    a, b, c = product(rows, columns, depth)
     flat = [x for row in (zip(*a) if a_columns else a) for x in row]
     return flat, [x for row in (zip(*b) if b_columns else b) for x in row], c
 

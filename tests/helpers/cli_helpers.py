@@ -95,6 +95,8 @@ def bits_of(type_name, value):
     """What stands for the value in an array of the type: the nearest float's bits; an integer itself."""
     if type_name in INTEGERS:
         return value
+    if type_name == "f64" and isinstance(value, float):
+        return struct.unpack("<Q", struct.pack("<d", value))[0]
     form = FLOATS[type_name]
     if isinstance(value, str):
         return {"nan": form.nan, "inf": form.infinity, "-inf": form.infinity | form.sign, "-0": form.sign}[value]
