@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 NBYTES = 1 << 28
 ROUNDS = 5
 LENGTHS = (3, 4, 8, 10, 32, 33, 100, 256, 500, 4096, 1 << 20)  # few, no powers of two, and long: all take ways of their own
-KEYS = (1, 10, 1000, 100_000, 10_000_000)
+KEYS = (1, 10, 1000, 100_000, 1_000_000, 10_000_000)
 OPS = ("sum", "max", "argmax", "var", "mean")
 
 

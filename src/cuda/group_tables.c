@@ -151,6 +151,19 @@ static void choose_buckets(struct wf_cuda_table_plan *plan, const struct wf_accu
     plan->passes = 1;
 }
 
+/* Whether so much is read that a launch costs nothing beside it, even if it has nothing to do. */
+static bool are_many(int64_t count, const struct wf_gpu *gpu) {
+    return count * 8 >= 2 * gpu->l2_nbytes;
+}
+
+/* Whether an element goes to so many words that bringing it to a bucket takes less time than as many atomic operations in memory.
+ * Those of 64 bits take twice as long to bring; those of 8, with keys of 16, are less than half as long as their records. */
+static bool prefers_buckets(const struct wf_accumulator *empty, int64_t count, const struct wf_gpu *gpu) {
+    size_t nbytes = wf_type_nbytes(empty->type);
+    bool has_mean = has_counts(empty) && !is_of_nonzero(empty);
+    return (count_square_terms(empty) || (has_mean && nbytes < 8)) && nbytes > 1 && are_many(count, gpu);
+}
+
 /* Whether a look at all values would cost more than launches that only matter if a sample misleads: where the cache holds them,
  * it does not.  Of one sum of floats, whose words have room for what is larger. */
 static bool suffices_sample(const struct wf_accumulator *empty, int64_t count, const struct wf_gpu *gpu) {
@@ -173,13 +186,15 @@ struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty
                                               int64_t groups, const struct wf_gpu *gpu) {
     struct wf_cuda_table_plan plan = {.copies = count_copies(empty, groups, find_room(gpu)), .passes = 1};
     if (!plan.copies) plan.passes = count_passes(empty, groups, gpu);
-    plan.is_sampled = plan.passes == 1 && suffices_sample(empty, count, gpu);
+    bool has_buckets = !plan.copies && (plan.passes > 1 || prefers_buckets(empty, count, gpu));
+    plan.tries_segments = plan.passes > 1;
+    if (has_buckets) choose_buckets(&plan, empty, groups, gpu);
+    plan.tries_segments = plan.tries_segments || plan.buckets;
+    plan.is_sampled = !plan.tries_segments && suffices_sample(empty, count, gpu);
     if (plan.copies) return plan;
     plan.kept = count_kept(empty, find_room(gpu));
-    plan.tries_segments = plan.passes > 1;
     plan.tries_runs = plan.tries_segments && are_runs_short(count, groups) &&
                       wf_cuda_group_fits_registers(empty->op, empty->type, result_type);
-    if (plan.passes > 1) choose_buckets(&plan, empty, groups, gpu);
     plan.tries_strays = plan.tries_runs && plan.buckets && is_sum_of_floats(empty);
     return plan;
 }
@@ -249,13 +264,12 @@ static bool are_packed(const struct wf_cuda_table_task *task, int64_t key_stride
     return are_side_by_side && (r->x | (uintptr_t)task->keys->data) % 16 == 0;
 }
 
-/* Whether a sample may choose the kernel of table_scattered.cuh: for sums of f64 in one table in global memory, and so many that its
+/* Whether a sample may choose the kernel of table_scattered.cuh: for sums of floats in one table in global memory, and so many that its
  * launch costs nothing beside them, even if it has nothing to do. */
 static bool has_scattered(const struct wf_cuda_table_task *task, const struct wf_gpu *gpu) {
     const struct wf_accumulator *empty = task->empty;
-    bool is_of_pairs = empty->type == WF_F64 && count_terms(empty) && !count_square_terms(empty) && !is_of_nonzero(empty);
-    bool are_many = wf_array_length(task->keys, 0) * 8 >= 2 * gpu->l2_nbytes;
-    return is_of_pairs && are_many && !task->plan.copies && !task->plan.tries_segments;
+    bool is_of_pairs = wf_type_is_float(empty->type) && count_terms(empty) && !count_square_terms(empty) && !is_of_nonzero(empty);
+    return is_of_pairs && are_many(wf_array_length(task->keys, 0), gpu) && !task->plan.copies && !task->plan.tries_segments;
 }
 
 static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task *task, const struct wf_gpu *gpu,

@@ -42,6 +42,7 @@ struct wf_table_findings {
     unsigned int high;              /* the largest exponent field */
     unsigned int depth;             /* of a sample: how far the least one but 0 is below that of an infinity */
     unsigned int last_bit;          /* of a sample: how far the last bit of all is below that of an infinity, if it had one */
+    unsigned int fields, fielded;   /* of a sample, where scattered: the sum of exponent fields that are not 0, and how many these are */
     unsigned int has_negative_zero;
     unsigned int failed;            /* tables do not hold it all: the keys are to be sorted */
     unsigned int far, near;         /* pairs of neighbours, of a sample, by their keys */

@@ -20,6 +20,7 @@
 typedef struct {
     double upper, lower, limit;
     u32 upper_at, lower_at, count_at;
+    bool has_lowest;             // a word below the lower one
     u32 key_nbytes, half_nbytes; // from one key to the next, and to the upper half of a word
 } direct_words;
 
@@ -41,8 +42,7 @@ static __device__ __forceinline__ void place_direct(const struct wf_table_argume
 static __device__ __forceinline__ int find_upper(const struct wf_table_arguments *r)
 {
     if (!IS_FLOAT) return WIDTH == 64;
-    bool is_middle = r->is_sampled && WIDTH < 64 && !is_sample_wide(r);
-    return WF_TABLE_TERMS_MAX - 1 - is_middle;
+    return r->is_sampled ? upper_of_sample(r) : WF_TABLE_TERMS_MAX - 1;
 }
 
 static __device__ __forceinline__ direct_words find_direct_words(const struct wf_table_arguments *r, u32 words)
@@ -54,6 +54,7 @@ static __device__ __forceinline__ direct_words find_direct_words(const struct wf
     if (IS_FLOAT) place_direct(r, upper, &direct);
     direct.upper_at = first + (u32)upper * step;
     direct.lower_at = direct.upper_at - step;
+    direct.has_lowest = upper == WF_TABLE_TERMS_MAX - 1;
     direct.count_at = first + (u32)count_terms(r) * step;
     direct.key_nbytes = 4 * copies;
     direct.half_nbytes = 4 * words;

@@ -1,5 +1,5 @@
 // Sums by key where words are in global memory and nearly all neighbours have keys far from each other, so that gathering what equal
-// ones come to would be in vain: each element of f64 goes to two words of its key at once, as in table_direct.cuh, by an atomic
+// ones come to would be in vain: each element goes to two words of its key at once, as in table_direct.cuh, by an atomic
 // operation that nobody waits for, or to those that its block keeps of the key.
 
 #ifndef TABLE_SCATTERED_CUH
@@ -54,11 +54,14 @@ typedef struct {
     i64 upper, lower;
 } pair_terms;
 
+// What two words leave goes to the lowest one, unless that is one of them.
 static __device__ __forceinline__ void put_lowest(const struct wf_table_arguments *r, const direct_words *direct, const scattered *to,
                                                   double rest)
 {
-    i64 term = take_units(lowest_anchor(direct), &rest);
-    put_scattered(r, direct, to, below(direct->lower_at, direct->upper_at), 0, term);
+    if (direct->has_lowest) {
+        i64 term = take_units(lowest_anchor(direct), &rest);
+        put_scattered(r, direct, to, below(direct->lower_at, direct->upper_at), 0, term);
+    }
     if (rest != 0) note_missed(r);
 }
 
@@ -78,8 +81,8 @@ static __device__ __forceinline__ pair_terms divide_element(const struct wf_tabl
     if (value != 0) put_lowest(r, direct, to, value);
     if (has_counts(r)) put_scattered(r, direct, to, direct->count_at, WF_TABLE_TERMS_MAX, 1);
     if (to->place < 0) return terms;
-    put_scattered(r, direct, to, direct->upper_at, WF_TABLE_TERMS_MAX - 1, terms.upper);
-    put_scattered(r, direct, to, direct->lower_at, WF_TABLE_TERMS_MAX - 2, terms.lower);
+    if (terms.upper) put_at(direct, (u32)to->place * direct->key_nbytes + direct->upper_at, (u64)terms.upper);
+    if (terms.lower) put_at(direct, (u32)to->place * direct->key_nbytes + direct->lower_at, (u64)terms.lower);
     terms.upper = terms.lower = 0;
     return terms;
 }

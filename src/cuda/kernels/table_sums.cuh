@@ -35,10 +35,11 @@ static __device__ __forceinline__ u32 last_bit_of(unit bits)
 #define LOOKS 8 // elements that a lane loads at a time
 #define SAMPLES (1 << 15)
 #define SAMPLE_EVERY 8 // at most one in so many
+#define HAS_MEAN_FIELD (IS_SCATTERED && WIDTH < 64) // of a sample's exponent fields: see find_headroom
 
 static __device__ __forceinline__ void look_at_values(const struct wf_table_arguments *r)
 {
-    u32 high = 0, depth = 0, last_bit = 0;
+    u32 high = 0, depth = 0, last_bit = 0, fields = 0, fielded = 0;
     bool has_negative_zero = false;
     i64 step = (i64)gridDim.x * WF_TABLE_BLOCK, every = r->is_sampled ? max((i64)r->count / SAMPLES, (i64)SAMPLE_EVERY) : 1;
     i64 count = r->count / every;
@@ -50,6 +51,10 @@ static __device__ __forceinline__ void look_at_values(const struct wf_table_argu
         for (int k = 0; k < LOOKS; k++) {
             u32 field = field_of(bits[k]);
             high = max(high, field);
+            if (HAS_MEAN_FIELD && first + k * step < count) {
+                fields += field;
+                fielded += field > 0;
+            }
             if (r->is_sampled && field) depth = max(depth, (u32)(INFINITY_BITS >> FRACTION_BITS) - field);
             if (r->is_sampled) last_bit = max(last_bit, last_bit_of(bits[k]));
             has_negative_zero = has_negative_zero || bits[k] == SIGN_BIT;
@@ -59,10 +64,16 @@ static __device__ __forceinline__ void look_at_values(const struct wf_table_argu
         high = max(high, __shfl_xor_sync(ALL_LANES, high, delta));
         depth = max(depth, __shfl_xor_sync(ALL_LANES, depth, delta));
         last_bit = max(last_bit, __shfl_xor_sync(ALL_LANES, last_bit, delta));
+        if (HAS_MEAN_FIELD) fields += __shfl_xor_sync(ALL_LANES, fields, delta);
+        if (HAS_MEAN_FIELD) fielded += __shfl_xor_sync(ALL_LANES, fielded, delta);
     }
     has_negative_zero = __any_sync(ALL_LANES, has_negative_zero);
     if (lane_number()) return;
     atomicMax(r->is_again ? &findings_of(r)->high_of_all : &findings_of(r)->high, high);
+    if (r->is_sampled && fielded) {
+        atomicAdd(&findings_of(r)->fields, fields);
+        atomicAdd(&findings_of(r)->fielded, fielded);
+    }
     if (depth) atomicMax(&findings_of(r)->depth, depth);
     if (last_bit) atomicMax(&findings_of(r)->last_bit, last_bit);
     if (has_negative_zero) findings_of(r)->has_negative_zero = 1;
@@ -156,9 +167,11 @@ static __device__ __forceinline__ void merge_kept(const struct wf_table_argument
 {
     for (int i = (int)threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) {
         i64 key = (i64)kept_numbers(r)[i] - 1;
-        for (int word = 0; key >= 0 && word < count_words(r); word++)
-            atomicAdd(IS_SCATTERED ? word_in(r, true, word, key) : (u64 *)r->words + word * r->table_count + key,
-                      shared_word(words, (u32)(word * r->kept + i)));
+        for (int word = 0; key >= 0 && word < count_words(r); word++) {
+            u64 sum = shared_word(words, (u32)(word * r->kept + i));
+            if (IS_SCATTERED && !sum) continue; // as are most but one of a key
+            atomicAdd(IS_SCATTERED ? word_in(r, true, word, key) : (u64 *)r->words + word * r->table_count + key, sum);
+        }
     }
 }
 

@@ -40,18 +40,6 @@ static __device__ __forceinline__ int count_words(const struct wf_table_argument
     return count_terms(r) + SQUARE_TERMS + has_counts(r);
 }
 
-// ---- in global memory
-
-// A word of a key, by its number: all keys' words of one number lie side by side.  Where elements are scattered, most need their key's
-// two upper words, which then lie side by side, before all others: an atomic operation takes the time of a sector of the L2 cache.
-static __device__ __forceinline__ u64 *word_in(const struct wf_table_arguments *r, bool are_paired, int number, i64 key)
-{
-    u64 *words = (u64 *)r->words;
-    int lower = WF_TABLE_TERMS_MAX - 2, upper = WF_TABLE_TERMS_MAX - 1;
-    if (are_paired && (number == lower || number == upper)) return words + 2 * key + (number - lower);
-    return words + (are_paired && number < lower ? number + 2 : number) * r->table_count + key;
-}
-
 // ---- adding
 
 // A key, and what has been gathered for it and is not yet in the table.
@@ -78,6 +66,24 @@ static __device__ __forceinline__ bool is_sample_wide(const struct wf_table_argu
     return find_spread(r) > NEAR_BINADES;
 }
 
+// The upper one of the two words that most elements need, if grids are laid by a sample.
+static __device__ __forceinline__ int upper_of_sample(const struct wf_table_arguments *r)
+{
+    return WF_TABLE_TERMS_MAX - 1 - (WIDTH < 64 && !is_sample_wide(r));
+}
+
+// ---- in global memory
+
+// A word of a key, by its number: all keys' words of one number lie side by side.  Where elements are scattered, the two words that
+// most of them need lie side by side, before all others: an atomic operation takes the time of a sector of the L2 cache.
+static __device__ __forceinline__ u64 *word_in(const struct wf_table_arguments *r, bool are_paired, int number, i64 key)
+{
+    u64 *words = (u64 *)r->words;
+    int upper = are_paired ? upper_of_sample(r) : 0, lower = upper - 1;
+    if (are_paired && (number == lower || number == upper)) return words + 2 * key + (number - lower);
+    return words + (are_paired && number < lower ? number + 2 : number) * r->table_count + key;
+}
+
 // Bits that a sum's words have above those of a sample and below; negative if they do not even hold these.
 static __device__ __forceinline__ int find_slack(const struct wf_table_arguments *r)
 {
@@ -86,11 +92,17 @@ static __device__ __forceinline__ int find_slack(const struct wf_table_arguments
 
 // Binades above the largest element of a sample.  Of 2^15 normal logarithms the extremes are some 8 standard deviations apart, of all
 // elements 11: so much on either side, and some.  Where elements of narrow types are near each other, the uppermost word has nothing
-// else: most need the middle one alone, the others have up to as many bits below.  Two words hold most f64 just so.
+// else: most need the middle one alone, the others have up to as many bits below.  Where they are not, but scattered, so that each word
+// costs an operation in global memory, the average one lies in the middle of that word, if what is left on either side allows it.  Two
+// words hold most f64 just so.
 static __device__ __forceinline__ int find_headroom(const struct wf_table_arguments *r)
 {
+    const struct wf_table_findings *findings = findings_of(r);
     if (WIDTH < 64 && !is_sample_wide(r)) return r->term_bits;
-    return min(max(find_spread(r) / 4, 4), max(find_slack(r), 0) / 2);
+    int slack = max(find_slack(r), 0), least = min(max(find_spread(r) / 4, 4), slack / 2);
+    if (WIDTH == 64 || findings->fielded == 0) return least;
+    int below_high = (int)(findings->high - findings->fields / findings->fielded);
+    return min(max(r->term_bits + (r->term_bits - FRACTION_BITS - 1) / 2 - below_high, least), slack - least);
 }
 
 // Whether words will not hold what is likely beyond a sample.
