@@ -149,12 +149,14 @@ struct buffer {
     cudaMemPool_t pool; /* that it was allocated from; NULL: none */
     struct page_hints *hints; /* of managed memory; NULL: none yet */
     uint32_t *touched; /* of managed memory: a bit for each 4 bytes that a kernel may be writing; NULL: not known */
+    struct buffer_copies *copies; /* of device memory: what short_copies.c knows; NULL: nothing yet */
 };
 
 /* The buffer that the address lies in; NULL: none. */
 const struct buffer *buffer_find(uint64_t address);
 const struct buffer *buffer_registered_at(uint64_t address); /* a device's, which is another than the program's */
 struct page_hints *buffer_hints(const struct buffer *buffer, size_t pages); /* NULL: no memory */
+struct buffer_copies *buffer_copies(const struct buffer *buffer, size_t nbytes); /* zeroed at first; NULL: no memory */
 cudaError_t buffer_add(const struct buffer *buffer);
 void buffer_remove(const struct buffer *buffer);
 const struct buffer *buffer_next(size_t *at); /* of all, from *at = 0 on; NULL: there are no more */
@@ -320,6 +322,20 @@ void results_note_launch(const simt_launch *launch, const simt_report *report, b
 void results_note_seen(void); /* the host sees memory that kernels may have stored to */
 void results_note_copy(const void *to, const void *from, size_t nbytes); /* one that was done */
 void results_tell(void); /* at the end */
+bool results_are_spoilt(void); /* by a failed call or a finding, which says more */
+
+/* short_copies.c: how far copies between the host and a buffer of a device go */
+void short_copies_note_put(const void *to, size_t nbytes); /* one to the device, or a fill */
+void short_copies_note_get(const void *to, const void *from, size_t nbytes, bool is_to_host);
+void short_copies_note_launch(const simt_launch *launch);
+/* Where the host's calls that write to the buffer have ended before the address, and the place of that which went furthest; 0: they
+ * have not, or there is no such buffer. */
+uint64_t short_copies_put(uint64_t address, const struct buffer **buffer, const char **place);
+void short_copies_tell(const struct buffer *buffer); /* before it is freed */
+void short_copies_tell_all(void); /* at the end */
+
+/* host_room.c: bytes from there on in what was allocated; 0: not known */
+size_t host_room(const void *pointer);
 
 /* lines.c */
 extern const struct simt_observer code_observer; /* notes which lines have code */
