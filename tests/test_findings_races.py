@@ -165,8 +165,8 @@ FENCES = {
         *out = *data; // here
     }
 }
-""", "a __threadfence() between line {written} and the atomic that tells of it, and one between line {told}, which reads that, "
-    "and line {here} (index 0 of `data`, int[2])"),
+""", "no __threadfence() between line {written} and the atomic that tells of it, or none between line {told}, which reads that, "
+    "and line {here}: only a fence and an atomic order accesses of two blocks (index 0 of `data`, int[2])"),
     "behind a barrier": ("""__global__ void f(int *data, int *flag, int *out) {
     __shared__ int number;
     data[blockIdx.x] = 42; // written
@@ -174,8 +174,8 @@ FENCES = {
     __syncthreads();
     if (number) *out = data[0] + data[1]; // here
 }
-""", "a __threadfence() between line {written} and the atomic that tells of it, and one between line {told}, which reads that, "
-    "and line {here} (index"),
+""", "no __threadfence() between line {written} and the atomic that tells of it, or none between line {told}, which reads that, "
+    "and line {here}: only a fence and an atomic order accesses of two blocks (index"),
     "a plain flag": ("""__global__ void f(int *data, int *flag, int *out) {
     if (blockIdx.x == 0) *data = 42; // written
     else *out = *data; // here
@@ -467,3 +467,52 @@ def test_who_stores_where_nobody_seems_to_have_stored_lacks_an_atomic(change, sa
         lines = source.split("\n")
         lines[6] = "    " + cure
         assert not inspected(write("cured.cu", "\n".join(lines)), *arguments, status=0)["findings"]
+
+
+LAST_BLOCK = """__device__ unsigned count;
+__device__ float sums[64], greatest[64];
+__global__ void f(const float *in, float *out, int n) {
+    __shared__ bool is_last;
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (threadIdx.x == 0) {
+        sums[blockIdx.x] = in[i] + in[i + 1];
+        greatest[blockIdx.x] = in[i]; // written
+        %s
+        is_last = atomicAdd(&count, 1) == gridDim.x - 1; // told
+    }
+    __syncthreads();
+    if (!is_last || threadIdx.x) return;
+    %s
+    for (int b = 0; b < gridDim.x; b++) out[0] += sums[b]; // read
+    for (int b = 0; b < gridDim.x; b++) out[1] = fmaxf(out[1], greatest[b]);
+    count = 0; // cleared
+}
+"""
+LAST_BLOCK_ARGUMENTS = ["--grid", 8, "--block", 64, "--arg", "f32[600]=iota", "--arg", "f32[2]=zeros", "--arg", "i32:512"]
+
+
+@pytest.mark.parametrize("schedule", ["lockstep", "split", "random:1"])
+def test_a_last_block_without_a_fence_is_one_fault(schedule, write):
+    """Two arrays that the last block reads, and the count that it sets to 0."""
+    source = LAST_BLOCK % ("", "")
+    finding, = inspected(write("last.cu", source), "--schedule", schedule, *LAST_BLOCK_ARGUMENTS, status=3)["findings"]
+    lines = {mark: line_of(source, mark) for mark in ("written", "told", "read", "cleared")}
+    assert f"no __threadfence() between line {lines['read'] - 8} and the atomic that tells of it, or none between line {lines['told']}, which " \
+           f"reads that, and line {lines['read']}" in finding["message"]
+    assert f"; just before it and just behind it the two order 2 pairs of lines that race, of lines {lines['read'] - 8} to {lines['read'] + 1}" in finding["message"]
+    assert inspected(write("last.cu", LAST_BLOCK % (("__threadfence();",) * 2)), *LAST_BLOCK_ARGUMENTS, status=0)["findings"] == []
+
+
+def test_a_count_that_is_set_to_0_by_a_plain_store_alone(write):
+    source = """__device__ unsigned count;
+__global__ void f(float *sum) {
+    atomicAdd(sum, 1.0f);
+    if (atomicAdd(&count, 1) == gridDim.x - 1) // told
+        count = 0; // cleared
+}
+"""
+    finding, = inspected(write("count.cu", source), "--grid", 8, "--block", 1, "--arg", "f32[1]=zeros", status=3)["findings"]
+    told, cleared = line_of(source, "told"), line_of(source, "cleared")
+    assert f"line {told} updates it while line {cleared} accesses it by no atomic: let that be an atomic, too (atomicExch(), say), or put a " \
+           f"__threadfence() before line {told} and one behind it" in finding["message"]
+    inspected(write("count.cu", source.replace("count = 0;", "atomicExch(&count, 0);")), "--grid", 8, "--block", 1, "--arg", "f32[1]=zeros", status=0)

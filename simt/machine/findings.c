@@ -127,6 +127,8 @@ static void take_over(struct found *found, const struct found *like, const struc
     found->copies = note->copies;
     found->is_before_copy = note->is_before_copy;
     found->is_of_phase = note->is_of_phase;
+    found->teller = note->teller;
+    found->is_of_teller = note->is_of_teller;
     found->handover = note->handover;
     found->loop = note->loop;
     snprintf(found->where, sizeof found->where, "%s", note->where ? note->where : "");
@@ -435,6 +437,37 @@ static void join_handovers(struct found_list *list) {
         if (is_handed_with(&list->items[i], &list->items[i])) join_handover(list, i);
 }
 
+/* ---- what blocks tell each other of by one atomic: fences before and behind it order all that */
+
+/* Whether the finding is the one to be told: what is read first, and of that what is stored last. */
+static bool leads_told(const struct found *found, const struct found *other) {
+    if (found->is_of_teller != other->is_of_teller) return other->is_of_teller;
+    if (second_line(found) != second_line(other)) return second_line(found) < second_line(other);
+    return first_line(found) > first_line(other);
+}
+
+static bool is_told_by(const struct found *found, uint32_t teller) {
+    return !found->is_withdrawn && found->teller == teller && !found->handover.is_waited_for;
+}
+
+/* Makes one finding of those that the fences at this atomic order. */
+static void join_told(struct found_list *list, uint32_t teller) {
+    struct found *leading = NULL;
+    for (size_t i = 0; i < list->count; i++)
+        if (is_told_by(&list->items[i], teller) && (!leading || leads_told(&list->items[i], leading))) leading = &list->items[i];
+    for (size_t i = 0; leading && i < list->count; i++) {
+        struct found *other = &list->items[i];
+        if (other == leading || !is_told_by(other, teller)) continue;
+        if (other->is_of_teller && !leading->is_of_teller) other->is_withdrawn = true; /* the fences order it, too */
+        else join(leading, other);
+    }
+}
+
+static void join_tellers(struct found_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].teller) join_told(list, list->items[i].teller);
+}
+
 /* ---- updates that should be atomic: a load and a store of two lines race with themselves and with each other */
 
 static void join_updates(struct found_list *list) {
@@ -521,6 +554,9 @@ static void end_message(struct found *found, bool is_of_few) {
         snprintf(finding->message + length, sizeof finding->message - length,
                  "; the same holds at the other accesses of lines %u to %u, of which %u pairs race", found->from_line,
                  found->to_line, found->pairs);
+    else if (found->pairs > 1 && found->teller)
+        snprintf(finding->message + length, sizeof finding->message - length, "; just before it and just behind it the two order %u pairs of lines that race, of lines %u to %u",
+                 found->pairs, found->from_line, found->to_line);
     else if (found->pairs > 1)
         snprintf(finding->message + length, sizeof finding->message - length,
                  "; nor at the other accesses of lines %u to %u, of which %u pairs race", found->from_line, found->to_line,
@@ -580,6 +616,7 @@ bool simt_findings_finish(struct found_list *list, bool is_of_few, size_t **plac
     drop_withdrawn(list, from);
     join_blocks(list);
     join_handovers(list);
+    join_tellers(list);
     join_rounds(list);
     drop_withdrawn(list, from);
     join_lanes(list);
