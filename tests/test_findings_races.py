@@ -121,8 +121,8 @@ __global__ void f(const float *in, float *out) {
 
 
 @pytest.mark.parametrize("sync, later, stretches", [
-    ("", "", [("a", "first"), ("b", "second"), ("first", "again")]),  # each could be mended alone
-    ("", "+ a[t ^ 33]", [("a", "first"), ("b", "second"), ("second", "again")]),
+    ("", "", [("b", "first"), ("first", "again")]),  # a barrier behind both stores orders two pairs of lines
+    ("", "+ a[t ^ 33]", [("b", "first"), ("second", "again")]),
     ("__syncthreads();", "", []),
 ])
 def test_orders_that_no_single_barrier_gives_stay_apart(sync, later, stretches, write):
@@ -516,3 +516,54 @@ __global__ void f(float *sum) {
     assert f"line {told} updates it while line {cleared} accesses it by no atomic: let that be an atomic, too (atomicExch(), say), or put a " \
            f"__threadfence() before line {told} and one behind it" in finding["message"]
     inspected(write("count.cu", source.replace("count = 0;", "atomicExch(&count, 0);")), "--grid", 8, "--block", 1, "--arg", "f32[1]=zeros", status=0)
+
+
+PRODUCT = """__global__ void product(const float *a, const float *b, float *c, int n) {
+    __shared__ float as[16][16], bs[16][16];
+    int x = threadIdx.x, y = threadIdx.y;
+    float sum = 0;
+%s
+    c[y * n + x] = sum;
+}
+"""
+STORES = "as[y][x] = a[y * n + x + %s]; // first\nbs[y][x] = b[(y + %s) * n + x]; // last\n"
+READS = "for (int k = 0; k < 16; k++) {\nfloat left = as[y][k]; // reads a\nsum += left * bs[k][x]; // reads b\n}\n"
+LOOP = "for (int tile = 0; tile < n; tile += 16) {\n%s%s%s%s}\n"
+# The body, and between which lines the barrier is missing.
+PRODUCTS = {
+    "one tile": (STORES % ("0", "0") + READS, "last", "reads a"),
+    "before the reads": (LOOP % (STORES % ("tile", "tile"), "", READS, "__syncthreads();\n"), "last", "reads a"),
+    "behind the reads": (LOOP % (STORES % ("tile", "tile"), "__syncthreads();\n", READS, ""), "reads b", "first"),
+}
+
+
+@pytest.mark.parametrize("schedule", ["lockstep", "split", "random:2"])
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_a_product_of_tiles_without_a_barrier_is_one_fault(name, schedule, write):
+    """Rows of a tile are a warp's own, columns are not: two pairs of lines that need not lack the same, and share no line."""
+    body, before, behind = PRODUCTS[name]
+    source = PRODUCT % body
+    arguments = ["--block", "16,16", "--arg", "f32[1024]=iota", "--arg", "f32[1024]=iota", "--arg", "f32[1024]", "--arg", "i32:32"]
+    finding, = inspected(write("product.cu", source), "--schedule", schedule, *arguments, status=3)["findings"]
+    lines = [line_of(source, mark) for mark in ("first", "reads b")]
+    assert f"no __syncthreads() between line {line_of(source, before)} and line {line_of(source, behind)}; one there orders 2 pairs of lines " \
+           f"that race, of lines {lines[0]} to {lines[1]}" in finding["message"]
+    mark = source.index("\n", source.index(f"// {before}")) + 1
+    mark += len("}\n") if before == "reads b" else 0
+    cured = source[:mark] + "__syncthreads();\n" + source[mark:]
+    assert inspected(write("cured.cu", cured), "--schedule", schedule, *arguments, status=0)["findings"] == []
+
+
+def test_two_barriers_that_are_missing_are_two_faults(write):
+    source = """__global__ void f(const float *in, float *out) {
+    __shared__ float a[256], b[256];
+    int t = threadIdx.x;
+    a[t] = in[t]; // a
+    b[t] = a[(t + 33) % 256]; // b
+    out[t] = b[(t + 65) % 256]; // c
+}
+"""
+    findings = inspected(write("two.cu", source), "--block", 256, "--arg", "f32[256]=iota", "--arg", "f32[256]", status=3)["findings"]
+    a, b, c = (line_of(source, mark) for mark in "abc")
+    assert sorted(finding["message"].partition(": no ")[2] for finding in findings) == [
+        f"__syncthreads() between line {a} and line {b}", f"__syncthreads() between line {b} and line {c}"]

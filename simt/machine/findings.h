@@ -41,6 +41,7 @@ struct found {
     /* At the end: the finding that tells of it, too, and of that one the lines and the number of pairs of lines. */
     size_t told_with;
     uint32_t from_line, to_line, pairs;
+    uint32_t barrier_from, barrier_to; /* the lines between which a barrier is missing */
     char where[96]; /* after what is missing: " between line 7 and line 9" */
     char element[128];
 };
