@@ -70,6 +70,7 @@ struct record_finding {
     uint64_t address, count, launch; /* launch: the first that had it, from 1 */
     int64_t offset;    /* bytes from where the kernel's argument points to the address, */
     uint32_t argument; /* which is number argument - 1; 0: none */
+    uint32_t block_extent[3]; /* of the launch; zeros: there is none */
     char kernel[RECORD_NAME], message[RECORD_NAME];
     struct record_place place, other;
 };

@@ -125,7 +125,11 @@ static void name_index(const struct program *program, const struct names *names,
     const int64_t index = finding->offset / nbytes - (finding->offset % nbytes < 0);
     snprintf(text + length, RECORD_MESSAGE_NBYTES - length, " (index %" PRId64 " of `%s`, %s *)", index,
              parameter->name, parameter->type);
-    bounds_add_cure(text, RECORD_MESSAGE_NBYTES, index);
+    struct sources sources;
+    const char *source = read_source(program, names, finding->place.file, &sources);
+    const struct guard_access access = {finding->place.line, finding->place.block, finding->place.thread, finding->block_extent};
+    bounds_add_cure(text, RECORD_MESSAGE_NBYTES, index, source, &access);
+    sources_clear(&sources);
 }
 
 /* The names of arguments that the message has by their numbers. */

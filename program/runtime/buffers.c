@@ -55,9 +55,9 @@ struct page_hints *buffer_hints(const struct buffer *buffer, size_t pages) {
     return own->hints;
 }
 
-struct buffer_copies *buffer_copies(const struct buffer *buffer, size_t nbytes) {
+struct buffer_copies *buffer_copies(const struct buffer *buffer) {
     struct buffer *own = &buffers[buffer - buffers];
-    if (!own->copies) own->copies = calloc(1, nbytes);
+    if (!own->copies) own->copies = calloc(1, sizeof *own->copies);
     return own->copies;
 }
 

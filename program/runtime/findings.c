@@ -6,6 +6,8 @@
 
 void record_text(char text[RECORD_NAME], const char *from) { snprintf(text, RECORD_NAME, "%s", from ? from : ""); }
 
+bool record_is_spoilt(void) { return runtime.record->finding_count || runtime.record->failure_count; }
+
 static void fill_place(struct record_place *place, const char *file, uint32_t line, const uint32_t block[3],
                        const uint32_t thread[3]) {
     record_text(place->file, file);
@@ -75,13 +77,12 @@ static bool has_pointer(const char *message) {
 static void tell_written(struct record_finding *entry, const simt_finding *finding) {
     const struct buffer *buffer = buffer_find(finding->address);
     char *const message = entry->message;
-    const char *place;
     if (finding->kind != SIMT_FINDING_UNINITIALISED || !buffer || buffer->kind != BUFFER_DEVICE) return;
-    entry->put = short_copies_put(finding->address, &buffer, &place);
+    if (buffer->copies && finding->address - buffer->address >= buffer->copies->put_end) entry->put = buffer->copies->put_end;
     if (entry->put) {
         entry->allocated = buffer->nbytes;
         entry->has_other = true;
-        fill_place(&entry->other, place, 0, (const uint32_t[3]){0}, (const uint32_t[3]){RECORD_ALL_THREADS});
+        fill_place(&entry->other, buffer->copies->put_place, 0, (const uint32_t[3]){0}, (const uint32_t[3]){RECORD_ALL_THREADS});
         return;
     }
     const size_t written = simt_machine_written(runtime.machine, buffer->address, buffer->nbytes), length = strlen(message);
@@ -117,6 +118,7 @@ void finding_note(const simt_finding *finding, const simt_launch *launch, uint64
         fill_place(&entry->other, finding->other_file, finding->other_line, finding->other_block,
                    finding->other_thread);
     entry->argument = 0;
+    if (launch) memcpy(entry->block_extent, launch->block, sizeof entry->block_extent);
     if (launch && !has_pointer(entry->message)) name_argument(entry, launch);
     record->finding_count++; /* last, so that a concurrent reader finds it complete */
 }

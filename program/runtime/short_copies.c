@@ -12,37 +12,21 @@
 
 #include "report/numerals.h"
 
-struct buffer_copies {
-    uint64_t put_end; /* up to here calls of the host's have written, of which the last is the place */
-    char put_place[RECORD_NAME];
-    uint64_t got_end; /* up to here the host, or a copy on the device, has taken what kernels left */
-    uint64_t room;    /* of the host's memory for all of it; 0: not known */
-    bool is_odd;      /* it is taken in a way that says nothing of its length */
-    bool is_argument; /* of a kernel */
-    char got_place[RECORD_NAME];
-};
-
 static struct buffer_copies *copies_of_device(const void *pointer, const struct buffer **buffer) {
     *buffer = buffer_find((uintptr_t)pointer);
-    return *buffer && (*buffer)->kind == BUFFER_DEVICE ? buffer_copies(*buffer, sizeof(struct buffer_copies)) : NULL;
+    return *buffer && (*buffer)->kind == BUFFER_DEVICE ? buffer_copies(*buffer) : NULL;
 }
 
 void short_copies_note_put(const void *to, size_t nbytes) {
     const struct buffer *buffer;
     struct buffer_copies *copies = copies_of_device(to, &buffer);
     if (!copies) return;
-    const uint64_t end = (uintptr_t)to - buffer->address + nbytes;
+    const uint64_t begin = (uintptr_t)to - buffer->address, end = begin + nbytes;
     copies->got_end = 0;
-    if (end <= copies->put_end) return;
+    copies->is_put_apart |= begin > copies->put_end;
+    if (end <= copies->put_end || begin > copies->put_end) return;
     copies->put_end = end;
     if (end < buffer->nbytes) host_name_caller(copies->put_place);
-}
-
-uint64_t short_copies_put(uint64_t address, const struct buffer **buffer, const char **place) {
-    const struct buffer_copies *copies = copies_of_device((const void *)(uintptr_t)address, buffer);
-    if (!copies || address - (*buffer)->address < copies->put_end) return 0;
-    *place = copies->put_place;
-    return copies->put_end;
 }
 
 /* Whether the host has other numbers where the copy would go on: then what it has there is not what kernels have left as it was.
@@ -75,7 +59,7 @@ void short_copies_note_get(const void *to, const void *from, size_t nbytes, bool
     copies->room = room ? room + begin : 0;
     const uint64_t known = room + begin < buffer->nbytes ? room + begin : buffer->nbytes;
     /* What the host has put there itself need not come back, unless kernels have changed it. */
-    if (copies->put_end > end && (!room || known <= end || !is_stale(all, buffer, end, known))) copies->is_odd = true;
+    if ((copies->put_end > end || copies->is_put_apart) && (!room || known <= end || !is_stale(all, buffer, end, known))) copies->is_odd = true;
     host_name_caller(copies->got_place);
 }
 
@@ -116,7 +100,7 @@ void short_copies_tell(const struct buffer *buffer) {
     static struct program_advice advice;
     const struct buffer_copies *copies = buffer->copies;
     char got[NUMERAL_NBYTES], all[NUMERAL_NBYTES], rest[NUMERAL_NBYTES];
-    if (!copies || !copies->got_end || copies->is_odd || !copies->is_argument || results_are_spoilt()) return;
+    if (!copies || !copies->got_end || copies->is_odd || !copies->is_argument || record_is_spoilt()) return;
     const uint64_t written = written_of(buffer, copies->got_end);
     if (!is_too_short(copies, written)) return;
     advice = (struct program_advice){.kind = ADVICE_SHORT_COPY, .kernel = "host code", .place = copies->got_place, .count = written - copies->got_end};
