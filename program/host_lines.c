@@ -124,7 +124,10 @@ void program_find_host_lines(struct program *program) {
     struct record *record = program->record;
     struct names names = names_of(program);
     for (uint32_t i = 0; i < least(record->failure_count, RECORD_FAILURES); i++) find_line(program, &names, &record->failures[i].place);
-    for (uint32_t i = 0; i < record_finding_count(record); i++) find_line(program, &names, &record->findings[i].place);
+    for (uint32_t i = 0; i < record_finding_count(record); i++) {
+        find_line(program, &names, &record->findings[i].place);
+        if (record->findings[i].put) find_line(program, &names, &record->findings[i].other);
+    }
     for (uint32_t i = 0; i < record_advice_count(record); i++) find_line_of_advice(program, &names, &record->advice[i]);
     names_clear(&names);
 }

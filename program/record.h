@@ -13,7 +13,7 @@
 /* The environment variable with the number of the open file that holds it. */
 #define RECORD_VARIABLE "WARPFOLD_RECORD"
 
-enum { RECORD_VERSION = 11, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_ADVICE = 256, RECORD_FAILURES = 32, RECORD_NAME = 512,
+enum { RECORD_VERSION = 12, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_ADVICE = 256, RECORD_FAILURES = 32, RECORD_NAME = 512,
        RECORD_FILES = 256, RECORD_LINES = 1 << 15 };
 
 struct record_settings {
@@ -66,9 +66,11 @@ struct record_place {
 struct record_finding {
     uint32_t kind; /* a simt_finding_kind */
     uint32_t has_other;
+    uint64_t put, allocated; /* bytes: `other` is a call of the host's that wrote so many of these, and the address is behind them; 0: it is not */
     uint64_t address, count, launch; /* launch: the first that had it, from 1 */
     int64_t offset;    /* bytes from where the kernel's argument points to the address, */
     uint32_t argument; /* which is number argument - 1; 0: none */
+    uint32_t block_extent[3]; /* of the launch; zeros: there is none */
     char kernel[RECORD_NAME], message[RECORD_NAME];
     struct record_place place, other;
 };

@@ -103,7 +103,7 @@ static void name_array(const struct program *program, const struct names *names,
     struct sources sources;
     const char *source = read_source(program, names, finding->place.file, &sources);
     if (source) kernel_source_array(source, text, RECORD_MESSAGE_NBYTES);
-    if (source && finding->has_other && !memcmp(finding->place.file, finding->other.file, sizeof finding->place.file))
+    if (source && finding->has_other && !finding->put && !memcmp(finding->place.file, finding->other.file, sizeof finding->place.file))
         kernel_source_overlap(source, finding->place.line, finding->other.line, text, RECORD_MESSAGE_NBYTES);
     sources_clear(&sources);
 }
@@ -125,7 +125,11 @@ static void name_index(const struct program *program, const struct names *names,
     const int64_t index = finding->offset / nbytes - (finding->offset % nbytes < 0);
     snprintf(text + length, RECORD_MESSAGE_NBYTES - length, " (index %" PRId64 " of `%s`, %s *)", index,
              parameter->name, parameter->type);
-    bounds_add_cure(text, RECORD_MESSAGE_NBYTES, index);
+    struct sources sources;
+    const char *source = read_source(program, names, finding->place.file, &sources);
+    const struct guard_access access = {finding->place.line, finding->place.block, finding->place.thread, finding->block_extent};
+    bounds_add_cure(text, RECORD_MESSAGE_NBYTES, index, source, &access);
+    sources_clear(&sources);
 }
 
 /* The names of arguments that the message has by their numbers. */
@@ -151,6 +155,17 @@ static void show_other_file(const struct names *names, const struct record_findi
     memmove(at + shown_length, at + length, strlen(at + length) + 1);
 }
 
+/* What has written the part of the memory that is before the address. */
+static void tell_put(const struct record_finding *finding, char text[RECORD_MESSAGE_NBYTES]) {
+    const size_t length = strlen(text);
+    char by[64] = "a copy or a fill";
+    if (!finding->put) return;
+    if (finding->other.line) snprintf(by, sizeof by, "line %" PRIu32, finding->other.line);
+    snprintf(text + length, RECORD_MESSAGE_NBYTES - length,
+             "; %s wrote the first %" PRIu64 " bytes of this allocation of %" PRIu64 ": a copy's length is in bytes, such as n * sizeof(float)", by,
+             finding->put, finding->allocated);
+}
+
 void record_message(const struct program *program, const struct names *names, const struct record_finding *finding,
                         char text[RECORD_MESSAGE_NBYTES]) {
     char message[RECORD_NAME];
@@ -158,6 +173,7 @@ void record_message(const struct program *program, const struct names *names, co
     snprintf(text, RECORD_MESSAGE_NBYTES, "%s", message);
     if (strstr(message, " elements of ")) name_array(program, names, finding, text);
     if (strstr(message, "`argument ")) name_arguments(program, names, finding, text);
+    tell_put(finding, text);
     name_index(program, names, finding, text);
     show_other_file(names, finding, text);
     numerals_group(text, RECORD_MESSAGE_NBYTES);

@@ -312,7 +312,7 @@ typedef bool advise_function(const struct advice_subject *subject, const struct 
     X("low-occupancy", advise_occupancy)
 
 #define NAME(name, function) name,
-const char *const advice_kinds[] = {KINDS(NAME) ADVICE_UNWRITTEN_COPY, ADVICE_UNREAD_RESULT, NULL};
+const char *const advice_kinds[] = {KINDS(NAME) ADVICE_UNWRITTEN_COPY, ADVICE_UNREAD_RESULT, ADVICE_SHORT_COPY, NULL};
 
 #define FUNCTION(name, function) function,
 static advise_function *const functions[] = {KINDS(FUNCTION)};

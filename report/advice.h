@@ -46,6 +46,7 @@ struct advice {
 /* Of whole programs, not of a line of a kernel. */
 #define ADVICE_UNWRITTEN_COPY "unwritten-copy"
 #define ADVICE_UNREAD_RESULT "unread-result"
+#define ADVICE_SHORT_COPY "short-copy"
 
 /* Rules of advice, for those who list them; NULL at the end. */
 extern const char *const advice_kinds[];

@@ -17,10 +17,11 @@ void arguments_name(char *message, size_t nbytes, const char *const names[], siz
     }
 }
 
-void bounds_add_cure(char *message, size_t nbytes, int64_t index) {
+void bounds_add_cure(char *message, size_t nbytes, int64_t index, const char *source, const struct guard_access *access) {
     const char *bounds = strstr(message, " of an allocation of ");
     const size_t length = strlen(message);
     if (!bounds || strstr(bounds, " freed")) return;
+    if (index >= 0 && source && guard_find_fault(source, access, message + length, nbytes - length)) return;
     snprintf(message + length, nbytes - length, "%s", index < 0 ? "; no element comes before the first: leave it out there, or correct the index"
              : "; a guard such as if (i < n) must leave that out, unless the index is calculated wrongly or too little is allocated");
 }

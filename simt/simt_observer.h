@@ -349,6 +349,8 @@ typedef struct simt_racing_access {
     bool is_of_phase;    /* an mbarrier was to order them: not told where the launch stops as its phase never ends */
     simt_handover handover; /* what is handed over and what tells of it are one fault */
     simt_open_loop loop;
+    uint32_t teller;     /* the pc of the atomic by which one block tells the other, and at which fences are missing, + 1; else 0 */
+    bool is_of_teller;   /* that atomic is one of the two */
 } simt_racing_access;
 
 /* Records a race between the lane's access and `other`. */

@@ -543,7 +543,7 @@ __global__ void turn(const float *in, float *out)
     out[b * 32 + t] = v + before;
 }
 """, "--threads 1 --block 32 --grid 4 --arg i32[128]=ones --arg i32[128] --arg i32[4]=zeros --arg i32[4]=zeros",
-        [("race", None, "and one between line 11, which reads that, and line 13 (index 0 of `sums`")]),
+        [("race", None, "or none between line 11, which reads that, and line 13: only a fence and an atomic order accesses of two blocks (index 0 of `sums`")]),
     "a scan, unrolled, without a barrier on the way down": (SCAN_DOWN % "", "--block 64 --arg i32[128]=ones --arg i32[128]",
         [("race", None, "no __syncthreads() in the loop around lines 20 to 22, whose rounds race with each other at 8 pairs of lines")]),
     "the same as a loop": (SCAN_DOWN % "    #pragma unroll 1\n", "--block 64 --arg i32[128]=ones --arg i32[128]",

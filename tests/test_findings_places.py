@@ -309,3 +309,46 @@ def test_warps_that_wait_at_different_barriers_of_the_block_are_told(one, other,
             assert findings[0]["line"] in {line_of(text, "one"), line_of(text, "other")}
             assert re.match(r"threads (0-31|32-63) wait at line \d+; (0-31|32-63) wait at line \d+: warps that wait at different "
                             r"__syncthreads\(\)", findings[0]["message"])
+
+
+GUARDED = """__global__ void f(const float *in, float *out, int width, int height) {
+    int row = %s, column = blockIdx.x * blockDim.x + threadIdx.x; // if (column < 1 || row < 1) of a comment
+    %s // guard
+    out[row * width + column] = 2 * in[row * width + column]; // here
+}
+"""
+ROW = "threadIdx.y + (blockIdx.y * 16)"
+HERE = "; `row` is 50 and `column` is 0 here; "
+UNLESS = ", unless the index is calculated wrongly or too little is allocated"
+# The guard, the thread that is the first to leave the array, and what is said.
+GUARDS = {
+    "one is enough": ("if (column < width || row < height)", HERE + "line {} lets threads through of which `row` or `column` alone is below its extent, and both "
+                      "must be: && in place of ||"),
+    "turned round": ("if (height > row || width > column)", HERE + "line {} lets threads through of which `row` or `column` alone is below its extent, and both must "
+                     "be: && in place of ||"),
+    "one sends away": ("if (row >= height && column >= width) return;", HERE + "line {} sends threads away only where both `row` and `column` are beyond their "
+                       "extents: || in place of &&"),
+    "none": ("", HERE + "a guard such as if (row < n && column < m), each with its own extent, must leave that out" + UNLESS),
+    "one of the two": ("if (column < width)", HERE + "only `column` is compared with an extent: a guard must compare `row` with its own, too" + UNLESS),
+    "the other's": ("if (column < width && row < height + 1)", "; a guard such as if (i < n) must leave that out" + UNLESS),
+}
+
+
+@pytest.mark.parametrize("name", GUARDS)
+def test_of_a_guard_of_two_dimensions_it_is_said_what_it_lacks(name, write):
+    guard, said = GUARDS[name]
+    source = GUARDED % (ROW, guard)
+    arguments = ["--grid", "5,4", "--block", "16,16", "--arg", "f32[3500]=iota", "--arg", "f32[3500]", "--arg", "i32:70", "--arg", "i32:50"]
+    finding, = inspected(write("guarded.cu", source), *arguments, status=3)["findings"]
+    assert (finding["kind"], finding["line"]) == ("bounds", line_of(source, "here"))
+    assert finding["message"].endswith("(index 3500 of `in`, float[3500])" + said.format(line_of(source, "guard"))), finding["message"]
+    inspected(write("right.cu", GUARDED % (ROW, "if (column < width && row < height)")), *arguments, status=0)
+
+
+def test_indices_of_which_the_text_does_not_say_enough_are_not_told(write):
+    """Of two tiles, or one index alone, or of a block whose width is no number."""
+    for row in ("blockIdx.y * width + threadIdx.y", "blockIdx.x * 32 + threadIdx.y", "blockIdx.y + blockDim.y * threadIdx.y"):
+        source = GUARDED % (row, "if (row * 16 < height || column < width)")
+        finding = inspected(write("guarded.cu", source), "--grid", "5,4", "--block", "16,16", "--arg", "f32[64]=iota", "--arg", "f32[64]", "--arg",
+                            "i32:70", "--arg", "i32:50", status=3)["findings"][0]
+        assert finding["kind"] == "bounds" and "`column` is " not in finding["message"]

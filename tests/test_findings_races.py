@@ -121,8 +121,8 @@ __global__ void f(const float *in, float *out) {
 
 
 @pytest.mark.parametrize("sync, later, stretches", [
-    ("", "", [("a", "first"), ("b", "second"), ("first", "again")]),  # each could be mended alone
-    ("", "+ a[t ^ 33]", [("a", "first"), ("b", "second"), ("second", "again")]),
+    ("", "", [("b", "first"), ("first", "again")]),  # a barrier behind both stores orders two pairs of lines
+    ("", "+ a[t ^ 33]", [("b", "first"), ("second", "again")]),
     ("__syncthreads();", "", []),
 ])
 def test_orders_that_no_single_barrier_gives_stay_apart(sync, later, stretches, write):
@@ -165,8 +165,8 @@ FENCES = {
         *out = *data; // here
     }
 }
-""", "a __threadfence() between line {written} and the atomic that tells of it, and one between line {told}, which reads that, "
-    "and line {here} (index 0 of `data`, int[2])"),
+""", "no __threadfence() between line {written} and the atomic that tells of it, or none between line {told}, which reads that, "
+    "and line {here}: only a fence and an atomic order accesses of two blocks (index 0 of `data`, int[2])"),
     "behind a barrier": ("""__global__ void f(int *data, int *flag, int *out) {
     __shared__ int number;
     data[blockIdx.x] = 42; // written
@@ -174,8 +174,8 @@ FENCES = {
     __syncthreads();
     if (number) *out = data[0] + data[1]; // here
 }
-""", "a __threadfence() between line {written} and the atomic that tells of it, and one between line {told}, which reads that, "
-    "and line {here} (index"),
+""", "no __threadfence() between line {written} and the atomic that tells of it, or none between line {told}, which reads that, "
+    "and line {here}: only a fence and an atomic order accesses of two blocks (index"),
     "a plain flag": ("""__global__ void f(int *data, int *flag, int *out) {
     if (blockIdx.x == 0) *data = 42; // written
     else *out = *data; // here
@@ -467,3 +467,103 @@ def test_who_stores_where_nobody_seems_to_have_stored_lacks_an_atomic(change, sa
         lines = source.split("\n")
         lines[6] = "    " + cure
         assert not inspected(write("cured.cu", "\n".join(lines)), *arguments, status=0)["findings"]
+
+
+LAST_BLOCK = """__device__ unsigned count;
+__device__ float sums[64], greatest[64];
+__global__ void f(const float *in, float *out, int n) {
+    __shared__ bool is_last;
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (threadIdx.x == 0) {
+        sums[blockIdx.x] = in[i] + in[i + 1];
+        greatest[blockIdx.x] = in[i]; // written
+        %s
+        is_last = atomicAdd(&count, 1) == gridDim.x - 1; // told
+    }
+    __syncthreads();
+    if (!is_last || threadIdx.x) return;
+    %s
+    for (int b = 0; b < gridDim.x; b++) out[0] += sums[b]; // read
+    for (int b = 0; b < gridDim.x; b++) out[1] = fmaxf(out[1], greatest[b]);
+    count = 0; // cleared
+}
+"""
+LAST_BLOCK_ARGUMENTS = ["--grid", 8, "--block", 64, "--arg", "f32[600]=iota", "--arg", "f32[2]=zeros", "--arg", "i32:512"]
+
+
+@pytest.mark.parametrize("schedule", ["lockstep", "split", "random:1"])
+def test_a_last_block_without_a_fence_is_one_fault(schedule, write):
+    """Two arrays that the last block reads, and the count that it sets to 0."""
+    source = LAST_BLOCK % ("", "")
+    finding, = inspected(write("last.cu", source), "--schedule", schedule, *LAST_BLOCK_ARGUMENTS, status=3)["findings"]
+    lines = {mark: line_of(source, mark) for mark in ("written", "told", "read", "cleared")}
+    assert f"no __threadfence() between line {lines['read'] - 8} and the atomic that tells of it, or none between line {lines['told']}, which " \
+           f"reads that, and line {lines['read']}" in finding["message"]
+    assert f"; just before it and just behind it the two order 2 pairs of lines that race, of lines {lines['read'] - 8} to {lines['read'] + 1}" in finding["message"]
+    assert inspected(write("last.cu", LAST_BLOCK % (("__threadfence();",) * 2)), *LAST_BLOCK_ARGUMENTS, status=0)["findings"] == []
+
+
+def test_a_count_that_is_set_to_0_by_a_plain_store_alone(write):
+    source = """__device__ unsigned count;
+__global__ void f(float *sum) {
+    atomicAdd(sum, 1.0f);
+    if (atomicAdd(&count, 1) == gridDim.x - 1) // told
+        count = 0; // cleared
+}
+"""
+    finding, = inspected(write("count.cu", source), "--grid", 8, "--block", 1, "--arg", "f32[1]=zeros", status=3)["findings"]
+    told, cleared = line_of(source, "told"), line_of(source, "cleared")
+    assert f"line {told} updates it while line {cleared} accesses it by no atomic: let that be an atomic, too (atomicExch(), say), or put a " \
+           f"__threadfence() before line {told} and one behind it" in finding["message"]
+    inspected(write("count.cu", source.replace("count = 0;", "atomicExch(&count, 0);")), "--grid", 8, "--block", 1, "--arg", "f32[1]=zeros", status=0)
+
+
+PRODUCT = """__global__ void product(const float *a, const float *b, float *c, int n) {
+    __shared__ float as[16][16], bs[16][16];
+    int x = threadIdx.x, y = threadIdx.y;
+    float sum = 0;
+%s
+    c[y * n + x] = sum;
+}
+"""
+STORES = "as[y][x] = a[y * n + x + %s]; // first\nbs[y][x] = b[(y + %s) * n + x]; // last\n"
+READS = "for (int k = 0; k < 16; k++) {\nfloat left = as[y][k]; // reads a\nsum += left * bs[k][x]; // reads b\n}\n"
+LOOP = "for (int tile = 0; tile < n; tile += 16) {\n%s%s%s%s}\n"
+# The body, and between which lines the barrier is missing.
+PRODUCTS = {
+    "one tile": (STORES % ("0", "0") + READS, "last", "reads a"),
+    "before the reads": (LOOP % (STORES % ("tile", "tile"), "", READS, "__syncthreads();\n"), "last", "reads a"),
+    "behind the reads": (LOOP % (STORES % ("tile", "tile"), "__syncthreads();\n", READS, ""), "reads b", "first"),
+}
+
+
+@pytest.mark.parametrize("schedule", ["lockstep", "split", "random:2"])
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_a_product_of_tiles_without_a_barrier_is_one_fault(name, schedule, write):
+    """Rows of a tile are a warp's own, columns are not: two pairs of lines that need not lack the same, and share no line."""
+    body, before, behind = PRODUCTS[name]
+    source = PRODUCT % body
+    arguments = ["--block", "16,16", "--arg", "f32[1024]=iota", "--arg", "f32[1024]=iota", "--arg", "f32[1024]", "--arg", "i32:32"]
+    finding, = inspected(write("product.cu", source), "--schedule", schedule, *arguments, status=3)["findings"]
+    lines = [line_of(source, mark) for mark in ("first", "reads b")]
+    assert f"no __syncthreads() between line {line_of(source, before)} and line {line_of(source, behind)}; one there orders 2 pairs of lines " \
+           f"that race, of lines {lines[0]} to {lines[1]}" in finding["message"]
+    mark = source.index("\n", source.index(f"// {before}")) + 1
+    mark += len("}\n") if before == "reads b" else 0
+    cured = source[:mark] + "__syncthreads();\n" + source[mark:]
+    assert inspected(write("cured.cu", cured), "--schedule", schedule, *arguments, status=0)["findings"] == []
+
+
+def test_two_barriers_that_are_missing_are_two_faults(write):
+    source = """__global__ void f(const float *in, float *out) {
+    __shared__ float a[256], b[256];
+    int t = threadIdx.x;
+    a[t] = in[t]; // a
+    b[t] = a[(t + 33) % 256]; // b
+    out[t] = b[(t + 65) % 256]; // c
+}
+"""
+    findings = inspected(write("two.cu", source), "--block", 256, "--arg", "f32[256]=iota", "--arg", "f32[256]", status=3)["findings"]
+    a, b, c = (line_of(source, mark) for mark in "abc")
+    assert sorted(finding["message"].partition(": no ")[2] for finding in findings) == [
+        f"__syncthreads() between line {a} and line {b}", f"__syncthreads() between line {b} and line {c}"]

@@ -95,8 +95,10 @@ def test_a_length_in_elements(reported):
     """250 of 1000 floats are copied."""
     finding, = reported("short", 3)[0]["findings"]
     assert (finding["kind"], finding["line"]) == ("uninitialised", line_of("= 2 * in[i]"))
-    assert "index 250 of `in`, float *" in finding["message"] and "; the first 1000 bytes of this allocation of 4000 were written: a copy's " \
-        "length is in bytes, such as n * sizeof(float), and a kernel's grid must cover all elements" in finding["message"]
+    line = line_of("// copies in")
+    assert "index 250 of `in`, float *" in finding["message"] and f"; line {line} wrote the first 1000 bytes of this allocation of 4000: a " \
+        "copy's length is in bytes, such as n * sizeof(float)" in finding["message"]
+    assert finding["other"]["line"] == line and f"{line:>8} | {LINES[line - 1]}\n" in reported("short", 3)[1]
 
 
 def test_a_kernel_that_gets_memory_of_the_host(reported):
@@ -145,3 +147,57 @@ def test_a_program_without_lines_of_its_host_code(tmp_path):
     assert done.returncode == 0 and advice["line"] == 0 and re.fullmatch(r".*mistakes\+0x[0-9a-f]+", advice["file"])
     done = run("run", "--out", tmp_path / "report", program, "free-twice", env=environment())
     assert "    cudaFree failed: cudaErrorInvalidValue" in (tmp_path / "report").read_text()
+
+
+SHORT_COPIES = (SOURCES / "short_copies.cu").read_text().splitlines()
+# How many of 4096 bytes the host gets, and whether the room that it has is known.
+SHORT_BACK = {"elements": (1024, True), "half": (2048, True), "pointer": (8, True), "asynchronous": (1024, True), "in-place": (1024, True),
+              "local": (1024, False), "pinned": (1024, True)}
+SHORT_IN = {"half-in": (2048, "in"), "fill": (1024, "out")}
+RIGHT_COPIES = ["right", "right-tree", "right-in-place", "right-few", "right-backwards", "right-parts"]
+
+
+@pytest.fixture(scope="module")
+def short_copies(tmp_path_factory):
+    return compiled(tmp_path_factory.mktemp("copies"), "copies", SOURCES / "short_copies.cu", *OPTIONS, "-Xcompiler", "-g1")
+
+
+def report_of(program, mode, status, tmp_path):
+    done = run("run", "--json", "--out", tmp_path / "report", program, mode, env=environment(), cwd=ROOT)
+    assert done.returncode == status, done
+    return json.loads((tmp_path / "report").read_text())
+
+
+def has_malloc_of_its_own():
+    return bool(environment().get("LD_PRELOAD"))  # a sanitizer's, of which the size of blocks is not known
+
+
+@pytest.mark.parametrize("mode", SHORT_BACK)
+def test_a_copy_to_the_host_that_ends_too_early(short_copies, mode, tmp_path):
+    count, has_room = SHORT_BACK[mode]
+    if has_room and mode != "pinned" and has_malloc_of_its_own():
+        pytest.skip("only what malloc() of the GNU library gives is known")
+    report = report_of(short_copies, mode, 0, tmp_path)
+    advice, = report["advice"]
+    assert (advice["kind"], advice["kernel"], advice["count"]) == ("short-copy", "host code", 4096 - count)
+    assert SHORT_COPIES[advice["line"] - 1].endswith(f"// {mode.replace('-', ' ')}") and not report["findings"]
+    assert advice["message"].startswith(f"copies the first {count} of the 4096 bytes of an allocation that are written to the host, and nothing "
+                                        f"takes the other {4096 - count}")
+    assert advice["message"].endswith(", for which the host has room behind these") == has_room and "n * sizeof(float)" in advice["cure"]
+
+
+@pytest.mark.parametrize("mode", SHORT_IN)
+def test_a_copy_to_the_device_or_a_fill_that_ends_too_early(short_copies, mode, tmp_path):
+    count, name = SHORT_IN[mode]
+    report = report_of(short_copies, mode, 3, tmp_path)
+    finding, = report["findings"]
+    line = finding["other"]["line"]
+    assert (finding["kind"], report["advice"]) == ("uninitialised", [])
+    assert SHORT_COPIES[line - 1].endswith(f"// {mode.replace('-', ' ')}") and f"index {count // 4} of `{name}`" in finding["message"]
+    assert f"; line {line} wrote the first {count} bytes of this allocation of 4096" in finding["message"]
+
+
+@pytest.mark.parametrize("mode", RIGHT_COPIES)
+def test_copies_that_are_right(short_copies, mode, tmp_path):
+    report = report_of(short_copies, mode, 0, tmp_path)
+    assert (report["findings"], report["advice"]) == ([], [])

@@ -55,6 +55,12 @@ struct page_hints *buffer_hints(const struct buffer *buffer, size_t pages) {
     return own->hints;
 }
 
+struct buffer_copies *buffer_copies(const struct buffer *buffer) {
+    struct buffer *own = &buffers[buffer - buffers];
+    if (!own->copies) own->copies = calloc(1, sizeof *own->copies);
+    return own->copies;
+}
+
 void buffer_remove(const struct buffer *buffer) {
     size_t place = (size_t)(buffer - buffers);
     registered_count -= buffer->kind == BUFFER_REGISTERED;

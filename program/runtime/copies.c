@@ -437,7 +437,7 @@ static cudaError_t fill_row(uint64_t to, const struct pattern *pattern) {
     for (size_t i = 0; i < PIECE && i < nbytes; i += pattern->width) /* little-endian, as GPUs are */
         memcpy(piece + i, &pattern->value, pattern->width);
     switch (side_of(pointer, nbytes)) {
-    case SIDE_DEVICE: return fill_device(to, piece, nbytes);
+    case SIDE_DEVICE: short_copies_note_put(pointer, nbytes); return fill_device(to, piece, nbytes);
     case SIDE_BOTH: fill_host(pointer, piece, nbytes); return cudaSuccess;
     default: return cudaErrorInvalidValue;
     }

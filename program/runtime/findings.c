@@ -6,6 +6,8 @@
 
 void record_text(char text[RECORD_NAME], const char *from) { snprintf(text, RECORD_NAME, "%s", from ? from : ""); }
 
+bool record_is_spoilt(void) { return runtime.record->finding_count || runtime.record->failure_count; }
+
 static void fill_place(struct record_place *place, const char *file, uint32_t line, const uint32_t block[3],
                        const uint32_t thread[3]) {
     record_text(place->file, file);
@@ -19,7 +21,7 @@ static bool is_place(const struct record_place *place, const char *file, uint32_
 }
 
 static bool is_same(const struct record_finding *known, const simt_finding *finding) {
-    return known->kind == (uint32_t)finding->kind && known->has_other == finding->has_other &&
+    return known->kind == (uint32_t)finding->kind && (known->has_other && !known->put) == finding->has_other &&
            is_place(&known->place, finding->file, finding->line) &&
            (!finding->has_other || is_place(&known->other, finding->other_file, finding->other_line)) &&
            !strncmp(known->kernel, finding->kernel, RECORD_NAME - 1);
@@ -71,15 +73,22 @@ static bool has_pointer(const char *message) {
     return of_host && strchr(of_host, '`');
 }
 
-/* A kernel that reads on where a copy has ended: often that has a length in elements in place of one in bytes. */
-static void tell_copied(char message[RECORD_NAME], const simt_finding *finding) {
+/* A kernel that reads on where a copy or a fill has ended; or where another kernel has, whose grid does not cover all elements. */
+static void tell_written(struct record_finding *entry, const simt_finding *finding) {
     const struct buffer *buffer = buffer_find(finding->address);
+    char *const message = entry->message;
     if (finding->kind != SIMT_FINDING_UNINITIALISED || !buffer || buffer->kind != BUFFER_DEVICE) return;
+    if (buffer->copies && finding->address - buffer->address >= buffer->copies->put_end) entry->put = buffer->copies->put_end;
+    if (entry->put) {
+        entry->allocated = buffer->nbytes;
+        entry->has_other = true;
+        fill_place(&entry->other, buffer->copies->put_place, 0, (const uint32_t[3]){0}, (const uint32_t[3]){RECORD_ALL_THREADS});
+        return;
+    }
     const size_t written = simt_machine_written(runtime.machine, buffer->address, buffer->nbytes), length = strlen(message);
     if (!written || buffer->address + written != finding->address) return;
     snprintf(message + length, RECORD_NAME - length,
-             "; the first %zu bytes of this allocation of %llu were written: a copy's length is in bytes, such as n * sizeof(float), and a kernel's "
-             "grid must cover all elements",
+             "; the first %zu bytes of this allocation of %llu were written: the grid of a kernel that stores to it must cover all elements",
              written, (unsigned long long)buffer->nbytes);
 }
 
@@ -102,13 +111,14 @@ void finding_note(const simt_finding *finding, const simt_launch *launch, uint64
     record_text(entry->kernel, finding->kernel);
     record_text(entry->message, finding->message);
     tell_host_memory(entry->message, finding->address);
-    tell_copied(entry->message, finding);
     fill_place(&entry->place, finding->file, finding->line, finding->block, finding->thread);
     entry->has_other = finding->has_other;
+    tell_written(entry, finding);
     if (finding->has_other)
         fill_place(&entry->other, finding->other_file, finding->other_line, finding->other_block,
                    finding->other_thread);
     entry->argument = 0;
+    if (launch) memcpy(entry->block_extent, launch->block, sizeof entry->block_extent);
     if (launch && !has_pointer(entry->message)) name_argument(entry, launch);
     record->finding_count++; /* last, so that a concurrent reader finds it complete */
 }

@@ -11,12 +11,14 @@ static bool is_counted(const struct buffer *buffer) {
 }
 
 static void release(const struct buffer *buffer) {
+    short_copies_tell(buffer);
     if (is_counted(buffer)) runtime.devices[buffer->device].used_nbytes -= buffer->nbytes;
     if (buffer->pool) pool_take_back(buffer->pool, buffer->nbytes);
     if (buffer->is_of_graph) runtime.devices[buffer->device].graph_used -= buffer->nbytes;
     simt_machine_free(runtime.machine, buffer->device_address);
     host_destroy_touched(buffer->touched);
     free(buffer->hints);
+    free(buffer->copies);
     buffer_remove(buffer);
 }
 

@@ -14,12 +14,11 @@ static char storing_kernel[RECORD_NAME], storing_place[RECORD_NAME]; /* of the l
 
 void results_note_seen(void) { is_seen = true; }
 
-static bool has_said_more(void) { return runtime.record->finding_count || runtime.record->failure_count; }
-
 void results_note_launch(const simt_launch *launch, const simt_report *report, bool is_watched) {
     static const char *const counters[] = {"global_store_bytes", "global_atomic_bytes"};
     const char *name = simt_module_kernel_name(launch->module, launch->kernel);
     uint64_t nbytes = 0;
+    short_copies_note_launch(launch);
     if (!is_watched || !report) is_seen = true; /* what it stores is not known */
     if (is_seen) return;
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
@@ -41,9 +40,12 @@ void results_note_copy(const void *to, const void *from, size_t nbytes) {
     static struct program_advice advice;
     static char place[RECORD_NAME];
     char missing[NUMERAL_NBYTES], all[NUMERAL_NBYTES], first[NUMERAL_NBYTES];
-    if (!is_result(to, from)) return;
+    const bool is_to_host = is_result(to, from);
+    short_copies_note_put(to, nbytes);
+    short_copies_note_get(to, from, nbytes, is_to_host);
+    if (!is_to_host) return;
     const size_t written = simt_machine_written(runtime.machine, (uintptr_t)from, nbytes);
-    if (written == nbytes || has_said_more()) return;
+    if (written == nbytes || record_is_spoilt()) return;
     host_name_caller(place);
     advice = (struct program_advice){.kind = ADVICE_UNWRITTEN_COPY, .kernel = "host code", .place = place, .count = nbytes - written};
     snprintf(advice.message, sizeof advice.message,
@@ -57,7 +59,8 @@ void results_note_copy(const void *to, const void *from, size_t nbytes) {
 void results_tell(void) {
     static struct program_advice advice;
     char nbytes[NUMERAL_NBYTES];
-    if (is_seen || !stored_nbytes || has_said_more()) return;
+    short_copies_tell_all();
+    if (is_seen || !stored_nbytes || record_is_spoilt()) return;
     advice = (struct program_advice){.kind = ADVICE_UNREAD_RESULT, .kernel = storing_kernel, .place = storing_place, .count = stored_nbytes};
     snprintf(advice.message, sizeof advice.message, "kernels store %s bytes, the last here, and the program copies nothing to the host",
              numeral(nbytes, stored_nbytes));

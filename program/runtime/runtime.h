@@ -143,6 +143,18 @@ struct page_hints {
     uint32_t accessed; /* a bit for each device, behind the CPU's */
 };
 
+/* How far copies between the host and a buffer of a device have gone, in bytes from its begin; short_copies.c notes it. */
+struct buffer_copies {
+    uint64_t put_end;  /* up to here calls of the host's have written, of which the last is the place */
+    bool is_put_apart; /* they have written elsewhere, too */
+    char put_place[RECORD_NAME];
+    uint64_t got_end; /* up to here the host, or a copy on the device, has taken what kernels left */
+    uint64_t room;    /* of the host's memory for all of it; 0: not known */
+    bool is_odd;      /* it is taken in a way that says nothing of its length */
+    bool is_argument; /* of a kernel */
+    char got_place[RECORD_NAME];
+};
+
 struct buffer {
     uint64_t address; /* the host's, of the last three */
     uint64_t nbytes;
@@ -153,12 +165,14 @@ struct buffer {
     cudaMemPool_t pool; /* that it was allocated from; NULL: none */
     struct page_hints *hints; /* of managed memory; NULL: none yet */
     uint32_t *touched; /* of managed memory: a bit for each 4 bytes that a kernel may be writing; NULL: not known */
+    struct buffer_copies *copies; /* of device memory; NULL: none yet */
 };
 
 /* The buffer that the address lies in; NULL: none. */
 const struct buffer *buffer_find(uint64_t address);
 const struct buffer *buffer_registered_at(uint64_t address); /* a device's, which is another than the program's */
 struct page_hints *buffer_hints(const struct buffer *buffer, size_t pages); /* NULL: no memory */
+struct buffer_copies *buffer_copies(const struct buffer *buffer); /* zeroed at first; NULL: no memory */
 cudaError_t buffer_add(const struct buffer *buffer);
 void buffer_remove(const struct buffer *buffer);
 const struct buffer *buffer_next(size_t *at); /* of all, from *at = 0 on; NULL: there are no more */
@@ -302,6 +316,7 @@ cudaError_t operation_do(const struct operation *operation, cudaStream_t stream)
 /* findings.c: launch: NULL where the host's code has done it */
 void finding_note(const simt_finding *finding, const simt_launch *launch, uint64_t number);
 void record_text(char text[RECORD_NAME], const char *from); /* NULL: "" */
+bool record_is_spoilt(void); /* by a failed call or a finding, which says more than advice on results */
 
 /* watch.c: what is observed of a launch, and noted of it */
 const struct simt_observer *const *watch_observers(const char *kernel, uint64_t *number);
@@ -324,6 +339,16 @@ void results_note_launch(const simt_launch *launch, const simt_report *report, b
 void results_note_seen(void); /* the host sees memory that kernels may have stored to */
 void results_note_copy(const void *to, const void *from, size_t nbytes); /* one that was done */
 void results_tell(void); /* at the end */
+
+/* short_copies.c: how far copies between the host and a buffer of a device go */
+void short_copies_note_put(const void *to, size_t nbytes); /* one to the device, or a fill */
+void short_copies_note_get(const void *to, const void *from, size_t nbytes, bool is_to_host);
+void short_copies_note_launch(const simt_launch *launch);
+void short_copies_tell(const struct buffer *buffer); /* before it is freed */
+void short_copies_tell_all(void); /* at the end */
+
+/* host_room.c: bytes from there on in what was allocated; 0: not known */
+size_t host_room(const void *pointer);
 
 /* lines.c */
 extern const struct simt_observer code_observer; /* notes which lines have code */

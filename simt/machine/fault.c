@@ -207,6 +207,8 @@ static struct meeting_note note_of_race(const simt_event *event, uint32_t lane, 
     note.is_before_copy = other->is_before_copy;
     note.loop = other->loop;
     note.is_of_phase = other->is_of_phase;
+    note.teller = other->teller;
+    note.is_of_teller = other->is_of_teller;
     note.handover = other->handover;
     return note;
 }

@@ -127,6 +127,8 @@ static void take_over(struct found *found, const struct found *like, const struc
     found->copies = note->copies;
     found->is_before_copy = note->is_before_copy;
     found->is_of_phase = note->is_of_phase;
+    found->teller = note->teller;
+    found->is_of_teller = note->is_of_teller;
     found->handover = note->handover;
     found->loop = note->loop;
     snprintf(found->where, sizeof found->where, "%s", note->where ? note->where : "");
@@ -337,32 +339,63 @@ static void join_loops(struct found_list *list) {
 
 /* ---- one missing barrier: what several lines store or read before it, or behind it */
 
-static bool lacks_barrier(const struct found *found) {
+static bool lacks(const struct found *found, const char *missing) {
     return !found->is_withdrawn && !found->is_of_loop && !found->copies && !found->update && !is_of_one_line(found) &&
-           found->detail.missing && !strcmp(found->detail.missing, "__syncthreads()");
+           found->detail.missing && !strcmp(found->detail.missing, missing);
+}
+
+static bool lacks_barrier(const struct found *found) { return lacks(found, "__syncthreads()"); }
+
+/* A barrier of the block orders lanes of a warp, too; where many lines of these race, that is a fault of its own. */
+static bool is_ordered_by_barrier(const struct found *found) {
+    return lacks_barrier(found) || (lacks(found, "__syncwarp()") && found->pairs <= 1);
 }
 
 static bool is_of_one_file(const struct found *found) { return !strcmp(first_file(found), second_file(found)); }
 
+static bool is_ahead(const struct found *found) { return found->barrier_from < found->barrier_to; }
+
+/* Whether the stretches, both ahead, have a part in common: a barrier there is in both.  On the way back to the next round that
+ * is known of such as cross each other: if one lies within the other, it may be the way back of an inner loop. */
+static bool crosses(const struct found *found, const struct found *other) {
+    const uint32_t from = found->barrier_from, to = found->barrier_to, other_from = other->barrier_from, other_to = other->barrier_to;
+    if (is_ahead(found)) return from < other_to && other_from < to;
+    return to < other_from && other_to < from && (from < other_from) == (to < other_to);
+}
+
 /* Behind one line, or before one, both ahead or both on the way back to the next round: a barrier in the shorter of the two
  * stretches is in the other, too. */
 static bool shares_barrier(const struct found *found, const struct found *other) {
-    return lacks_barrier(found) && lacks_barrier(other) && is_mended_with(found, other) && found->races_again == other->races_again &&
-           is_of_one_file(found) && is_of_one_file(other) &&
-           (first_line(found) < second_line(found)) == (first_line(other) < second_line(other));
+    return (lacks_barrier(found) || lacks_barrier(other)) && is_ordered_by_barrier(found) && is_ordered_by_barrier(other) &&
+           found->races_again == other->races_again && is_of_one_file(found) && is_of_one_file(other) &&
+           !strcmp(first_file(found), first_file(other)) && is_ahead(found) == is_ahead(other) &&
+           (is_mended_with(found, other) || crosses(found, other));
 }
 
 static bool is_shorter(const struct found *found, const struct found *other) {
-    return first_line(found) > first_line(other) || second_line(found) < second_line(other);
+    if (lacks_barrier(found) != lacks_barrier(other)) return lacks_barrier(found);
+    return found->barrier_from > other->barrier_from || found->barrier_to < other->barrier_to;
+}
+
+/* Where the barrier is to be, that is: behind the later of the lines before it, and before the earlier of those behind it. */
+static void join_barrier(struct found *found, struct found *other) {
+    if (other->barrier_from > found->barrier_from) found->barrier_from = other->barrier_from;
+    if (other->barrier_to < found->barrier_to) found->barrier_to = other->barrier_to;
+    snprintf(found->where, sizeof found->where, " between line %u and line %u", found->barrier_from, found->barrier_to);
+    join(found, other);
 }
 
 static void join_barriers(struct found_list *list) {
+    for (size_t i = 0; i < list->count; i++) {
+        list->items[i].barrier_from = first_line(&list->items[i]);
+        list->items[i].barrier_to = second_line(&list->items[i]);
+    }
     for (size_t i = 0; i < list->count; i++)
         for (size_t j = i + 1; j < list->count && !list->items[i].is_withdrawn; j++) {
             struct found *one = &list->items[i], *other = &list->items[j];
             if (!shares_barrier(one, other)) continue;
             const bool is_first = is_shorter(one, other);
-            join(is_first ? one : other, is_first ? other : one);
+            join_barrier(is_first ? one : other, is_first ? other : one);
         }
 }
 
@@ -433,6 +466,37 @@ static void join_handover(struct found_list *list, size_t i) {
 static void join_handovers(struct found_list *list) {
     for (size_t i = 0; i < list->count; i++)
         if (is_handed_with(&list->items[i], &list->items[i])) join_handover(list, i);
+}
+
+/* ---- what blocks tell each other of by one atomic: fences before and behind it order all that */
+
+/* Whether the finding is the one to be told: what is read first, and of that what is stored last. */
+static bool leads_told(const struct found *found, const struct found *other) {
+    if (found->is_of_teller != other->is_of_teller) return other->is_of_teller;
+    if (second_line(found) != second_line(other)) return second_line(found) < second_line(other);
+    return first_line(found) > first_line(other);
+}
+
+static bool is_told_by(const struct found *found, uint32_t teller) {
+    return !found->is_withdrawn && found->teller == teller && !found->handover.is_waited_for;
+}
+
+/* Makes one finding of those that the fences at this atomic order. */
+static void join_told(struct found_list *list, uint32_t teller) {
+    struct found *leading = NULL;
+    for (size_t i = 0; i < list->count; i++)
+        if (is_told_by(&list->items[i], teller) && (!leading || leads_told(&list->items[i], leading))) leading = &list->items[i];
+    for (size_t i = 0; leading && i < list->count; i++) {
+        struct found *other = &list->items[i];
+        if (other == leading || !is_told_by(other, teller)) continue;
+        if (other->is_of_teller && !leading->is_of_teller) other->is_withdrawn = true; /* the fences order it, too */
+        else join(leading, other);
+    }
+}
+
+static void join_tellers(struct found_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].teller) join_told(list, list->items[i].teller);
 }
 
 /* ---- updates that should be atomic: a load and a store of two lines race with themselves and with each other */
@@ -521,6 +585,9 @@ static void end_message(struct found *found, bool is_of_few) {
         snprintf(finding->message + length, sizeof finding->message - length,
                  "; the same holds at the other accesses of lines %u to %u, of which %u pairs race", found->from_line,
                  found->to_line, found->pairs);
+    else if (found->pairs > 1 && found->teller)
+        snprintf(finding->message + length, sizeof finding->message - length, "; just before it and just behind it the two order %u pairs of lines that race, of lines %u to %u",
+                 found->pairs, found->from_line, found->to_line);
     else if (found->pairs > 1)
         snprintf(finding->message + length, sizeof finding->message - length,
                  "; nor at the other accesses of lines %u to %u, of which %u pairs race", found->from_line, found->to_line,
@@ -580,6 +647,7 @@ bool simt_findings_finish(struct found_list *list, bool is_of_few, size_t **plac
     drop_withdrawn(list, from);
     join_blocks(list);
     join_handovers(list);
+    join_tellers(list);
     join_rounds(list);
     drop_withdrawn(list, from);
     join_lanes(list);

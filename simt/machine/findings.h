@@ -17,9 +17,8 @@ struct meeting_note {
     bool other_is_later;
     uint32_t strength; /* a stronger one of a place takes the message over */
     const char *missing, *where;
-    uint32_t update, follows, copies; /* simt_racing_access */
-    bool is_before_copy;
-    bool is_of_phase;
+    uint32_t update, follows, copies, teller; /* simt_racing_access */
+    bool is_before_copy, is_of_phase, is_of_teller;
     simt_handover handover;
     simt_open_loop loop;
     const char *element; /* of a variable: " (index 5 of `tile`, 32 elements of 4 bytes)"; "" */
@@ -31,8 +30,8 @@ struct found {
     simt_finding_detail detail;
     uint64_t threads[FINDING_THREADS_MAX / 64]; /* a bit each */
     uint32_t strength;
-    uint32_t update, follows, copies;
-    bool is_before_copy;
+    uint32_t update, follows, copies, teller;
+    bool is_before_copy, is_of_teller;
     bool races_again; /* the same two lines race in the next round, too */
     bool is_of_phase;
     simt_handover handover;
@@ -42,6 +41,7 @@ struct found {
     /* At the end: the finding that tells of it, too, and of that one the lines and the number of pairs of lines. */
     size_t told_with;
     uint32_t from_line, to_line, pairs;
+    uint32_t barrier_from, barrier_to; /* the lines between which a barrier is missing */
     char where[96]; /* after what is missing: " between line 7 and line 9" */
     char element[128];
 };

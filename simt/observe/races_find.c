@@ -171,10 +171,19 @@ static const char *advice_on_flag(const struct races *races, const struct encoun
     return text;
 }
 
+#define ONLY_FENCES "only a fence and an atomic order accesses of two blocks"
+
+/* Of a store that races with the atomic itself by which blocks tell each other, as where the last block sets a count to 0. */
+static const char *advice_on_teller(const struct races *races, uint32_t atomic, uint32_t pc, char *text, size_t nbytes) {
+    snprintf(text, nbytes, "line %u updates it while line %u accesses it by no atomic: let that be an atomic, too (atomicExch(), say), or put a "
+             "__threadfence() before line %u and one behind it", line_of(races, atomic), line_of(races, pc), line_of(races, atomic));
+    return text;
+}
+
 /* Two fences and an atomic that is read: by which line, where the block has read one.  Where a load
  * comes before the store in the program's order, it may be meant to read what was there before. */
-static const char *advice_on_blocks(const struct races_block *block, const struct encounter *encounter,
-                                    const struct stamped *other, enum first_of_pair first, char *text, size_t nbytes) {
+static const char *advice_on_blocks(const struct races_block *block, const struct encounter *encounter, const struct stamped *other,
+                                    enum first_of_pair first, simt_racing_access *racing, char *text, size_t nbytes) {
     const struct races *races = block->races;
     const uint32_t pc = encounter->event->pc;
     const bool is_read_first = begins(races->view->places[pc].opcode, "st") && is_load(races, other->pc);
@@ -197,15 +206,16 @@ static const char *advice_on_blocks(const struct races_block *block, const struc
                  "line %u is to read what they store, a second launch", line, written, line);
         return text;
     }
-    int length = snprintf(text, nbytes, "only a fence and an atomic order accesses of two blocks: ");
+    if (is_told) racing->teller = 1 + block->reading_pc;
+    racing->is_of_teller = is_told && other->pc == block->reading_pc;
+    if (racing->is_of_teller) return advice_on_teller(races, other->pc, pc, text, nbytes);
+    int length;
     if (is_told)
-        length += snprintf(text + length, nbytes - (size_t)length,
-                           "a __threadfence() between line %u and the atomic that tells of it, and one between line %u, which "
-                           "reads that, and line %u", written, line_of(races, block->reading_pc), line);
+        length = snprintf(text, nbytes, "no __threadfence() between line %u and the atomic that tells of it, or none between line %u, which reads "
+                          "that, and line %u: " ONLY_FENCES, written, line_of(races, block->reading_pc), line);
     else
-        length += snprintf(text + length, nbytes - (size_t)length,
-                           "behind line %u a __threadfence() and an atomic that tells of it, before line %u an atomic that "
-                           "reads that and a __threadfence(); or a second launch", written, line);
+        length = snprintf(text, nbytes, ONLY_FENCES ": behind line %u a __threadfence() and an atomic that tells of it, before line %u an atomic "
+                          "that reads that and a __threadfence(); or a second launch", written, line);
     const bool is_awaited = is_told && simt_may_follow(encounter->event, block->reading_pc, block->reading_pc, false);
     if (is_old_meant && !is_awaited)
         snprintf(text + length, nbytes - (size_t)length,
@@ -422,7 +432,7 @@ static const char *advice_on_phase(const struct races_block *block, const struct
 }
 
 static const char *advice(const struct races_block *block, const struct encounter *encounter, const struct stamped *other,
-                          enum first_of_pair first, bool *is_of_phase, char *text, size_t nbytes) {
+                          enum first_of_pair first, simt_racing_access *racing, char *text, size_t nbytes) {
     const bool is_wgmma = begins(block->races->view->places[encounter->event->pc].opcode, "wgmma");
     if (encounter->is_unfenced && is_wgmma)
         return "wgmma may miss it without fence.proxy.async, after the one and before the other";
@@ -448,13 +458,13 @@ static const char *advice(const struct races_block *block, const struct encounte
         return advice_on_total(block->races, pc, other->pc, text, nbytes);
     if (other->block != block->index && is_beginning(block->races, pc, other->pc))
         return advice_on_beginning(block->races, pc, other->pc, text, nbytes);
-    if (other->block != block->index) return advice_on_blocks(block, encounter, other, first, text, nbytes);
+    if (other->block != block->index) return advice_on_blocks(block, encounter, other, first, racing, text, nbytes);
     const bool is_plain = !encounter->update && !encounter->is_locked && !begins(block->races->view->places[pc].opcode, "mbarrier");
     uint32_t second;
     const uint32_t exchange = exchange_of(block, encounter, other, &second);
     if (exchange != UINT32_MAX) return advice_on_exchange(block->races, exchange, second, text, nbytes);
     const char *on_phase = is_plain ? advice_on_phase(block, encounter, other, first, text, nbytes) : NULL;
-    *is_of_phase = on_phase != NULL;
+    racing->is_of_phase = on_phase != NULL;
     if (on_phase) return on_phase;
     /* A barrier between the rounds of a loop would let the last round's store stay, which is seldom what global memory is to have. */
     if ((first == FIRST_NEITHER || !encounter->is_shared) && !encounter->update && !encounter->is_locked && overwrites(block->races, encounter, other))
@@ -634,7 +644,7 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     const uint64_t other_block = stamped.block;
     const simt_place *place = &view->places[stamped.pc], *own = &view->places[encounter->event->pc];
     char where[64], line[24], missing[96], blocks[384];
-    const char *said = advice(block, encounter, &stamped, first, &other.is_of_phase, blocks, sizeof blocks);
+    const char *said = advice(block, encounter, &stamped, first, &other, blocks, sizeof blocks);
     const bool is_known = encounter->update || (encounter->is_locked && !is_first_read(block, encounter, &stamped)); /* what is missing, of two blocks as of one */
     const uint32_t atomic = said ? atomic_behind_load(block, encounter, &stamped) : UINT32_MAX;
     uint32_t second;

@@ -27,7 +27,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < n; i++) host[i] = (float)i;
     cudaMalloc(&in, nbytes);
     cudaMalloc(&out, nbytes);
-    cudaMemcpy(in, host, is("short") ? n : nbytes, cudaMemcpyHostToDevice);
+    cudaMemcpy(in, host, is("short") ? n : nbytes, cudaMemcpyHostToDevice); // copies in
     if (is("freed")) cudaFree(in);
     if (is("small-grid")) twice<<<n / 256, 256>>>(in, out, n);
     else if (is("large-block")) twice<<<1, 2048>>>(in, out, n); // refused
