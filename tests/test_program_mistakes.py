@@ -154,7 +154,7 @@ SHORT_COPIES = (SOURCES / "short_copies.cu").read_text().splitlines()
 SHORT_BACK = {"elements": (1024, True), "half": (2048, True), "pointer": (8, True), "asynchronous": (1024, True), "in-place": (1024, True),
               "local": (1024, False), "pinned": (1024, True)}
 SHORT_IN = {"half-in": (2048, "in"), "fill": (1024, "out")}
-RIGHT_COPIES = ["right", "right-tree", "right-in-place", "right-few", "right-backwards", "right-parts"]
+RIGHT_COPIES = ["right", "right-tree", "right-in-place", "right-few", "right-backwards", "right-parts", "right-guard"]
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sys/mman.h>
 #include <vector>
 
 __global__ void twice(const float *in, float *out, int n) {
@@ -54,6 +55,14 @@ static void in_parts(const float *device) {
             cudaMemcpy(all + part * n / 4, device + part * n / 4, nbytes / 4, cudaMemcpyDeviceToHost);
 }
 
+// Memory behind a page that may not be read.
+static void behind_a_guard(const float *device) {
+    const size_t page = 4096;
+    char *pages = (char *)mmap(NULL, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mprotect(pages + page, page, PROT_READ | PROT_WRITE);
+    cudaMemcpy(pages + page, device, nbytes / 2, cudaMemcpyDeviceToHost);
+}
+
 int main(int, char **argv) {
     mode = argv[1];
     float *in, *out, *pinned = NULL;
@@ -71,7 +80,8 @@ int main(int, char **argv) {
         float *result;
         cudaMalloc(&result, nbytes);
         twice<<<8, 128>>>(in, result, n);
-        if (is("local") || !strncmp(mode, "right-", 6)) in_parts(result);
+        if (is("right-guard")) behind_a_guard(result);
+        else if (is("local") || !strncmp(mode, "right-", 6)) in_parts(result);
         else if (is("pinned")) cudaMemcpy(pinned, result, n, cudaMemcpyDeviceToHost); // pinned
         else copy_back(back, result);
         cudaFree(result);
