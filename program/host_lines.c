@@ -126,5 +126,6 @@ void program_find_host_lines(struct program *program) {
     for (uint32_t i = 0; i < least(record->failure_count, RECORD_FAILURES); i++) find_line(program, &names, &record->failures[i].place);
     for (uint32_t i = 0; i < record_finding_count(record); i++) find_line(program, &names, &record->findings[i].place);
     for (uint32_t i = 0; i < record_advice_count(record); i++) find_line_of_advice(program, &names, &record->advice[i]);
+    find_line(program, &names, &record->fault.place);
     names_clear(&names);
 }
