@@ -129,5 +129,6 @@ void program_find_host_lines(struct program *program) {
         if (record->findings[i].put) find_line(program, &names, &record->findings[i].other);
     }
     for (uint32_t i = 0; i < record_advice_count(record); i++) find_line_of_advice(program, &names, &record->advice[i]);
+    find_line(program, &names, &record->fault.place);
     names_clear(&names);
 }

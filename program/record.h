@@ -112,6 +112,14 @@ struct record_line {
 #undef RECORD_LINE_FIELD
 };
 
+/* A segmentation fault that the program has not had mended: it may end with it. */
+struct record_fault {
+    uint32_t has_happened;
+    uint32_t is_of_call; /* of CUDA, or of a kernel; else of the program's own code, or of a library that it calls */
+    uint64_t address;
+    struct record_place place; /* of the instruction */
+};
+
 /* The launch that goes on: its name need not be whole, as it may be another's meanwhile. */
 struct record_running {
     uint64_t launch; /* from 1, of all; 0: none */
@@ -124,6 +132,7 @@ struct record {
     uint32_t has_begun; /* the stand-in is there */
     uint32_t has_ended; /* the program has, in order */
     struct record_running running;
+    struct record_fault fault;
     uint64_t launches, refused_launches; /* the latter: all, those of failures among them */
     uint64_t leaks, leaked_nbytes; /* device memory that was not freed */
     uint64_t kernels_lost, findings_lost; /* those that had no room here */

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* strsignal */
 #endif
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,20 @@ static void put_leaks(const struct report *report) {
             numeral(nbytes, record->leaked_nbytes));
 }
 
+/* Whose fault it is: the program's own code, or a call of CUDA. */
+static void put_signal(const struct report *report) {
+    const struct record_fault *fault = &report->program->record->fault;
+    const int number = report->program->end.signal;
+    fprintf(report->stream, "The program was ended by signal %d (%s)", number, strsignal(number));
+    if (number == SIGSEGV && fault->has_happened) {
+        fputs(fault->is_of_call ? ", in a call of CUDA, at " : ", in its own host code, at ", report->stream);
+        place_put(report->stream, &report->names, &fault->place);
+        fprintf(report->stream, ", which used address 0x%" PRIx64 "%s", fault->address,
+                fault->is_of_call ? ": a pointer that the call was given is wrong, or warpfold has a fault" : "");
+    }
+    fputs(".\n", report->stream);
+}
+
 static void put_end(const struct report *report) {
     const struct record *record = report->program->record;
     uint64_t count = record_count_findings(record);
@@ -115,9 +130,7 @@ static void put_end(const struct report *report) {
     if (record_advice_count(record))
         fprintf(report->stream, ", %u piece%s of advice", record_advice_count(record), record_advice_count(record) == 1 ? "" : "s");
     fputc('\n', report->stream);
-    if (report->program->end.signal)
-        fprintf(report->stream, "The program was ended by signal %d (%s).\n", report->program->end.signal,
-                strsignal(report->program->end.signal));
+    if (report->program->end.signal) put_signal(report);
 }
 
 /* ---- kernels by what they cost ---- */

@@ -271,8 +271,9 @@ typedef struct simt_unwritten {
 } simt_unwritten;
 
 /* To be called by the hook `access`: calls `say` for the lanes that use such a value other than in arithmetic, once for each
- * time that a lane has read, as soon as it does.  At once for instructions other than loads to registers. */
-void simt_follow_unwritten(const simt_event *event, const simt_unwritten *read);
+ * time that a lane has read, as soon as it does.  At once for instructions other than loads to registers.  Elements that a store has
+ * left so are taken out of `read`: they are of the load that had read them first. */
+void simt_follow_unwritten(const simt_event *event, simt_unwritten *read);
 
 /* To be called in launch_end: removes the findings of that kind at the line of that instruction if a race has the
  * same line. */

@@ -20,6 +20,8 @@ UNUSED = {
     "its comparison does not matter": "out[t] = t + 1 < n && next < keys[t];",
     "its sum is not chosen": "int sum = next * 3 + keys[t]; asm volatile(\"\" :: \"r\"(sum)); out[t] = t < n - 1 ? sum : 7;",
     "nobody takes it in a shuffle": "int before = __shfl_up_sync(0xffffffff, next, 1); if (t > 0) out[t] = before;",
+    "nobody reads it where it is stored": "*(volatile int *)&keys[t + 1] = next; out[t] = t;",
+    "it is stored over": "volatile int *cell = &keys[32]; if (t == 31) *cell = next, *cell = 5; __syncwarp(); out[t] = keys[32];",
     "it is loaded again": "if (t == 31) keys[32] = 5; next = *(volatile int *)&keys[t + 1]; out[t] = next;",
 }
 USED = {
@@ -89,6 +91,45 @@ def test_of_a_vector_each_element_is_known(write):
     assert findings_of(write, VECTOR % "", status=0) == []
     finding, = findings_of(write, VECTOR % " + w", status=3)
     assert (finding["kind"], finding["threads"]) == ("uninitialised", 32) and "at byte 12," in finding["message"]
+
+
+# Each warp stores its sum, and a scan of all 32 lanes leaves sums in the words of warps that the block does not have.
+SCAN = """__global__ void merge(const int *in, int *out, int n) {
+    __shared__ int sums[32];
+    int lane = threadIdx.x %% 32, warp = threadIdx.x / 32, at = blockIdx.x * 128 + threadIdx.x, v = in[at];
+    for (int d = 1; d < 32; d *= 2) { int t = __shfl_up_sync(0xffffffffu, v, d); if (lane >= d) v += t; }
+    if (lane == 31) sums[warp] = v;
+    __syncthreads();
+    if (warp == 0) {
+        int s = sums[lane]; // reads
+        for (int d = 1; d < 4; d *= 2) { int t = __shfl_up_sync(0xffffffffu, s, d); if (lane >= d) s += t; }
+        sums[lane] = s;
+    }
+    __syncthreads();
+    out[at] = v;
+    %s
+}
+"""
+OF_OTHER_WARPS = {
+    "the sum of a warp that is there": ("if (warp) out[at] += sums[warp - 1];", False),
+    "a sum that is stored first": ("if (lane == 0) sums[warp + 8] = warp; __syncthreads(); out[at] += sums[warp + 8];", False),
+    "the sum of a warp that is not": ("if (warp) out[at] += sums[warp + 4];", True),
+    "an element of a vector": ("int4 four = ((int4 *)sums)[1]; if (warp == 2) out[at] += four.y;", True),
+    "by an atomic": ("if (lane == 3) atomicAdd(&sums[warp + 6], 1);", True),
+    "as an index": ("out[at] = in[sums[warp + 5] & 255];", True),
+}
+
+
+@pytest.mark.parametrize("schedule", ["lockstep", "random:3"])
+@pytest.mark.parametrize("name", OF_OTHER_WARPS)
+def test_what_is_stored_in_shared_memory_counts_where_it_is_used(name, schedule, write):
+    """Two blocks: the second finds its memory unwritten again."""
+    use, is_found = OF_OTHER_WARPS[name]
+    source = SCAN % use
+    report = inspected(write("scan.cu", source), "--grid", 2, "--block", 128, "--arg", "i32[256]=iota", "--arg", "i32[256]=none", "--arg", "i32:32",
+                       "--threads", 1, "--schedule", schedule, status=3 if is_found else 0)
+    found = [(finding["kind"], finding["line"], finding["thread"][0] in range(4, 32)) for finding in report["findings"]]
+    assert found == [("uninitialised", line_of(source, "reads"), True)] * is_found
 
 
 GLOBAL = """__global__ void merge(const int *in, int *out, int n) {

@@ -130,7 +130,7 @@ def place_b(shape, name, lane, i):
         return thread + 4 * i, group
     if BITS[name] < 8:
         each = 32 // BITS[name]
-        return thread * each + i % each + (4 * each if i >= each else 0), group
+        return thread * each + i % each + 4 * each * (i // each), group
     return thread * 4 + (i & 3) + 16 * (i // 4), group
 
 
@@ -266,12 +266,13 @@ def test_mma_of_small_integers(tmp_path, product):
     assert got == [[int(x) for x in row] for row in multiplied(matrices["a"], matrices["b"], matrices["c"])]
 
 
-# Sizes of mma.sp, and how many of a's elements there are of so many neighbours.
+# Sizes of mma.sp, and how many of a's elements there are of so many neighbours; those of 4 bits come in pairs.
 SPARSE = [
     *(((16, 8, k), "f16", "f16", d, d, (2, 4)) for k in (16, 32) for d in ("f16", "f32")),
     *(((16, 8, k), "bf16", "bf16", "f32", "f32", (2, 4)) for k in (16, 32)),
     *(((16, 8, k), "tf32", "tf32", "f32", "f32", (1, 2)) for k in (8, 16)),
     *(((16, 8, k), a, b, "s32", "s32", (2, 4)) for k in (32, 64) for a in ("s8", "u8") for b in ("s8", "u8")),
+    *(((16, 8, k), a, b, "s32", "s32", (4, 8)) for k in (64, 128) for a in ("s4", "u4") for b in ("s4", "u4")),
 ]
 
 
@@ -282,8 +283,9 @@ def sparse_words(chosen, selector, size, name, generator):
     words = [generator.getrandbits(32) for _ in range(32)]
     for row, chunks in enumerate(chosen):
         for number, kept in enumerate(chunks):
-            bits = kept[0] | kept[1] << 2 if size == 4 else 0b1110 if kept[0] else 0b0100
-            if BITS[name] == 8:  # a word for each row
+            pair = size // 4  # neighbours with one index
+            bits = kept[0] // pair | kept[pair] // pair << 2 if pair else 0b1110 if kept[0] else 0b0100
+            if BITS[name] <= 8:  # a word for each row
                 lane, at = first + number // 8 * 2 + row // 8, 4 * (number % 8)
             else:  # half a word for each
                 lane, at = first + number // 4, 16 * (row // 8) + 4 * (number % 4)
@@ -296,9 +298,11 @@ def sparse_words(chosen, selector, size, name, generator):
 def test_mma_of_a_sparse_matrix(tmp_path, product):
     (m, n, k), *names, (kept, size) = product
     generator = random.Random(k)
-    least = [0 if name == "u8" else -6 for name in names]
+    least = [0 if name[0] == "u" else -6 for name in names]
     full = {"a": small(m, k, 1, least[0]), "b": small(k, n, 2, least[1]), "c": small(m, n, 3, -90, 90)}
-    chosen = [[sorted(generator.sample(range(size), kept)) for _ in range(k // size)] for _ in range(m)]
+    run = max(size // 4, 1)
+    chosen = [[sorted(at * run + e for at in generator.sample(range(size // run), kept // run) for e in range(run))
+               for _ in range(k // size)] for _ in range(m)]
     present = [[number * size + at for number, places in enumerate(row) for at in places] for row in chosen]
     half = [[values[column] for column in columns] for values, columns in zip(full["a"], present)]
     full["a"] = [[x if column in columns else 0 for column, x in enumerate(values)] for values, columns in zip(full["a"], present)]

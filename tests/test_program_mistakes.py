@@ -109,6 +109,19 @@ def test_a_kernel_that_gets_memory_of_the_host(reported):
     assert (report["leaks"], report["failed_calls"]) == (0, [])
 
 
+@pytest.mark.parametrize("mode", ["host-fault", "call-fault"])
+def test_a_segmentation_fault_says_whose_code_it_is_in(program, mode, tmp_path):
+    done = run("run", "--json", "--out", tmp_path / "report", program, mode, env=environment(), cwd=ROOT)
+    if json.loads((tmp_path / "report").read_text())["signal"] != 11:
+        pytest.skip("a sanitizer has the signal")
+    run("run", "--out", tmp_path / "report", program, mode, env=environment(), cwd=ROOT)
+    said = (tmp_path / "report").read_text().splitlines()[-1]
+    begin, address = r"The program was ended by signal 11 \(Segmentation fault\), in ", "which used address 0x30"
+    own = rf"{begin}its own host code, at \S*mistakes\.cu:{line_of('// faults')}, {address}\."
+    of_call = rf"{begin}a call of CUDA, at \S+\+0x[0-9a-f]+, {address}: a pointer that the call was given is wrong, or warpfold has a fault\."
+    assert done.returncode == 128 + 11 and re.fullmatch(own if mode == "host-fault" else of_call, said)
+
+
 def test_the_host_reads_memory_of_a_device(reported):
     report, text = reported("device-pointer", 3)
     finding, = report["findings"]

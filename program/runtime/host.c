@@ -128,12 +128,16 @@ void host_name_caller(char place[RECORD_NAME]) {
     }
 }
 
+static void name_code(uintptr_t code, char place[RECORD_NAME]) {
+    uintptr_t offset;
+    const char *object = object_of(code, &offset);
+    snprintf(place, RECORD_NAME, "%.400s+0x%llx", object, (unsigned long long)offset);
+}
+
 static void find(enum simt_finding_kind kind, uintptr_t address, uintptr_t code, const char *message) {
     static simt_finding finding; /* the lock is held */
     static char place[RECORD_NAME];
-    uintptr_t offset;
-    const char *object = object_of(code, &offset);
-    snprintf(place, sizeof place, "%.400s+0x%llx", object, (unsigned long long)offset);
+    name_code(code, place);
     finding = (simt_finding){.kind = kind, .kernel = "host code", .file = place, .address = address, .count = 1};
     snprintf(finding.message, sizeof finding.message, "%s", message);
     finding_note(&finding, NULL, 0);
@@ -191,8 +195,19 @@ static bool is_met(uintptr_t address, uintptr_t code) {
     return is_ours;
 }
 
+/* The report tells faults of the program from those of this library. */
+static void note_fault(uintptr_t address, uintptr_t code) {
+    struct record_fault *fault = &runtime.record->fault;
+    uintptr_t offset;
+    fault->is_of_call = is_inside || !strcmp(object_of(code, &offset), object_of((uintptr_t)pending, &offset));
+    fault->address = address;
+    name_code(code, fault->place.file);
+    fault->has_happened = true;
+}
+
 static void handle(int number, siginfo_t *info, void *context) {
     if (is_met((uintptr_t)info->si_addr, code_address(context))) return;
+    note_fault((uintptr_t)info->si_addr, code_address(context));
     sigaction(number, &previous, NULL); /* it comes again, to whom it is meant for */
 }
 

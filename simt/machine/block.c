@@ -6,6 +6,7 @@
 #include "effects.h"
 #include "executed.h"
 #include "locks.h"
+#include "undefined.h"
 
 /* Instructions of a warp before it is first asked whether they have an end.  Warps then take other turns, and of threads
  * that wait for others this many instructions more or less are executed: a low limit that was asked for is exact, and
@@ -27,6 +28,7 @@ static void block_destroy(struct block *block) {
     free(block->warps);
     free(block->shared);
     free(block->shared_written);
+    simt_undefined_forget_words(block);
     free(block->states);
     free(block->barrier_lanes);
     free(block->mbarrier_notes);
@@ -169,6 +171,7 @@ static bool block_begin(struct block *block, uint64_t cluster, uint32_t rank) {
     for (uint32_t b = 0; b < BARRIERS; b++)
         block->barriers[b] = (struct barrier){.lanes = block->barrier_lanes + (size_t)b * block->warp_count};
     memset(block->shared, 0, launch->view.shared_nbytes);
+    simt_undefined_forget_words(block);
     if (block->shared_written) {
         const uint32_t reserved = simt_reserved_nbytes(launch), others = launch->view.shared_nbytes - reserved;
         memset(block->shared_written, 0, others);

@@ -90,10 +90,12 @@ bool simt_all_are_there(const struct collective *collective) {
     return false;
 }
 
-/* Of each element that a has of a chunk where it is in it: two bits, or whether the first two of four are set. */
+/* Of each element that a has of a chunk where it is in it: two bits, for two neighbours where a chunk has eight; or whether the
+ * first two of four are set. */
 static uint32_t place_in_chunk(const struct matrix_shape *shape, uint32_t bits, uint32_t element) {
     if (shape->chunk == 2) return bits >> 3 & 1;
-    return bits >> (2 * element) & 3;
+    const uint32_t run = shape->chunk / 4; /* elements with one index */
+    return run * (bits >> (2 * (element / run)) & 3) + element % run;
 }
 
 /* Of each element of a its column in the matrix of which a is half. */
@@ -112,7 +114,7 @@ static void find_columns(const struct collective *collective, uint8_t *columns) 
 }
 
 static void multiply(struct collective *collective) {
-    uint8_t columns[16 * 32];
+    uint8_t columns[16 * 64];
     const bool is_sparse = collective->code->matrix.shape.chunk != 0;
     uint64_t a[FACTOR_ELEMENTS_MAX], b[FACTOR_ELEMENTS_MAX], c[ELEMENTS_MAX], d[ELEMENTS_MAX];
     if (!simt_all_are_there(collective)) return;

@@ -201,6 +201,7 @@ struct block {
     bool is_starved;  /* there was no more, but other host threads may give some back */
     unsigned char *shared;
     unsigned char *shared_written; /* a byte for each: 0xff once written; NULL where nobody asks */
+    struct undefined_words *undefined_words; /* which of it are not, though they are stored (undefined.c); NULL until needed */
     unsigned char *states;         /* of the observers */
     struct barrier barriers[BARRIERS];
     uint32_t *barrier_lanes; /* a row for each barrier, and one for that which is just complete */

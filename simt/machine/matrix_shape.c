@@ -74,7 +74,7 @@ uint32_t simt_sparse_selectors(const struct matrix_shape *shape) { return CHUNKS
 
 struct sparse_place simt_sparse_place(const struct matrix_shape *shape, uint32_t selector, uint32_t row, uint32_t chunk) {
     const uint32_t lanes = simt_sparse_chunks(shape) / 4;
-    const uint32_t run = simt_element_bits(shape->fragments[MATRIX_A].element) == 8 ? 8 : 4; /* of a row, before one of the next */
+    const uint32_t run = simt_element_bits(shape->fragments[MATRIX_A].element) <= 8 ? 8 : 4; /* of a row, before one of the next */
     const uint32_t at = ((chunk / run * 2 + row / 8) * run + chunk % run) * SPARSE_BITS;
     return (struct sparse_place){row % 8 * 4 + selector * lanes + at / 32, at % 32};
 }
@@ -183,8 +183,8 @@ static const struct {
     {"f64", "f64", {"m8n8k4 m16n8k4 m16n8k8 m16n8k16", "m8n8k4", ""}},
     {"s8", "s32", {"m8n8k16 m16n8k16 m16n8k32", "m16n16k16 m32n8k16 m8n32k16", "m16n8k32 m16n8k64"}},
     {"u8", "s32", {"m8n8k16 m16n8k16 m16n8k32", "m16n16k16 m32n8k16 m8n32k16", "m16n8k32 m16n8k64"}},
-    {"s4", "s32", {"m8n8k32 m16n8k32 m16n8k64", "m8n8k32", ""}},
-    {"u4", "s32", {"m8n8k32 m16n8k32 m16n8k64", "m8n8k32", ""}},
+    {"s4", "s32", {"m8n8k32 m16n8k32 m16n8k64", "m8n8k32", "m16n8k64 m16n8k128"}},
+    {"u4", "s32", {"m8n8k32 m16n8k32 m16n8k64", "m8n8k32", "m16n8k64 m16n8k128"}},
     {"b1", "s32", {"m8n8k128 m16n8k128 m16n8k256", "m8n8k128", ""}},
 };
 
@@ -255,8 +255,11 @@ static bool take_count_of_bits(struct words *words, struct matrix_shape *shape) 
     return (shape->is_of_differences || takes(words, "and")) && takes(words, "popc");
 }
 
-/* Of two neighbours one, of four two. */
-static uint8_t chunk_of(enum matrix_element element) { return element == ELEMENT_TF32 ? 2 : 4; }
+/* Of two neighbours one, of four two, of eight of 4 bits two pairs. */
+static uint8_t chunk_of(enum matrix_element element) {
+    const uint32_t bits = simt_element_bits(element);
+    return bits == 32 ? 2 : bits == 4 ? 8 : 4;
+}
 
 /* mma.sync.aligned.SIZES.row.col.D.A.B.C, of single bits with .xor.popc or .and.popc; quads have either layout */
 static bool read_mma(struct words *words, struct matrix_shape *shape) {

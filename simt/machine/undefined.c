@@ -2,10 +2,12 @@
  * used: in a tree the upper half of the lanes adds what nobody reads, and a merge loads a word behind its keys.  So its
  * register is marked, arithmetic hands the mark on, and a finding is recorded where the value is stored, decides about a
  * branch, is an address or leaves the lane in another way.  Only frames in which there was such an instruction are looked
- * at. */
+ * at.  What was read and is stored in shared memory makes that unwritten again, as a warp that scans the sums of fewer warps than
+ * it has lanes stores the others, too: who reads it then has what the first load read. */
 #include "undefined.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "deciders.h"
 
@@ -20,15 +22,23 @@ struct origin {
     uint32_t unsaid;       /* lanes that have read what nothing has said yet to be used */
 };
 
-struct undefined_origins {
-    struct origin *origins[ORIGINS_MAX];
-    uint32_t count, latest; /* latest: of the shuffles */
-};
-
 /* A register, by its slot: of each of `lanes` the number of the origin. */
 struct undefined_mark {
     uint32_t lanes;
     uint8_t origins[SIMT_LANES];
+};
+
+struct undefined_origins {
+    struct origin *origins[ORIGINS_MAX];
+    uint32_t count, latest;       /* latest: of the shuffles */
+    struct undefined_mark stored; /* what the instruction stores in shared memory: origins of the block */
+};
+
+/* What undefined values a block has in its shared memory. */
+struct undefined_words {
+    struct origin origins[ORIGINS_MAX];
+    uint32_t count;
+    uint8_t numbers[]; /* of the origin of each word, from 1 on; it counts while the word is unwritten */
 };
 
 static struct undefined_mark *mark_at(const struct frame *frame, slot slot) {
@@ -183,6 +193,70 @@ static void use(const struct warp *warp, const struct path *path, const struct u
     }
 }
 
+/* ---- what is stored in shared memory */
+
+static bool has_words(struct block *block) {
+    if (block->undefined_words) return true;
+    block->undefined_words = calloc(1, sizeof *block->undefined_words + block->launch->view.shared_nbytes / sizeof(uint32_t) + 1);
+    if (!block->undefined_words) simt_launch_no_memory(block->launch);
+    return block->undefined_words != NULL;
+}
+
+void simt_undefined_forget_words(struct block *block) {
+    free(block->undefined_words);
+    block->undefined_words = NULL;
+}
+
+/* The block's number of a warp's origin; NO_ORIGIN: of a shuffle, or there are too many. */
+static uint32_t block_origin(struct block *block, const struct origin *origin) {
+    if (!origin->read.say || !has_words(block)) return NO_ORIGIN;
+    struct undefined_words *words = block->undefined_words;
+    uint32_t number = 0;
+    while (number < words->count &&
+           (words->origins[number].event.pc != origin->event.pc || words->origins[number].event.warp != origin->event.warp))
+        number++;
+    if (number == NO_ORIGIN) return number;
+    words->count += number == words->count;
+    words->origins[number] = *origin;
+    return number;
+}
+
+/* Of a store whether it leaves a register's values in the block's own shared memory. */
+static bool stays_in_block(const struct block *block, const struct code *code) {
+    const struct instruction *instruction = code->instruction;
+    return block->shared_written && block->launch->view.blocks_per_cluster <= 1 && simt_is_base(instruction, "st") &&
+           code->memory.space == SIMT_SHARED && !code->memory.is_generic && instruction->operands[1].kind == OPERAND_REGISTER;
+}
+
+/* Those of the values that the block's memory takes are stored, and the others used. */
+static void store_values(struct warp *warp, const struct undefined_mark *values, struct undefined_mark *used) {
+    struct undefined_mark *stored = &warp->undefined->stored;
+    SIMT_FOR_EACH_LANE(lane, values->lanes & ~used->lanes) {
+        const uint32_t number = block_origin(warp->block, warp->undefined->origins[values->origins[lane]]);
+        stored->lanes |= (uint32_t)(number != NO_ORIGIN) << lane;
+        stored->origins[lane] = (uint8_t)number;
+    }
+    struct undefined_mark others = *values;
+    others.lanes &= ~stored->lanes;
+    add(used, others.lanes, &others);
+}
+
+void simt_undefined_stored(struct warp *warp, const struct path *path, const struct code *code) {
+    struct block *block = warp->block;
+    const uint32_t nbytes = code->memory.vector.element_nbytes, lanes = warp->undefined ? warp->undefined->stored.lanes : 0;
+    uint64_t addresses[SIMT_LANES];
+    if (!lanes || simt_is_stopped(block->launch)) return;
+    simt_addresses(path, &code->memory.address, addresses);
+    SIMT_FOR_EACH_LANE(lane, lanes) {
+        const uint64_t address = addresses[lane];
+        if (address + nbytes > block->launch->view.shared_nbytes) continue; /* of another window */
+        memset(block->shared_written + address, 0, nbytes);
+        for (uint64_t word = address / sizeof(uint32_t); word <= (address + nbytes - 1) / sizeof(uint32_t); word++)
+            block->undefined_words->numbers[word] = (uint8_t)(warp->undefined->stored.origins[lane] + 1);
+    }
+    warp->undefined->stored.lanes = 0;
+}
+
 bool simt_is_arithmetic(const struct code *code) {
     static const char *const names[] = {"mov", "cvta", NULL};
     return code->is_lane_operation || simt_is_one_of(code->instruction->base, names);
@@ -204,9 +278,11 @@ static void follow_other(struct warp *warp, const struct path *path, const struc
                          struct undefined_mark *used) {
     const struct instruction *instruction = code->instruction;
     const bool has_result = !simt_has_no_result(instruction),
-               is_shuffle = simt_is_base(instruction, "shfl");
+               is_shuffle = simt_is_base(instruction, "shfl"), stays = warp->undefined && stays_in_block(warp->block, code);
+    struct undefined_mark values = {0};
     for (uint32_t o = has_result; o < instruction->operand_count; o++)
-        if (!is_shuffle || o != 1) add_operand(path->frame, used, mask, &instruction->operands[o]);
+        if (!is_shuffle || o != 1) add_operand(path->frame, stays && o == 1 ? &values : used, mask, &instruction->operands[o]);
+    if (stays) store_values(warp, &values, used);
     use(warp, path, used);
     if (has_result && instruction->operand_count && !is_shuffle)
         set_operand(path->frame, &instruction->operands[0], mask, &(struct undefined_mark){0});
@@ -334,6 +410,42 @@ static bool follow_load(struct warp *warp, const simt_event *event, const simt_u
     return true;
 }
 
-void simt_follow_unwritten(const simt_event *event, const simt_unwritten *read) {
-    if (!follow_load(warp_of(event), event, read)) read->say(event, read, read->lanes);
+/* The warp's number of a block's origin. */
+static uint32_t warp_origin(struct warp *warp, const struct origin *from) {
+    const uint32_t number = origin_number(warp, from->event.pc);
+    if (number != NO_ORIGIN && !warp->undefined->origins[number]->read.say) *warp->undefined->origins[number] = *from;
+    return number;
+}
+
+/* The lane reads what was undefined when it was stored. */
+static void follow_word(struct warp *warp, const simt_event *event, struct origin *from, uint32_t element, uint32_t lane) {
+    const struct instruction *instruction = warp->block->launch->image->codes[event->pc].instruction;
+    const struct path *path = simt_is_base(instruction, "ld") ? path_of(warp, event) : NULL;
+    const uint32_t number = path && has_marks(warp, path->frame) ? warp_origin(warp, from) : NO_ORIGIN;
+    if (number == NO_ORIGIN) say_read(from, from->lanes);
+    else mark_element(path->frame, element_of(&instruction->operands[0], element), UINT32_C(1) << lane, number);
+}
+
+/* Takes the elements of the lane that were undefined when they were stored. */
+static void follow_words(struct warp *warp, const simt_event *event, simt_unwritten *read, uint32_t lane) {
+    struct undefined_words *words = warp->block->undefined_words;
+    uint64_t address = read->addresses[lane];
+    uint32_t left = 0;
+    for (uint32_t e = 0, seen = 0; e < read->element_count; e++, address += seen ? read->element_nbytes : 0) {
+        if (!(read->elements[e] >> lane & 1)) continue;
+        seen = 1;
+        const uint32_t number = words->numbers[address / sizeof(uint32_t)];
+        if (!number && !left++) read->addresses[lane] = address;
+        if (!number) continue;
+        read->elements[e] &= ~(UINT32_C(1) << lane);
+        follow_word(warp, event, &words->origins[number - 1], e, lane);
+    }
+    if (!left) read->lanes &= ~(UINT32_C(1) << lane);
+}
+
+void simt_follow_unwritten(const simt_event *event, simt_unwritten *read) {
+    struct warp *warp = warp_of(event);
+    if (read->space == SIMT_SHARED && warp->block->undefined_words)
+        SIMT_FOR_EACH_LANE(lane, read->lanes) follow_words(warp, event, read, lane);
+    if (read->lanes && !follow_load(warp, event, read)) read->say(event, read, read->lanes);
 }

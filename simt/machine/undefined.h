@@ -16,6 +16,10 @@ void simt_undefined_follow(struct warp *warp, const struct path *path, const str
  * takes no part. */
 void simt_undefined_shuffle(const struct collective *collective, slot value, const uint8_t sources[SIMT_LANES]);
 
+/* After it: what it has stored in shared memory is undefined there. */
+void simt_undefined_stored(struct warp *warp, const struct path *path, const struct code *code);
+void simt_undefined_forget_words(struct block *block);
+
 void simt_undefined_forget(struct frame *frame); /* it is left */
 void simt_undefined_clear(struct warp *warp);
 

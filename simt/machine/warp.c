@@ -124,6 +124,22 @@ static __attribute__((noinline)) void notify_instruction(struct warp *warp, cons
     SIMT_NOTIFY(warp->block->launch, warp->block, instruction, &event);
 }
 
+static inline bool execute(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    enum outcome outcome = OUTCOME_NEXT;
+    if (code->lanes) {
+        if (mask) code->lanes((struct lane_operands){path->frame->registers, &code->call}, mask);
+    } else if (mask || code->is_branch) outcome = code->execute(warp, path, code, mask);
+    if (outcome == OUTCOME_NEXT) path->pc++;
+    return outcome != OUTCOME_LEFT;
+}
+
+static __attribute__((noinline)) bool execute_undefined(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    simt_undefined_follow(warp, path, code, mask);
+    if (!execute(warp, path, code, mask)) return false;
+    simt_undefined_stored(warp, path, code);
+    return true;
+}
+
 /* Executes one instruction.  false: the path has parted, waits, or is gone. */
 static inline bool step(struct warp *warp, struct path *path, const struct code *code, bool is_watched) {
     uint32_t mask = path->mask;
@@ -134,13 +150,8 @@ static inline bool step(struct warp *warp, struct path *path, const struct code 
     count(warp->block, path->pc, path->mask, mask);
     if (code->is_approximate) warp->block->tally.approximate++;
     if (is_watched) notify_instruction(warp, path, mask);
-    if (path->frame->undefined) simt_undefined_follow(warp, path, code, mask);
-    enum outcome outcome = OUTCOME_NEXT;
-    if (code->lanes) {
-        if (mask) code->lanes((struct lane_operands){path->frame->registers, &code->call}, mask);
-    } else if (mask || code->is_branch) outcome = code->execute(warp, path, code, mask);
-    if (outcome == OUTCOME_NEXT) path->pc++;
-    return outcome != OUTCOME_LEFT;
+    if (path->frame->undefined) return execute_undefined(warp, path, code, mask);
+    return execute(warp, path, code, mask);
 }
 
 /* Executes what comes before anything but lane operations does. */

@@ -180,24 +180,31 @@ static void add_lane(simt_unwritten *read, const simt_access *access, uint32_t l
     for (uint32_t e = 0; e < access->elements; e++) read->elements[e] |= (unwritten >> e & 1) << lane;
 }
 
+static uint32_t elements_of(const simt_unwritten *read, uint32_t lane) {
+    uint32_t elements = 0;
+    for (uint32_t e = 0; e < read->element_count; e++) elements |= (read->elements[e] >> lane & 1) << e;
+    return elements;
+}
+
 static void check_reads(struct reader *reader, bool is_shared, const simt_event *event, const simt_access *access) {
     simt_unwritten read = {.space = access->space,
                            .is_update = access->kind == SIMT_ATOMIC,
                            .element_nbytes = access->element_nbytes,
                            .element_count = access->elements,
                            .say = say};
-    uint32_t unwritten[SIMT_LANES];
     for (uint32_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
-        uint32_t lane = (uint32_t)__builtin_ctz(lanes);
-        unwritten[lane] = unwritten_elements(access, lane);
-        if (!unwritten[lane]) continue;
-        add_lane(&read, access, lane, unwritten[lane]);
+        const uint32_t lane = (uint32_t)__builtin_ctz(lanes), unwritten = unwritten_elements(access, lane);
+        if (unwritten) add_lane(&read, access, lane, unwritten);
+    }
+    if (!read.lanes) return;
+    simt_follow_unwritten(event, &read);
+    uint32_t unwritten[SIMT_LANES];
+    for (uint32_t lane = 0; lane < SIMT_LANES; lane++) {
+        unwritten[lane] = elements_of(&read, lane);
         reader->count += lane_count(unwritten[lane]);
         if (is_shared) remember_elements(&reader->shared, event, access, lane, unwritten[lane]);
     }
-    if (!read.lanes) return;
     if (!is_shared) remember_global(reader->reads, event, access, unwritten);
-    simt_follow_unwritten(event, &read);
 }
 
 static void check_access(void *block, const simt_event *event, const simt_access *access) {

@@ -161,7 +161,7 @@ void simt_follow_undefined(const simt_event *event, uint32_t lanes, const uint8_
 }
 
 /* All is used. */
-void simt_follow_unwritten(const simt_event *event, const simt_unwritten *read) { read->say(event, read, read->lanes); }
+void simt_follow_unwritten(const simt_event *event, simt_unwritten *read) { read->say(event, read, read->lanes); }
 
 void simt_stop(const simt_event *event) {
     (void)event;

@@ -39,6 +39,9 @@ int main(int argc, char **argv) {
     if (is("direction")) cudaMemcpy(back, out, nbytes, cudaMemcpyHostToDevice); // direction
     else if (is("small-grid")) cudaMemcpy(back, out, nbytes, cudaMemcpyDeviceToHost); // unwritten
     else if (!is("not-copied") && !is("printed")) cudaMemcpy(back, out, nbytes, cudaMemcpyDeviceToHost);
+    volatile float *nowhere = (float *)48;
+    if (is("host-fault")) *nowhere = three; // faults
+    if (is("call-fault")) cudaMemcpy(in, (void *)nowhere, nbytes, cudaMemcpyHostToDevice);
     printf("%g\n", is("device-pointer") ? out[10] : back[10]); // prints
     if (!is("freed")) cudaFree(in);
     if (is("free-twice")) cudaFree(in); // twice
