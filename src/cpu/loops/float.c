@@ -272,7 +272,7 @@ static int64_t add_extremes_and_counts(struct block *block) {
     } else if (into->parts & WF_PART_NONZERO) {
         struct counted counted = count_nonzero(block->scratch, x, count);
         into->partial->nonzero += counted.nonzero;
-        if (counted.max > INFINITY_BITS && !nans) nans = count_nans(x, count);
+        nans = counted.nans;
     }
     return nans;
 }
