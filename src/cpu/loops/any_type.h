@@ -36,18 +36,18 @@ INLINE key least_key(const unsigned char *x, size_t count, key flip) {
     return least;
 }
 
-/* The index of the first element with this key; count if there is none.  In sorted data every block is searched: meanwhile
- * the next one is asked for.  Kept out of line: inlined, it costs extremes of i64 up to a tenth of their speed. */
+/* The index of the first element with this key; count if there is none.  In sorted data every block is searched.  That takes
+ * about a quarter of the time in which memory delivers a block, so as much of the next one is asked for meanwhile.  Kept out
+ * of line: inlined, it costs extremes of i64 up to a tenth of their speed. */
 APART size_t find_key(const unsigned char *x, size_t count, key wanted) {
     enum { TOGETHER = 4 * STEP };
     size_t i = 0;
     for (; i + TOGETHER <= count; i += TOGETHER) {
         vsword found = {0}, bits;
+        prefetch_next_block(x + i * sizeof(uword) / 4);
         UNROLLED
         for (size_t v = 0; v < TOGETHER; v += STEP) {
-            const unsigned char *vector = x + (i + v) * sizeof(uword);
-            prefetch_next_block(vector);
-            memcpy(&bits, vector, sizeof bits);
+            memcpy(&bits, x + (i + v) * sizeof(uword), sizeof bits);
             found |= lanes_of_key(bits, wanted);
         }
         if (lane_bits(found)) break;
