@@ -5,7 +5,6 @@
  *   key_of(bits)             an element's key: that of wf_bits_to_key, but for u64 the value itself
  *   lanes_of_key(bits, key)  the lanes, all ones, of the elements of a vector that have that key
  *   NONZERO_MASK             the bits of an element that are all 0 if it is zero
- *   lanes_of_nans(bits)      of a vector of such bits the lanes, all ones, of NaNs
  *   is_nan_key(key)          whether it is a NaN's */
 #ifndef WF_CPU_LOOPS_ANY_TYPE_H
 #define WF_CPU_LOOPS_ANY_TYPE_H
@@ -80,6 +79,18 @@ struct counted {
     int64_t nonzero, nans; /* the latter are among the former */
 };
 
+/* The magnitude of floats beyond which they are NaN. */
+#define INFINITE_MAGNITUDE ((sword)((((uword)1 << EXPONENT_BITS) - 1) << (EXPONENT_BITS ? PRECISION - 1 : 0)))
+
+/* Takes 1 from lanes of counts in which x is above the limit; where the tier has masks, compilers would make vectors of them. */
+INLINE vsword less_where_above(vsword counts, vsword x, sword limit) {
+#ifdef HAS_CLEAN_LANES
+    return replaced(counts, lanes_above(x, (vsword){0} + limit), counts - 1);
+#else
+    return counts + (x > limit);
+#endif
+}
+
 /* Counts in lanes as wide as the elements.  A lane of 8 bits overflows after 255 vectors, so it is emptied
  * sooner; others have room for all of a run of blocks. */
 static struct counted count_nonzero(struct wf_scratch *scratch, const unsigned char *x, size_t count) {
@@ -95,11 +106,11 @@ static struct counted count_nonzero(struct wf_scratch *scratch, const unsigned c
             prefetch_line(ahead, x, i * sizeof(uword));
             memcpy(&bits, x + i * sizeof(uword), sizeof bits);
             bits &= (sword)NONZERO_MASK;
-            nonzero -= bits != 0;
-            nans -= lanes_of_nans(bits);
+            nonzero = EXPONENT_BITS ? less_where_above(nonzero, bits, 0) : nonzero + (bits != 0);
+            if (EXPONENT_BITS) nans = less_where_above(nans, bits, INFINITE_MAGNITUDE);
         }
-        for (size_t lane = 0; lane < STEP; lane++) counted.nonzero += nonzero[lane];
-        for (size_t lane = 0; lane < STEP; lane++) counted.nans += nans[lane];
+        for (size_t lane = 0; lane < STEP; lane++) counted.nonzero -= nonzero[lane];
+        for (size_t lane = 0; lane < STEP; lane++) counted.nans -= nans[lane];
     }
     for (; i < count; i++) {
         counted.nonzero += (bits_at(x, i) & NONZERO_MASK) != 0;

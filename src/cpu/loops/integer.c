@@ -57,11 +57,6 @@ INLINE uword magnitude_of(uword bits) {
 
 #define NONZERO_MASK ((uword)-1)
 
-INLINE vsword lanes_of_nans(vsword bits) {
-    (void)bits;
-    return (vsword){0};
-}
-
 #include "cpu/loops/any_type.h"
 #include "cpu/loops/columns.h"
 #include "cpu/loops/integer_groups.h"
