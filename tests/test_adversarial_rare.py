@@ -444,6 +444,33 @@ def test_elements_that_are_scaled(letter):
                 check_kinds("f64", [*bits[:count // 2], other, *bits[count // 2:]], count, other)
 
 
+@pytest.mark.parametrize("exponent", (-600, -599, 423, 424, 425, 973, 974, 1000, 1023))
+def test_one_too_large_for_the_scale_of_those_before(exponent):
+    """Small f64 are multiplied as they are loaded: the exponent of a larger power of two would run over, to one of theirs."""
+    form, draw = FLOATS["f64"], random.Random(exponent)
+    bits = [draw.randrange(1 << 52) | draw.choice((0, form.sign)) for _ in range(15 * 4096)]
+    for place in (9 * 4096 + 5, 14 * 4096 + 77):  # in a run of blocks, and in a block by itself
+        other = bits[:place] + [magnitude_bits("f64", exponent)] + bits[place + 1:]
+        for handle, _ in itertools.product(wf.tier_handles(), range(2)):
+            check_float(handle, "f64", other, handle.device, place, ops=("sum", "norm1"), threads=(1,))
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_extremes_in_each_block_of_a_run(type_name):
+    """Of a run's blocks one is searched for the extremum's place, the first of those that have it; NaNs in any."""
+    form, draw = FLOATS[type_name], random.Random(type_name)
+    block, one = 32768 // nbytes_of(type_name), magnitude_bits(type_name, 0)
+    usual = [draw.randrange(one) | draw.choice((0, form.sign)) for _ in range(5 * block + 3)]
+    for first, nan in itertools.product(range(5), (None, 0, 3, 4)):
+        bits = usual[:]
+        for b, extremum in itertools.product(range(first, 5), (one, one | form.sign)):
+            bits[b * block + draw.randrange(1, block)] = extremum
+        if nan is not None:
+            bits[nan * block: nan * block + 1 + block // (1 + first)] = [form.nan] * (1 + block // (1 + first))
+        for handle in wf.tier_handles():
+            check_float(handle, type_name, bits, handle.device, first, nan, ops=("min", "max", "argmin", "argmax", "norminf"), threads=(1,))
+
+
 @pytest.mark.parametrize("exponents", [(-1000, 900), (900, -1000), (-600, -500), (-1060, -10), (500, 520), (-1073, 1000)])
 def test_dot_products_of_small_with_large(handle, exponents):
     """Each operand is scaled by itself."""

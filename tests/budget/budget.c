@@ -119,6 +119,19 @@ static void measure_arrays(void) {
     }
 }
 
+/* What took a second pass: NaNs that are counted, blocks that all improve on an extremum, subnormals. */
+static void measure_hard_arrays(void) {
+    static double nans[COUNT], sorted[COUNT], subnormal[COUNT];
+    for (int64_t i = 0; i < COUNT; i++) {
+        nans[i] = draw() % 2 ? draw_real(false) : (double)NAN;
+        sorted[i] = (double)i;
+        subnormal[i] = draw_real(false) * 0x1p-1022;
+    }
+    measure_op(WF_NONZERO, WF_F64, " with NaNs", (void *const[2]){nans, nans}, COUNT);
+    measure_op(WF_MAX, WF_F64, " sorted", (void *const[2]){sorted, sorted}, COUNT);
+    measure_op(WF_SUM, WF_F64, " subnormal", (void *const[2]){subnormal, subnormal}, COUNT);
+}
+
 /* ---- groups */
 
 static void reduce_groups(struct work *work) {
@@ -390,5 +403,6 @@ int main(int count, char **arguments) {
     measure_simulator("simulator, observed", simt_observers);
     measure_by_groups();
     measure_any_exponents();
+    measure_hard_arrays();
     return 0;
 }

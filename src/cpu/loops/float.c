@@ -88,7 +88,7 @@ static enum outcome add_by_guess(struct block *block) {
         doubt_outliers(guess);
         return RETRY_WITH_RANGE_SCAN;
     }
-    if (is_scaled(&window)) return RETRY_WITH_RANGE_SCAN; /* the range must be sure */
+    if (!can_be_guessed(&window, block->into->parts & SUMS)) return RETRY_WITH_RANGE_SCAN; /* the range must be sure */
     if (!add_through(block, &window, true)) {
         guess->uses = 0;
         return RETRY_WITH_RANGE_SCAN;
@@ -272,7 +272,7 @@ static int64_t add_extremes_and_counts(struct block *block) {
     } else if (into->parts & WF_PART_NONZERO) {
         struct counted counted = count_nonzero(block->scratch, x, count);
         into->partial->nonzero += counted.nonzero;
-        if (counted.max > INFINITY_BITS && !nans) nans = count_nans(x, count);
+        nans = counted.nans;
     }
     return nans;
 }
@@ -310,6 +310,29 @@ void WF_LOOPS_NAME(add_block, TYPE, TIER)(struct wf_open_partial *into, struct w
     if (nans && !(parts & SUMS)) note_nans(into, nans, x, NULL, count, index); /* sums have noted them */
 }
 
+/* Extremes alone: of a run's blocks only one is searched for the place of either, which in sorted data takes as long as they
+ * take to be found. */
+static void add_extremes_of_run(struct block *run) {
+    const size_t limit = WF_BLOCK_NBYTES / sizeof(uword);
+    struct wf_open_partial *into = run->into;
+    struct block with_min = *run, with_max = *run;
+    struct keys best = {KEY_MAX, (key)~KEY_MAX, 0};
+    for (size_t i = 0; i < run->source.count; i += limit) {
+        struct block block = *run;
+        block.source = part_of(run->source, i, limit);
+        block.index += (int64_t)i;
+        block.expects_specials = block.scratch->guess.specials > 0;
+        const struct keys keys = find_block_keys(&block);
+        note_nans(into, keys.nans, block.source.x, NULL, block.source.count, block.index);
+        if (keys.min < best.min) best.min = keys.min, with_min = block;
+        if (keys.max > best.max) best.max = keys.max, with_max = block;
+    }
+    if (into->parts & WF_PART_MIN)
+        note_extreme(into->partial, best.min, false, with_min.source.x, with_min.source.count, with_min.index);
+    if (into->parts & WF_PART_MAX)
+        note_extreme(into->partial, best.max, true, with_max.source.x, with_max.source.count, with_max.index);
+}
+
 bool WF_LOOPS_NAME(add_run, TYPE, TIER)(struct wf_open_partial *into, struct wf_scratch *scratch, const void *x,
                                         size_t count, int64_t index) {
     /* With sums of no pairs, whatever is found in the same pass. */
@@ -320,11 +343,15 @@ bool WF_LOOPS_NAME(add_run, TYPE, TIER)(struct wf_open_partial *into, struct wf_
     struct range range[2] = {guessed_range(guess, 0), guessed_range(guess, 1)};
     struct window window;
     if (is_decided(into)) return true;
+    scratch->passes = 1;
+    if (into->parts & EXTREMES && !(into->parts & ~(unsigned)EXTREMES)) {
+        add_extremes_of_run(&run);
+        return true;
+    }
     if (!(into->parts & SUMS) || into->parts & ~in_one_pass || are_for_integers(into->parts & SUMS)) return false;
     if (into->losses && scratch->lossy.blocks > 0) return false;
     if (guess->specials || guess->outliers > 0 || (guess->wait ? guess->wait-- : is_scan_due(guess))) return false;
-    scratch->passes = 1;
-    if (!find_window(&window, into->parts & SUMS, range) || is_scaled(&window)) return false;
+    if (!find_window(&window, into->parts & SUMS, range) || !can_be_guessed(&window, into->parts & SUMS)) return false;
     if (!add_through(&run, &window, true)) {
         wait_after_run(guess);
         return false;

@@ -57,8 +57,17 @@ INLINE vf64 widen(const unsigned char *x) {
 
 #define NONZERO_MASK MAGNITUDE
 
-INLINE vuword larger_magnitude(vuword a, vuword b) {
-    return (vuword)max_signed((vsword)a, (vsword)b);
+INLINE vsword lanes_of_nans(vsword magnitudes) {
+    return magnitudes > (sword)INFINITY_BITS;
+}
+
+/* key_of undoes what it does. */
+INLINE bool is_nan_key(key of_element) {
+    return is_nan((uword)key_of((uword)of_element));
+}
+
+INLINE vsword lanes_of_key(vsword bits, key wanted) {
+    return bits == key_of((uword)wanted);
 }
 
 #endif

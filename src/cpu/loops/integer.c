@@ -39,6 +39,14 @@ INLINE bool is_nan(uword bits) {
     return false;
 }
 
+INLINE bool is_nan_key(key of_element) {
+    return is_nan((uword)of_element);
+}
+
+INLINE vsword lanes_of_key(vsword bits, key wanted) {
+    return IS_BOOL ? (bits != 0) == (sword)(0 - wanted) : bits == (sword)wanted;
+}
+
 INLINE bool is_negative(uword bits) {
     return IS_SIGNED && bits >> (8 * sizeof(uword) - 1);
 }
@@ -48,11 +56,6 @@ INLINE uword magnitude_of(uword bits) {
 }
 
 #define NONZERO_MASK ((uword)-1)
-
-INLINE vuword larger_magnitude(vuword a, vuword b) {
-    (void)b;
-    return a;
-}
 
 #include "cpu/loops/any_type.h"
 #include "cpu/loops/columns.h"
@@ -203,9 +206,9 @@ APART struct wf_factor tree_node(struct wf_open_partial *into, struct wf_scratch
 static void add_extremes(struct wf_open_partial *into, const unsigned char *x, size_t count, int64_t index) {
     const key all_ones = (key)-1;
     if (into->parts & WF_PART_MIN)
-        note_extreme(into->partial, least_key(x, count, 0), false, x, count, index, false);
+        note_extreme(into->partial, least_key(x, count, 0), false, x, count, index);
     if (into->parts & WF_PART_MAX)
-        note_extreme(into->partial, (key)~least_key(x, count, all_ones), true, x, count, index, false);
+        note_extreme(into->partial, (key)~least_key(x, count, all_ones), true, x, count, index);
 }
 
 wf_block_function WF_LOOPS_NAME(add_block, TYPE, TIER);

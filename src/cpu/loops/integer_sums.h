@@ -5,12 +5,13 @@
  * powers: its count is an exponent's distance from the span's first, and of any count but 0 to 14 nothing is left.
  *
  * Where exponents are many, two neighbours share a power (the larger one's significand is doubled), and several bands share
- * the powers of their spans: what belongs to another band is masked. */
+ * the powers of their spans: what belongs to another band is masked.  Sums that may lack something (lossy.h) have one band, of
+ * the largest. */
 #ifndef WF_CPU_LOOPS_INTEGER_SUMS_H
 #define WF_CPU_LOOPS_INTEGER_SUMS_H
 
 #include "cpu/loops/guess.h"
-#include "cpu/loops/sums.h"
+#include "cpu/loops/lossy.h"
 
 #ifdef HAS_PAIR_PRODUCTS
 
@@ -223,6 +224,19 @@ static bool are_for_integers(unsigned sums) {
     return IS_16 && (sums == WF_PART_SUM || sums == WF_PART_ABS) && has_pair_products();
 }
 
+/* Of a block's span as many exponents, the largest, as its sum needs; of one that may lack something not more than those. */
+static struct span needed_span(const struct block *block, struct span span, int exponents) {
+    if (SHARES_POWERS && may_lose(block) && span.high - span.low >= exponents) span.low = span.high - exponents + 1;
+    return span;
+}
+
+/* Notes how much a pass lacks of a block's elements at most. */
+static void note_lost(struct block *block, const struct pass *pass, struct span span) {
+    const int lost = pass->top - extent_of(pass->form); /* the largest exponent that no span holds */
+    const struct wf_bound bound = {block->source.count, lost + 1 - BIAS};
+    if (span.low <= lost) wf_bound_add(&block->into->losses->sum, bound);
+}
+
 /* The range of a block of which nothing is known, whose infinities and NaNs are noted. */
 static struct range scan_unknown(struct block *block) {
     if (block->expects_specials) return note_and_scan(block);
@@ -233,6 +247,7 @@ static struct range scan_unknown(struct block *block) {
 /* Adds the block's sum.  Where elements turn out to lie outside what was expected, a second pass takes the place of the
  * first.  Where one form holds all exponents, no range matters. */
 static void add_as_integers(struct block *block) {
+    enum { ENOUGH = 48, EXPECTED = 60 }; /* exponents; the larger ones of what is expected may be missing */
     struct wf_guess *guess = &block->scratch->guess;
     const bool is_scanned = SHARES_POWERS && guess->known < 2, notes = !is_scanned && block->expects_specials;
     struct range range[2] = {range_of((struct magnitudes){INFINITY_BITS - 1, 1}), {0, 0}};
@@ -240,12 +255,14 @@ static void add_as_integers(struct block *block) {
     if (guess->specials) guess->specials--;
     if (is_scanned) range[0] = scan_unknown(block);
     while (guess->known < 2) learn(guess, range);
-    struct finding found = add_expected(&pass, block, span_of(guessed_range(guess, 0)), notes);
+    struct finding found = add_expected(&pass, block, needed_span(block, span_of(guessed_range(guess, 0)), EXPECTED), notes);
     if (notes) note_finding(block, &found);
     if (!is_scanned) range[0] = found.magnitudes.max < INFINITY_BITS ? range_of(found.magnitudes) : note_and_scan(block);
     if (SHARES_POWERS) {
         learn(guess, range);
-        if (!pass_holds(&pass, span_of(range[0]))) add_expected(&pass, block, span_of(range[0]), false);
+        const struct span span = span_of(range[0]), needed = needed_span(block, span, ENOUGH);
+        if (!pass_holds(&pass, needed)) add_expected(&pass, block, needed_span(block, span, EXPECTED), false);
+        note_lost(block, &pass, span);
     }
     add_totals(block->into->parts & WF_PART_SUM ? &block->into->sum : &block->into->abs, &pass);
 }

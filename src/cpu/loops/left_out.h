@@ -12,7 +12,7 @@
 INLINE vsword nan_lanes(const unsigned char *x) {
     vsword bits;
     memcpy(&bits, x, sizeof bits);
-    return (bits & (sword)MAGNITUDE) > (sword)INFINITY_BITS;
+    return lanes_of_nans(bits & (sword)MAGNITUDE);
 }
 
 /* Copies a vector with those bits in the lanes that are set. */

@@ -322,7 +322,8 @@ static bool begin_lossy(struct block *block) {
 /* Whether a window takes no longer than one that loses something, with which a largest magnitude is found. */
 static bool is_few(const struct block *block, const struct window *window) {
     const int levels = block->into->parts & PRODUCTS ? FEW_LEVELS : lossy_shape(is_fine(block)).first;
-    return window->shape.first <= levels && window->shape.others <= levels && !is_scaled(window);
+    const bool is_few = window->shape.first <= levels && window->shape.others <= levels;
+    return is_few && can_be_guessed(window, block->into->parts & SUMS);
 }
 
 #endif

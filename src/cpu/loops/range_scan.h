@@ -163,7 +163,7 @@ APART struct keys find_keys(struct wf_scratch *scratch, const unsigned char *x, 
     for (; i + STEP <= count; i += STEP) {
         prefetch_line(ahead, x, i * sizeof(uword));
         memcpy(&bits, x + i * sizeof(uword), sizeof bits);
-        vsword nan = (bits & (sword)MAGNITUDE) > (sword)INFINITY_BITS;
+        vsword nan = lanes_of_nans(bits & (sword)MAGNITUDE);
         vsword keys = bits ^ ((bits < 0) & (sword)MAGNITUDE);
         count_lanes(&nans, nan);
         min = min_signed(min, select_where(nan, above, keys));
@@ -185,8 +185,8 @@ APART struct keys find_keys(struct wf_scratch *scratch, const unsigned char *x, 
 
 static void add_extremes(struct wf_open_partial *into, struct keys found, const unsigned char *x, size_t count,
                          int64_t index) {
-    if (into->parts & WF_PART_MIN) note_extreme(into->partial, found.min, false, x, count, index, found.nans);
-    if (into->parts & WF_PART_MAX) note_extreme(into->partial, found.max, true, x, count, index, found.nans);
+    if (into->parts & WF_PART_MIN) note_extreme(into->partial, found.min, false, x, count, index);
+    if (into->parts & WF_PART_MAX) note_extreme(into->partial, found.max, true, x, count, index);
 }
 
 #endif

@@ -74,19 +74,6 @@ static void note_nans(struct wf_open_partial *into, int64_t nans, const unsigned
     if (first < into->partial->first_nan) into->partial->first_nan = first;
 }
 
-APART int64_t count_nans(const unsigned char *x, size_t count) {
-    struct lane_counts nans = {.lanes = {0}};
-    vsword bits;
-    int64_t rest = 0;
-    size_t i = 0;
-    for (; i + STEP <= count; i += STEP) {
-        memcpy(&bits, x + i * sizeof(uword), sizeof bits);
-        count_lanes(&nans, (bits & (sword)MAGNITUDE) > (sword)INFINITY_BITS);
-    }
-    for (; i < count; i++) rest += is_nan(bits_at(x, i));
-    return rest + count_of(&nans);
-}
-
 /* Puts -0, which adds nothing, in place of infinities and NaNs. */
 INLINE void clean_vector(struct specials *seen, vsword *x) {
     *x = clean_lanes(*x, (sword)INFINITY_BITS, &seen->nans.lanes, &seen->positive, &seen->negative);

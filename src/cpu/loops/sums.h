@@ -409,6 +409,11 @@ INLINE bool ranges_of(unsigned sums, const struct range *element, struct range r
     return !(sums & PRODUCTS) || ranges_of_products(element[0], element[1], range + of_elements);
 }
 
+/* Small elements of a lone sum are moved up as they are loaded, all by the same factor. */
+INLINE int shift_of(unsigned sums, struct range element) {
+    return !(sums & PRODUCTS) && element.top <= -SHIFT_OF_GROUPS ? SHIFT_OF_GROUPS : -element.top;
+}
+
 /* Elements that are subnormal, or leave what is of one level, are multiplied by a power of two before they are added, and
  * so are those whose products could be inexact: which, and how the ranges are then. */
 INLINE void set_shifts(struct window *window, unsigned sums, struct range element[2]) {
@@ -419,7 +424,7 @@ INLINE void set_shifts(struct window *window, unsigned sums, struct range elemen
     bool is_nothing = element[0].low > element[0].top || element[operands - 1].low > element[operands - 1].top; /* zeros */
     bool is_to_be_scaled = IS_F64 && !is_nothing && (is_low || (sums & PRODUCTS && !ranges_of_products(element[0], element[1], products)));
     for (int operand = 0; operand < 2; operand++) {
-        int shift = window->shift[operand] = is_to_be_scaled ? -element[operand].top : 0;
+        int shift = window->shift[operand] = is_to_be_scaled ? shift_of(sums, element[operand]) : 0;
         element[operand] = (struct range){element[operand].top + shift, element[operand].low + shift};
     }
 }
@@ -609,6 +614,43 @@ CLEAN_AND_EXTRACT(clean_and_extract_squares, WF_PART_SQUARES)
 CLEAN_AND_EXTRACT(clean_and_extract_products, WF_PART_DOT)
 CLEAN_AND_EXTRACT(clean_and_extract_moments, MOMENTS)
 
+INLINE void scan_max_magnitude(struct scan *scan, const unsigned char *x) {
+    vsword bits;
+    memcpy(&bits, x, sizeof bits);
+    scan->max = (vi64)max_signed((vsword)scan->max, bits & (sword)MAGNITUDE);
+}
+
+/* Sums of small f64, of few levels, multiplied as they are loaded.  No flag tells of elements too large for that, so the same pass
+ * finds the largest. */
+INLINE void extract_small(struct extracted *extracted, struct block *block, const struct window *window, load_terms *load) {
+    struct scan scans[2] = {{.max = {0}}, {.max = {0}}};
+    struct kind kind = kind_of(WF_PART_SUM);
+    kind.load[0] = load;
+    extract(extracted, window, (struct shape){FEW_LEVELS, FEW_LEVELS}, source_of(block, false), kind, scans, scan_max_magnitude);
+    const struct magnitudes found = {scanned_magnitudes(&scans[0]).max, 1};
+    extracted->is_exact = range_of(found).top + SHIFT_OF_GROUPS <= window->covered[0].top;
+}
+
+APART void extract_small_values(struct extracted *extracted, struct block *block, const struct window *window) {
+    extract_small(extracted, block, window, load_scaled_value);
+}
+
+APART void extract_small_magnitudes(struct extracted *extracted, struct block *block, const struct window *window) {
+    extract_small(extracted, block, window, load_scaled_magnitude);
+}
+
+/* What extracts these sums of small f64 through a window in one pass; NULL if nothing does. */
+static extract_function *small_function_of(const struct window *window, unsigned sums) {
+    const bool holds_lowest = window->covered[0].low <= LOW_EXPONENT + SHIFT_OF_GROUPS;
+    if (!IS_F64 || window->shift[0] != SHIFT_OF_GROUPS || window->shape.first != FEW_LEVELS || !holds_lowest) return NULL;
+    return sums == WF_PART_SUM ? extract_small_values : sums == WF_PART_ABS ? extract_small_magnitudes : NULL;
+}
+
+/* Whether a pass through this window shows whether it has held. */
+static bool can_be_guessed(const struct window *window, unsigned sums) {
+    return !is_scaled(window) || small_function_of(window, sums);
+}
+
 /* The loops that are compiled, by the sums that they add in one pass.  Other combinations are added one by
  * one. */
 static extract_function *const extract_functions[SUMS + 1] = {
@@ -639,7 +681,7 @@ static bool find_window(struct window *window, unsigned sums, const struct range
 static bool has_held(struct block *block, const struct window *window, const struct extracted *extracted) {
     struct range range[TERMS_MAX] = {{0, 0}};
     unsigned sums = block->into->parts & SUMS;
-    if (NOTES_ROUNDING) return extracted->is_exact;
+    if (NOTES_ROUNDING || is_scaled(window)) return extracted->is_exact;
     ensure_scanned(block);
     return is_finite(block) && ranges_of(sums, block->range, range) &&
            window_covers(window, range, kind_of(sums).terms);
@@ -681,11 +723,12 @@ APART void add_scaled(struct block *block, const struct window *window, unsigned
 static bool add_through(struct block *block, const struct window *window, bool guessed) {
     unsigned sums = block->into->parts & SUMS;
     struct extracted extracted;
-    if (is_scaled(window)) {
+    extract_function *extract_all = is_scaled(window) ? small_function_of(window, sums) : extract_functions[sums];
+    if (!extract_all) {
         if (!guessed) add_scaled(block, window, sums);
         return !guessed;
     }
-    extract_functions[sums](&extracted, block, window);
+    extract_all(&extracted, block, window);
     if (guessed && !has_held(block, window, &extracted)) return false;
     add_extracted_sums(block->into, window, &extracted, sums);
     return true;
