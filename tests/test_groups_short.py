@@ -284,6 +284,40 @@ def test_nans_in_few_groups(handle, type_name, length):
             assert got == as_returned(expected, op, type_name), (op, nan, step)
 
 
+@pytest.mark.sampled
+@pytest.mark.parametrize("rows", [2, 3, 4, 17, 63])
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_specials_in_few_rows(handle, type_name, rows):
+    """Columns with infinities, which may cancel to a NaN, with NaNs, and with sums that overflow on the way; strips with none."""
+    rng, columns = random.Random(f"specials {type_name} {rows}"), 330
+    form, nbytes = FLOATS[type_name], struct.calcsize(TYPECODES[type_name])
+    elements = [nearest(type_name, x) for x in (rng.choice([0.0, rng.gauss(0, 1)]) for _ in range(columns * rows))]
+    largest, infinity, minus, nan = form.infinity - 1, form.infinity, form.infinity | form.sign, form.nan | form.sign
+    columns_of = [(infinity, infinity), (infinity, minus), (minus, minus), (nan, infinity), (nan, nan), (largest, largest),
+                  (largest | form.sign, largest | form.sign), (largest, infinity), (largest, largest, minus), (form.sign, form.sign)]
+    for column, others in zip([*range(64, 66), *rng.sample(range(192, columns), 40)], 5 * columns_of):
+        for row, bits in zip(rng.sample(range(rows), min(rows, len(others))), others):
+            elements[row * columns + column] = bits
+    data = pack(type_name, elements)
+    array = wf.strided(data, type_name, (rows, columns), (columns * nbytes, nbytes))
+    down = [b"".join(data[(r * columns + c) * nbytes:][:nbytes] for r in range(rows)) for c in range(columns)]
+    for op, nan in itertools.product(("sum", "mean", "norm1"), ("propagate", "omit")):
+        expected = [Oracle(type_name, column).reduce(op, nan=nan) for column in down]
+        assert returned(handle, op, library.wf_groups_axes(1), [array], nan=nan) == as_returned(expected, op, type_name), (op, nan)
+
+
+@pytest.mark.parametrize("count", [16, 31, 64, 300, 2000])
+def test_means_of_rows_of_zeros(handle, count):
+    """Of which only those of nothing but -0 are -0; where others are near 1, so that all share a window."""
+    rng = random.Random(f"means of zeros {count}")
+    rows = [[rng.choice([0.0, -0.0])] * count if r % 3 else [rng.random() for _ in range(count)] for r in range(30)]
+    rows[1][count // 2], rows[2][-1] = 0.0, -0.0
+    data = struct.pack(f"={30 * count}d", *itertools.chain(*rows))
+    expected = [Oracle("f64", struct.pack(f"={count}d", *row)).reduce("mean") for row in rows]
+    array = wf.strided(data, "f64", (30, count), (8 * count, 8))
+    assert returned(handle, "mean", library.wf_groups_axes(2), [array]) == as_returned(expected, "mean", "f64")
+
+
 # ---- neighbouring groups, which are folded side by side ---------------------------------------------------
 
 

@@ -323,16 +323,17 @@ static bool are_rows(const struct job *job) {
 }
 
 /* Whether means, variances, their roots or 2-norms of floats are found by lanes along each group.  Those of few elements
- * are faster as columns of a tile, except for roots, of which many are half-way between two floats; means of many through
- * a window. */
+ * are faster as columns of a tile, except for roots, of which many are half-way between two floats; means of many, unless they are
+ * f64, by exact sums. */
 static bool divides_rows(const struct job *job) {
-    enum { LEAST = WF_FEW_ROWS_MAX + 1, LEAST_SEGMENT = 12, MEAN_MAX = 512 };
+    enum { LEAST = WF_FEW_ROWS_MAX + 1, LEAST_F64 = 16, LEAST_SEGMENT = 12, MEAN_MAX = 512 };
     const unsigned parts = job->bounded.parts;
     const int64_t count = wf_job_group_count(job);
     if (!parts || !job->bounded.is_divided || !are_rows(job)) return false;
-    if (count > (parts & WF_PART_SQUARES ? WF_ROW_COUNT_MAX : MEAN_MAX)) return false;
+    const bool is_mean = !(parts & WF_PART_SQUARES), by_levels = is_mean && job->grouped->empty->type == WF_F64;
+    if (count > (is_mean && !by_levels ? MEAN_MAX : WF_ROW_COUNT_MAX)) return false;
     if (job->counts_groups >= 0) return count >= LEAST_SEGMENT || job->bounded.is_root;
-    return count >= LEAST;
+    return count >= (by_levels ? LEAST_F64 : LEAST);
 }
 
 /* Whether squares of integers are added up along each group: of more than registers take. */

@@ -193,17 +193,21 @@ INLINE vf64 level_sum(const struct column_units *units, const struct window *win
     return (vf64)(found + (vi64)anchor) - anchor;
 }
 
+/* What one level or two add up to, LANES columns from the first on, exactly. */
+INLINE struct pair sum_of_levels(const struct column_units *units, const struct window *window, size_t first, bool are_long) {
+    const vf64 upper = level_sum(units, window, 0, first, are_long);
+    if (window->shape.first == 1) return (struct pair){upper, {0}};
+    return two_sum(upper, level_sum(units, window, 1, first, are_long));
+}
+
 /* The sums of one level or two, rounded as another conversion needs; returns whether any is 0. */
 INLINE bool add_column_levels(double sum[WF_COLUMNS_MAX], const struct column_units *units, const struct window *window,
                               size_t columns, bool are_long) {
     vi64 zeros = {0};
     for (size_t c = 0; c < columns; c += LANES) {
-        vf64 added = level_sum(units, window, 0, c, are_long);
-        if (window->shape.first > 1) {
-            vf64 lower = level_sum(units, window, 1, c, are_long);
-            struct pair sum = two_sum(added, lower);
-            added = IS_F64 ? sum.high : round_to_odd(sum.high, sum.low);
-        }
+        const struct pair exact = sum_of_levels(units, window, c, are_long);
+        vf64 added = exact.high;
+        if (!IS_F64 && window->shape.first > 1) added = round_to_odd(exact.high, exact.low);
         zeros |= (vi64)(added == 0);
         memcpy(sum + c, &added, sizeof added);
     }

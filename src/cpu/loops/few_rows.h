@@ -4,8 +4,8 @@
  * wide, which a scan tells; of f64 and of products what is lost is added up, too, and what even that loses is bounded.
  * A quotient is rounded by its remainder, which is exact.  Variances are as exact as three or four f64 make them, and their
  * error has a bound: a lane fails unless all that lies within it is rounded to the same result (Ziv, "Fast evaluation of
- * elementary mathematical functions with correctly rounded last bit", 1991).  Infinities fail; a strip that has NaNs is done
- * once more without them. */
+ * elementary mathematical functions with correctly rounded last bit", 1991).  Sums and means of infinities and NaNs are what
+ * IEEE addition makes of them; variances fail.  A strip whose NaNs are left out is done once more without them. */
 #ifndef WF_CPU_LOOPS_FEW_ROWS_H
 #define WF_CPU_LOOPS_FEW_ROWS_H
 
@@ -18,12 +18,17 @@
 
 /* What is asked for, as a constant.  A pair is two rows: IEEE addition rounds their exact sum once, infinities included, and
  * so do f64 for narrower types, since they have more than twice their bits and two (Figueroa, "When is double rounding
- * innocuous?", 1995).  The deviation of a pair is half its distance, which is often half-way between two floats. */
-enum few_asked { FEW_PAIR, FEW_DISTANCE, FEW_SUM, FEW_MAGNITUDES, FEW_MEAN, FEW_VARIANCE };
+ * innocuous?", 1995); half of it, their mean, is exact unless the sum is infinite.  The deviation of a pair is half its distance,
+ * which is often half-way between two floats. */
+enum few_asked { FEW_PAIR, FEW_PAIR_MEAN, FEW_DISTANCE, FEW_SUM, FEW_MAGNITUDES, FEW_MEAN, FEW_VARIANCE };
+
+INLINE bool is_few_pair(enum few_asked asked) {
+    return asked == FEW_PAIR || asked == FEW_PAIR_MEAN;
+}
 
 /* Whether a range tells if sums are exact. */
 INLINE bool is_few_scanned(enum few_asked asked) {
-    return !IS_F64 && asked != FEW_PAIR && asked != FEW_DISTANCE;
+    return !IS_F64 && !is_few_pair(asked) && asked != FEW_DISTANCE;
 }
 
 /* The square of the first element. */
@@ -44,7 +49,7 @@ INLINE void add_few(struct few_sums *sums, const unsigned char *x, enum few_aske
     vf64 value = value_of(widen(x), asked == FEW_MAGNITUDES);
     if (asked == FEW_DISTANCE) {
         sums->value = two_sum(sums->value.high, -value);
-    } else if (!IS_F64 || asked == FEW_PAIR) {
+    } else if (!IS_F64 || is_few_pair(asked)) {
         sums->value.high += value;
     } else {
         struct pair sum = two_sum(sums->value.high, value);
@@ -72,6 +77,7 @@ INLINE vf64 half_distance(struct few_sums *sums) {
 
 INLINE vf64 few_result(struct few_sums *sums, const struct lane_quotient *quotient, enum few_asked asked) {
     switch (asked) {
+    case FEW_PAIR_MEAN: return sums->value.high * 0.5;
     case FEW_DISTANCE: return half_distance(sums);
     case FEW_MEAN: return mean_of(sums, quotient);
     case FEW_VARIANCE: return variance_of(sums, quotient);
@@ -79,35 +85,111 @@ INLINE vf64 few_result(struct few_sums *sums, const struct lane_quotient *quotie
     }
 }
 
+/* Scans for the range of what is finite. */
+INLINE void scan_finite_bounds(struct scan *scan, const unsigned char *x) {
+    vsword bits;
+    memcpy(&bits, x, sizeof bits);
+    bits &= (sword)MAGNITUDE;
+    bits = select_where(bits >= (sword)INFINITY_BITS, (vsword){0}, bits);
+    scan_bounds(scan, (const unsigned char *)&bits);
+}
+
+INLINE void scan_few(struct scan *scan, const unsigned char *x, bool with_specials) {
+    if (with_specials)
+        scan_finite_bounds(scan, x);
+    else
+        scan_bounds(scan, x);
+}
+
 /* Adds one more row to each vector's sums. */
 INLINE void add_few_row(struct few_sums *sums, struct scan *scan, const unsigned char *x, enum few_asked asked,
-                        bool is_second) {
+                        bool is_second, bool with_specials) {
     UNROLLED
     for (size_t v = 0; v < FEW_VECTORS; v++) {
-        if (is_few_scanned(asked) && v * LANES % STEP == 0) scan_bounds(scan, x + v * LANES * sizeof(uword));
+        if (is_few_scanned(asked) && v * LANES % STEP == 0) scan_few(scan, x + v * LANES * sizeof(uword), with_specials);
         add_few(&sums[v], x + v * LANES * sizeof(uword), asked, is_second);
     }
 }
 
-/* The results of some columns, the first of which is that one of a strip.  failed: lanes, not all bits 0, that have failed. */
-INLINE void find_few(rounded *results, int64_t *failed, struct scan *scan, struct strip strip,
-                     const struct wf_quotient *quotient, size_t column, enum few_asked asked) {
+/* A bound, which is NaN in lanes that have infinities or NaNs: their results are known, and others of the vector may be exact. */
+INLINE vf64 known_bound(vf64 bound) {
+    return (vf64)((vi64)bound & (vi64)(bound == bound));
+}
+
+INLINE vf64 with_quiet_nans(vf64 x) {
+    return select_f64((vi64)(x == x), x, (vf64)((vi64){0} + (INT64_C(0x7ff8) << 48)));
+}
+
+/* Stores results of f64, rounded to elements, of which f32 are rounded where they are stored; returns lanes, not all bits 0, that
+ * have failed.  expects_specials: of types shorter than f64 results may be infinite or NaN; else their range fails the strip. */
+INLINE vi64 store_few(rounded *results, vf64 found, const struct few_sums *sums, enum few_asked asked, bool expects_specials,
+                      bool gives_nan) {
+    if (IS_F64 || asked == FEW_DISTANCE || asked == FEW_VARIANCE) {
+        found = round_to_element(found);
+        store_elements(results, found);
+        return asked == FEW_PAIR ? ~(vi64)(found == found) : sums->lost | (vi64)(found - found);
+    }
+    if (expects_specials && asked == FEW_MEAN)
+        found = select_f64((vi64)(sums->value.high - sums->value.high == 0), found, sums->value.high);
+    if (expects_specials) found = with_quiet_nans(found);
+    store_elements(results, ELEMENT == ELEMENT_F32 ? found : round_to_element(found));
+    return expects_specials && !gives_nan ? ~(vi64)(found == found) : (vi64){0};
+}
+
+/* Of f64: makes results that have failed what IEEE addition makes of their infinities and NaNs, whatever the order.  Returns those
+ * that have none, whose sums have overflowed or are not known, and, unless NaNs are results, those that are NaN. */
+APART vi64 settle_few_specials(rounded *results, vi64 lost, struct strip strip, bool magnitudes, bool gives_nan) {
+    vf64 sum = {0};
+    for (size_t r = 0; r < strip.rows; r++, strip.x += strip.stride_bytes) {
+        const vf64 x = value_of(widen(strip.x), magnitudes);
+        sum += (vf64)((vi64)x & ~(vi64)(x - x == 0));
+    }
+    const vi64 is_special = ~(vi64)(sum == 0);
+    const vf64 found = select_f64(is_special, sum, widen((const unsigned char *)results));
+    store_elements(results, with_quiet_nans(found));
+    lost &= ~is_special;
+    return gives_nan ? lost : lost | ~(vi64)(found == found);
+}
+
+/* Lanes that have failed, of columns that are used, the first of which is that one. */
+INLINE vi64 any_used(const vi64 lost[FEW_VECTORS], size_t column, size_t used) {
+    const vi64 place = {EACH_LANE(SAME_LANE, 0)};
+    vi64 any = {0};
+    UNROLLED
+    for (size_t v = 0; v < FEW_VECTORS; v++) any |= lost[v];
+    if (column + FEW_VECTORS * LANES <= used) return any;
+    any = (vi64){0};
+    for (size_t v = 0; v < FEW_VECTORS; v++) any |= lost[v] & (place + (int64_t)(column + v * LANES) < (int64_t)used);
+    return any;
+}
+
+/* The results of some columns, the first of which is that one of a strip.  Returns lanes, not all bits 0, of columns of which some
+ * has failed; `used` of the strip's matter. */
+INLINE vi64 find_few(rounded *results, struct scan *scan, struct strip strip, size_t used, const struct wf_quotient *quotient,
+                     size_t column, enum few_asked asked, bool with_specials) {
+    const bool are_expected = with_specials || is_few_pair(asked);
+    struct strip own = strip;
     struct few_sums sums[FEW_VECTORS];
+    vi64 lost[FEW_VECTORS], any = {0};
     UNROLLED
     for (size_t v = 0; v < FEW_VECTORS; v++) {
-        if (is_few_scanned(asked) && v * LANES % STEP == 0) scan_bounds(scan, strip.x + v * LANES * sizeof(uword));
+        if (is_few_scanned(asked) && v * LANES % STEP == 0) scan_few(scan, strip.x + v * LANES * sizeof(uword), with_specials);
         start_few(&sums[v], strip.x + v * LANES * sizeof(uword), asked);
     }
-    if (strip.rows > 1) add_few_row(sums, scan, strip.x += strip.stride_bytes, asked, true);
-    for (size_t r = 2; r < strip.rows; r++) add_few_row(sums, scan, strip.x += strip.stride_bytes, asked, false);
+    if (strip.rows > 1) add_few_row(sums, scan, strip.x += strip.stride_bytes, asked, true, with_specials);
+    for (size_t r = 2; r < strip.rows; r++) add_few_row(sums, scan, strip.x += strip.stride_bytes, asked, false, with_specials);
     UNROLLED
     for (size_t v = 0; v < FEW_VECTORS; v++) {
         const struct lane_quotient lanes = quotient_at(quotient, column + v * LANES);
-        vf64 found = round_to_element(few_result(&sums[v], &lanes, asked));
-        vi64 lost = asked == FEW_PAIR ? ~(vi64)(found == found) : sums[v].lost | (vi64)(found - found);
-        store_elements(results + v * LANES, found);
-        memcpy(failed + v * LANES, &lost, sizeof lost);
+        if (IS_F64 && with_specials) sums[v].bound = known_bound(sums[v].bound);
+        const vf64 found = few_result(&sums[v], &lanes, asked);
+        lost[v] = store_few(results + v * LANES, found, &sums[v], asked, are_expected, quotient->gives_nan);
+        any |= lost[v];
     }
+    if (!IS_F64 || !are_expected || !any_lane_set(any)) return any_used(lost, column, used);
+    for (size_t v = 0; v < FEW_VECTORS; v++, own.x += LANES * sizeof(uword))
+        lost[v] = settle_few_specials(results + v * LANES, lost[v], own, asked == FEW_MAGNITUDES, quotient->gives_nan);
+    return any_used(lost, column, used);
 }
 
 /* Whether the elements are finite, and the sums of that many are f64. */
@@ -117,42 +199,59 @@ INLINE bool are_sums_f64(const struct scan *scan, size_t rows) {
     struct range range = range_of(found);
     return found.max < INFINITY_BITS && range.top - range.low <= 53 - sum_bits;
 }
+
 INLINE bool find_few_of_strip(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient,
-                              enum few_asked asked) {
-    int64_t failed[WF_STRIP_COLUMNS], any = 0;
+                              enum few_asked asked, bool with_specials) {
+    vi64 failed = {0};
     struct scan scan = RANGE_SCAN_START;
     for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES) {
         struct strip part = strip;
         part.x += c * sizeof(uword);
-        find_few(results + c, failed + c, &scan, part, quotient, c, asked);
+        failed |= find_few(results + c, &scan, part, used, quotient, c, asked, with_specials);
     }
-    for (size_t c = 0; c < used; c++) any |= failed[c];
-    return any == 0 && (!is_few_scanned(asked) || are_sums_f64(&scan, strip.rows));
+    return !any_lane_set(failed) && (!is_few_scanned(asked) || are_sums_f64(&scan, strip.rows));
 }
 
 /* What is asked for is a constant in each. */
 APART bool find_few_pairs(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
-    return find_few_of_strip(results, strip, used, quotient, FEW_PAIR);
+    return find_few_of_strip(results, strip, used, quotient, FEW_PAIR, false);
+}
+
+APART bool find_few_pair_means(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
+    return find_few_of_strip(results, strip, used, quotient, FEW_PAIR_MEAN, false);
 }
 
 APART bool find_few_distances(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
-    return find_few_of_strip(results, strip, used, quotient, FEW_DISTANCE);
+    return find_few_of_strip(results, strip, used, quotient, FEW_DISTANCE, false);
 }
 
 APART bool find_few_sums(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
-    return find_few_of_strip(results, strip, used, quotient, FEW_SUM);
+    return find_few_of_strip(results, strip, used, quotient, FEW_SUM, false);
 }
 
 APART bool find_few_magnitudes(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
-    return find_few_of_strip(results, strip, used, quotient, FEW_MAGNITUDES);
+    return find_few_of_strip(results, strip, used, quotient, FEW_MAGNITUDES, false);
 }
 
 APART bool find_few_means(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
-    return find_few_of_strip(results, strip, used, quotient, FEW_MEAN);
+    return find_few_of_strip(results, strip, used, quotient, FEW_MEAN, false);
 }
 
 APART bool find_few_variances(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
-    return find_few_of_strip(results, strip, used, quotient, FEW_VARIANCE);
+    return find_few_of_strip(results, strip, used, quotient, FEW_VARIANCE, false);
+}
+
+/* The same where elements may be infinite or NaN. */
+APART bool find_few_special_sums(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
+    return find_few_of_strip(results, strip, used, quotient, FEW_SUM, true);
+}
+
+APART bool find_few_special_magnitudes(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
+    return find_few_of_strip(results, strip, used, quotient, FEW_MAGNITUDES, true);
+}
+
+APART bool find_few_special_means(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
+    return find_few_of_strip(results, strip, used, quotient, FEW_MEAN, true);
 }
 
 typedef bool find_few_function(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient);
@@ -161,9 +260,17 @@ static find_few_function *few_function(const struct wf_quotient *asked, size_t r
     const bool is_deviation = asked->parts & WF_PART_SUM && asked->is_root;
     if (is_deviation && rows == 2 && asked->divisor == 4 && !asked->counts) return find_few_distances;
     if (asked->parts & WF_PART_SQUARES) return find_few_variances;
+    if (asked->is_divided && rows == 2 && !asked->counts) return find_few_pair_means;
     if (asked->is_divided) return find_few_means;
     if (asked->parts & WF_PART_ABS) return find_few_magnitudes;
     return rows == 2 ? find_few_pairs : find_few_sums;
+}
+
+/* The same where elements may be infinite or NaN; NULL: there is no other. */
+static find_few_function *few_special_function(find_few_function *find) {
+    if (find == find_few_sums) return find_few_special_sums;
+    if (find == find_few_magnitudes) return find_few_special_magnitudes;
+    return find == find_few_means ? find_few_special_means : NULL;
 }
 
 /* The number of elements of each column, and what its sums are divided by: 1 where there is no value. */
@@ -232,9 +339,9 @@ wf_few_rows_function WF_LOOPS_NAME(find_few_rows, TYPE, TIER);
 
 void WF_LOOPS_NAME(find_few_rows, TYPE, TIER)(const struct wf_panel *rows, size_t used, const struct wf_quotient *asked,
                                               void *results, bool *has_failed) {
-    find_few_function *find = few_function(asked, rows->rows);
-    const bool takes_nans = asked->gives_nan || asked->omits_nan;
-    bool has_nans = false; /* the strip before: this one will have some, too */
+    find_few_function *find = few_function(asked, rows->rows), *specially = few_special_function(find);
+    const bool takes_nans = asked->omits_nan || (asked->gives_nan && asked->parts & WF_PART_SQUARES);
+    bool has_nans = false, has_specials = false; /* the strip before: this one will have some, too */
     const size_t columns = rows->columns, width = columns < WF_STRIP_COLUMNS ? columns : WF_STRIP_COLUMNS;
     for (size_t first = 0; first < columns; first += width) {
         size_t begin = columns - first < width ? columns - width : first; /* the last strip may begin in the one before, */
@@ -242,7 +349,8 @@ void WF_LOOPS_NAME(find_few_rows, TYPE, TIER)(const struct wf_panel *rows, size_
         size_t left = used - begin < width ? used - begin : width;
         rounded found[WF_STRIP_COLUMNS], *own = begin == first ? (rounded *)results + begin : found;
         prefetch_few(strip);
-        bool is_found = !has_nans && find(own, strip, left, asked);
+        bool is_found = !has_nans && !has_specials && find(own, strip, left, asked);
+        if (!is_found && !has_nans && specially) is_found = has_specials = specially(own, strip, left, asked);
         if (!is_found && takes_nans && (has_nans || has_nan_result((const unsigned char *)own, left)))
             is_found = find_few_with_nans(own, strip, left, asked, &has_nans);
         has_failed[first / WF_STRIP_COLUMNS] = !is_found;

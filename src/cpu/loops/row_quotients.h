@@ -213,6 +213,39 @@ static row_quotients_function *row_quotients_for(const struct wf_rows *rows, con
     return squares ? find_row_variances : find_row_means;
 }
 
+/* ---- means of f64, whose rows share a window ---- */
+
+/* Means of nothing but -0, which the window makes 0. */
+static void restore_minus_zeros(rounded *results, const struct wf_rows *rows) {
+    for (size_t r = 0; r < rows->rows; r++)
+        if (results[r] == 0 && is_row_of_minus_zeros(row_at(rows, r))) results[r] = (rounded)-0.0;
+}
+
+/* Whether the first elements of a row are too far apart for two levels, so that there is no need to scan all rows. */
+static bool is_beginning_wide(struct row row) {
+    enum { LEVELS = 2, SAMPLE = 2 * STEP };
+    const struct magnitudes found = find_bounds(row.x, row.count < SAMPLE ? row.count : SAMPLE);
+    return found.max >= INFINITY_BITS || levels_for(range_of(found), headroom_of(kind_of(WF_PART_SUM))) > LEVELS;
+}
+
+/* Two levels take fewer additions than a sum, what it lost and a bound of that.  False if the window does not cover the elements,
+ * or a mean is not known. */
+APART bool find_row_means_by_levels(rounded *results, const struct wf_rows *rows, const struct wf_quotient *asked) {
+    struct column_units units;
+    struct window window;
+    vi64 lost = {0}, has_zero = {0};
+    if (is_beginning_wide(row_at(rows, 0)) || !sum_rows(&units, &window, rows, false) || !are_levels_f64(&window)) return false;
+    for (size_t r = 0; r < rows->rows; r += LANES) {
+        const struct lane_quotient lanes = quotient_at(asked, r);
+        const vf64 mean = mean_of_pair(&lost, sum_of_levels(&units, &window, r, true), lanes.divisor, lanes.is_power);
+        has_zero |= (vi64)(mean == 0);
+        store_elements(results + r, mean);
+    }
+    if (any_lane_set(lost)) return false;
+    if (any_lane_set(has_zero)) restore_minus_zeros(results, rows);
+    return true;
+}
+
 /* ---- f64 whose squares are no f64, or next to nothing ---- */
 
 /* Finds the norms or variances of at most LANES rows by elements that are multiplied first. */
@@ -255,7 +288,9 @@ wf_row_quotients_function WF_LOOPS_NAME(find_row_quotients, TYPE, TIER);
 
 void WF_LOOPS_NAME(find_row_quotients, TYPE, TIER)(const struct wf_rows *rows, const struct wf_quotient *asked, void *results,
                                                    bool *has_failed) {
-    row_quotients_for(rows, asked)(results, has_failed, rows, asked);
+    memset(has_failed, 0, rows->rows * sizeof *has_failed);
+    const bool is_found = IS_F64 && asked->parts == WF_PART_SUM && asked->is_divided && find_row_means_by_levels(results, rows, asked);
+    if (!is_found) row_quotients_for(rows, asked)(results, has_failed, rows, asked);
     for (size_t r = 0; IS_F64 && asked->parts & WF_PART_SQUARES && r < rows->rows; r += LANES)
         if (memchr(has_failed + r, true, rows->rows - r < LANES ? rows->rows - r : LANES))
             find_far_quotients(results, has_failed, rows, r, asked);
