@@ -73,8 +73,9 @@ struct wf_cuda_group_plan {
     bool is_across; /* neighbouring lanes have neighbouring groups, not neighbouring elements */
     int64_t piece;  /* elements: longer groups are shared by several teams of lanes */
     int64_t pieces; /* that each group is cut into; of labelled groups only long ones are */
-    int64_t tiles;  /* as many results as a warp has teams of lanes */
-    int64_t grid;   /* warps, each a block */
+    int64_t tiles;  /* as many results as a block has teams of lanes */
+    int warps;      /* of a block: of columns that are shared, as many as share them; else 1 */
+    int64_t grid;   /* blocks */
     int64_t listed_grid; /* the same of the pieces that are listed */
     enum wf_cuda_group_short held;
     struct wf_cuda_tall_plan tall;
