@@ -159,9 +159,9 @@ def check_columns(pair, type_name, shapes, plan_of, turn):
 
 
 def column_shapes(type_name, is_real):
-    """Of f64 columns of more than 1024 elements, which take the simulator long."""
+    """Of f64 columns of more than 1024 elements, which take the simulator long, and such as are few."""
     if type_name == "f64":
-        return ((1025, 9_001), (1030, 9_000)) if is_real else ((1025, 101),)
+        return ((1025, 9_001), (1030, 9_000), (100, 3_001)) if is_real else ((1025, 101), (70, 101))
     if not is_real:
         return (9, 385), (37, 518)
     return (9, 400_001), (70, 50_002), (1030, 40_000 if type_name == "f16" else 9_000)

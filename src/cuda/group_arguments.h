@@ -78,6 +78,7 @@ struct wf_group_arguments {
     long long offset_stride;         /* bytes */
     long long first_index, ddof;
     int stage, nan, has_fill;
+    int starts_at_vectors; /* the elements of every group lie side by side, in whole vectors of 16 bytes */
     int is_second;     /* of tall columns: those that are open are added up again, scaled */
     int lanes_log2;    /* how many lanes of a warp are a team, which has one group at a time */
     int is_across;     /* neighbouring lanes have neighbouring groups, not neighbouring elements */

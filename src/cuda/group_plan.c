@@ -183,7 +183,8 @@ static bool share_tall_columns(struct wf_cuda_group_plan *plan, const struct wf_
 /* What is tried before groups are reduced as longer ones are. */
 static void choose_first(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
     if (share_segments(plan, task) || share_rows(plan, task, gpu)) return;
-    if (wf_cuda_group_has_columns(task) && share_columns(plan, task, gpu)) return;
+    bool are_few = 10 * task->groups < 7 * ((int64_t)gpu->multiprocessors * WARPS_OF_ROWS << WARP_LOG2);
+    if (wf_cuda_group_has_columns(task, are_few) && share_columns(plan, task, gpu)) return;
     if (share_tall_columns(plan, task, gpu)) return;
     plan->held = wf_cuda_group_find_held(plan, task);
     if (plan->held && !task->are_labelled) wf_cuda_group_share_bins(plan, task);

@@ -520,6 +520,7 @@ static void set_arguments(struct job *job) {
     r->first_index = grouped->empty->first_index;
     r->ddof = grouped->empty->ddof;
     r->nan = (int)grouped->empty->nan;
+    r->starts_at_vectors = job->task.is_contiguous && job->task.starts_at_vectors;
     r->lanes_log2 = job->plan.lanes_log2;
     r->is_across = job->plan.is_across;
     r->piece = job->plan.piece;

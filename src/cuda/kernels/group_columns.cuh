@@ -114,6 +114,21 @@ static __device__ __forceinline__ void add_columns(row_sums *sums, const vector 
     }
 }
 
+// What so many rows add to what is known; one by one, or, where rests are kept, all at once.
+static __device__ __forceinline__ void add_batch_to_columns(row_sums *sums, const vector *v, int left)
+{
+#if HAS_RESTS
+    row_sums batch[COLUMN_STATES];
+#pragma unroll
+    for (int i = 0; i < COLUMN_STATES; i++) batch[i] = none_of_row(&sums[i]);
+    add_columns(batch, v, left);
+#pragma unroll
+    for (int i = 0; i < COLUMN_STATES; i++) join_row_sums(&sums[i], &batch[i]);
+#else
+    add_columns(sums, v, left);
+#endif
+}
+
 // The lane's elements of its columns: `left` rows that are `apart` from each other.  first: what other lanes of the team have beside
 // them, too, begins with this element of each column; step: how many there are each time.
 static __device__ __forceinline__ void add_rows_of_columns(u64 address, i64 apart, int left, int first, int step, const vector *padding,
@@ -126,7 +141,7 @@ static __device__ __forceinline__ void add_rows_of_columns(u64 address, i64 apar
         load_rows(address, apart, left, padding, v);
 #pragma unroll
         for (int i = 0; i < COLUMN_STATES; i++) before[i] = sums[i];
-        add_columns(sums, v, left);
+        add_batch_to_columns(sums, v, left);
 #pragma unroll
         for (int i = 0; i < COLUMN_STATES; i++) note_first(&sums[i], &before[i], first);
         address += (u64)(COLUMN_ROWS * apart);

@@ -171,8 +171,13 @@ static __device__ __forceinline__ void add_last_rows(const struct wf_group_argum
 // of which each lane has up to four, and a few times more.
 static __device__ __forceinline__ double roundings_of_tall(const struct wf_group_arguments *r)
 {
+#if HAS_RESTS
+    (void)r;
+    return ROUNDINGS_WITH_RESTS;
+#else
     const i64 joined = WF_GROUP_COLUMNS_JOINED / 32 + 5 + (joined_rows(r) + 31) / 32 + 5;
     return (double)(r->share + 2 * joined + 64);
+#endif
 }
 
 static __device__ __forceinline__ row_sums sums_of_tall(const struct wf_group_arguments *r, i64 column)
