@@ -189,6 +189,25 @@ def test_tall_columns(pair, type_name):
     check_columns(pair, type_name, tall_shapes(type_name, pair.gpu.is_real), lambda nbytes: b"tall columns in registers", 2)
 
 
+def long_row_shapes(type_name, is_real):
+    """Rows that begin at vectors and that do not, in several shares of which the last is short."""
+    if is_real:
+        return (2, 700_001), (16, 100_000), (300, 20_011)
+    return ((2, 33_003),) if type_name in ("f32", "f64") else ()
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", BY_TEAMS)
+def test_long_rows(pair, type_name):
+    """All warps share a few rows, in registers first; what is left open is added up as longer groups are."""
+    rng = random.Random(f"gpu long rows {type_name}")
+    for kind in row_kinds(type_name, pair.gpu.is_real):
+        for shape in long_row_shapes(type_name, pair.gpu.is_real):
+            array = Laid(type_name, (1, 1999), rng, kind if kind in SAMPLED_KINDS else "plain", plain=True)
+            make_row_data(array, kind, rng)
+            check_teams(pair, repeated(array, shape), shape, 2, kind, rng, b"rows in registers", 1)
+
+
 TALL_EXTREMES = ("i8", "u8", "i16", "u32", "i64", "f32", "f64")  # integers of each width, of either sign
 
 

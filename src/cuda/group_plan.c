@@ -180,9 +180,25 @@ static bool share_tall_columns(struct wf_cuda_group_plan *plan, const struct wf_
     return true;
 }
 
+/* As many warps as the GPU has at a time share rows that are too few for them. */
+static bool share_long_rows(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
+    enum { SHARE_MIN = 2048, SHARE_MULTIPLE = 256 /* so that shares begin as rows do, as far as vectors matter */ };
+    const int64_t warps = (int64_t)gpu->multiprocessors * WF_GROUP_TALL_WARPS, shares = (warps + task->groups - 1) / task->groups;
+    if (plan->pieces == 1 || !wf_cuda_group_has_long_rows(plan, task)) return false;
+    struct wf_cuda_tall_plan tall = {.rows_joined = 1, .tiles = task->groups};
+    tall.share = (task->elements + shares - 1) / shares;
+    if (tall.share < SHARE_MIN) tall.share = SHARE_MIN;
+    tall.share = (tall.share + SHARE_MULTIPLE - 1) / SHARE_MULTIPLE * SHARE_MULTIPLE;
+    tall.shares = (task->elements + tall.share - 1) / tall.share;
+    tall.adds_again = wf_cuda_group_adds_tall_again(task);
+    plan->tall = tall;
+    plan->held = WF_SHORT_LONG_ROWS;
+    return true;
+}
+
 /* What is tried before groups are reduced as longer ones are. */
 static void choose_first(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
-    if (share_segments(plan, task) || share_rows(plan, task, gpu)) return;
+    if (share_segments(plan, task) || share_rows(plan, task, gpu) || share_long_rows(plan, task, gpu)) return;
     bool are_few = 10 * task->groups < 7 * ((int64_t)gpu->multiprocessors * WARPS_OF_ROWS << WARP_LOG2);
     if (wf_cuda_group_has_columns(task, are_few) && share_columns(plan, task, gpu)) return;
     if (share_tall_columns(plan, task, gpu)) return;
@@ -249,6 +265,8 @@ static int describe_first(const struct wf_cuda_group_plan *plan, char *text, siz
     if (plan->held == WF_SHORT_TALL)
         return snprintf(text, capacity, "tall columns in registers, %lld rows as one, in %lld shares", (long long)plan->tall.rows_joined,
                         (long long)plan->tall.shares);
+    if (plan->held == WF_SHORT_LONG_ROWS)
+        return snprintf(text, capacity, "rows in registers, each in %lld shares", (long long)plan->tall.shares);
     if (!plan->has_tables) return snprintf(text, capacity, "%s", registers);
     if (tables->copies)
         return snprintf(text, capacity, "tables in shared memory, %d cop%s each%s", tables->copies,

@@ -178,11 +178,19 @@ bool wf_cuda_group_adds_tall_again(const struct wf_cuda_group_task *task) {
     return task->empty->type == WF_F64 && has_sums(task);
 }
 
-/* n*n is an f64 for so many elements, by which sums of squares are divided. */
-bool wf_cuda_group_has_tall_columns(const struct wf_cuda_group_task *task) {
+/* Whether n*n is an f64 for so many elements, by which sums of squares are divided. */
+static bool may_be_shared(const struct wf_cuda_group_task *task) {
     enum { ELEMENTS_MAX = 1 << 26 };
-    if (!is_tried_by_teams(task)) return false;
-    return task->is_aligned && task->are_rows_adjacent && task->elements <= ELEMENTS_MAX;
+    return is_tried_by_teams(task) && task->elements <= ELEMENTS_MAX;
+}
+
+bool wf_cuda_group_has_tall_columns(const struct wf_cuda_group_task *task) {
+    return may_be_shared(task) && task->is_aligned && task->are_rows_adjacent;
+}
+
+/* Sums; extrema leave theirs in slots. */
+bool wf_cuda_group_has_long_rows(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
+    return may_be_shared(task) && !is_extreme(task) && is_contiguous(plan, task);
 }
 
 /* ---- the kernel ---- */
@@ -202,6 +210,6 @@ int wf_cuda_group_find_resident(const struct wf_cuda_group_plan *plan, const str
     int most = has_products(task) ? 12 : has_sums(task) ? 16 : 24;
     if ((by_teams && has_sums(task)) || (of_lanes && most == 12 && nbytes_of(task) < 8)) most = 16;
     if (in_chunks && most == 24) most = 32;
-    if (plan->held == WF_SHORT_TALL) return WF_GROUP_TALL_WARPS; /* which need no shared memory */
+    if (plan->tall.shares) return WF_GROUP_TALL_WARPS; /* which need no shared memory */
     return room < most ? room : most;
 }

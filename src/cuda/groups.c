@@ -324,7 +324,7 @@ static void count_pieces(const struct job *job, int64_t *pieces, int64_t *slots)
 
 /* What each share has found of each column, and several have together; then which columns are open. */
 static void size_tall_columns(struct job *job) {
-    if (job->plan.held != WF_SHORT_TALL) return;
+    if (!job->plan.tall.shares) return;
     int64_t rows = job->plan.tall.shares * job->plan.tall.rows_joined, columns = job->arguments.count;
     int64_t joined = (rows + WF_GROUP_COLUMNS_JOINED - 1) / WF_GROUP_COLUMNS_JOINED;
     job->columns_nbytes = (size_t)((rows + joined) * columns) * WF_GROUP_COLUMN_NBYTES;
@@ -434,7 +434,7 @@ static wf_error launch_tall(wf_handle *handle, struct job *job) {
 
 static wf_error launch_all(wf_handle *handle, struct job *job) {
     const struct wf_group_arguments *r = &job->arguments;
-    if (job->plan.held == WF_SHORT_TALL) return launch_tall(handle, job);
+    if (job->plan.tall.shares) return launch_tall(handle, job);
     bool has_list = r->list, are_shared = r->pieces > 1;
     wf_error error = are_shared || job->keeps_slots ? launch(handle, job, WF_GROUPS_CLEAR, blocks_for(job, r->count)) : WF_OK;
     if (!error) error = launch(handle, job, WF_GROUPS_REDUCE, job->plan.grid);

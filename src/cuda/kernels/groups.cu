@@ -3,7 +3,7 @@
 // aligned, or 1, -DIS_SHORT: 1 if all groups are a batch each at most, of one lane, 2 if segments of a vector mostly are, 3 if
 // labelled groups of neighbours are, 5 if each group is one lane's, several elements at a time, 6 if each is a row of a team's that
 // is tried in registers first, 7 if a team has several columns, likewise, 8 if all warps share columns, which are tried in registers,
-// 9 if each team's row is a segment of a vector, likewise.
+// 9 if each team's row is a segment of a vector, likewise, 10 if all warps share rows.
 //
 // A block is a warp (of columns several), and its lanes are teams of 1 to 32, each of which has one group at a time.  Lanes sum up exactly by
 // themselves (group_sums.cuh) and then merge, so any team gives the same bits.  Groups that are much longer than others are
