@@ -157,7 +157,8 @@ bool wf_cuda_group_has_rows(const struct wf_cuda_group_plan *plan, const struct 
     enum { WORTHWHILE_NBYTES = 128, SPREAD_NBYTES = 512 };
     bool is_spread = nbytes_of(task) == 8 && task->parts & WF_PART_SQUARES && !task->starts_at_vectors;
     if (!is_tried_by_teams(task) || !is_contiguous(plan, task)) return false;
-    if (is_extreme(task) && nbytes_of(task) > 2 && !is_long_index(task)) return false; /* of which warps have enough on their way as it is */
+    bool has_enough = is_extreme(task) && nbytes_of(task) > 2 && !is_long_index(task); /* on its way as it is */
+    if (has_enough) return false;
     return task->elements * nbytes_of(task) >= (is_spread ? SPREAD_NBYTES : WORTHWHILE_NBYTES);
 }
 
@@ -166,12 +167,13 @@ bool wf_cuda_group_has_pieces_of_rows(const struct wf_cuda_group_task *task) {
 }
 
 /* Those for which that is faster than one lane's registers, by measuring; of f64, and of indices, those that are too long for these, or
- * so few that lanes with one each would not keep the GPU busy. */
+ * so few that lanes with one each would not keep the GPU busy, unless these have enough to do: variances of f64. */
 bool wf_cuda_group_has_columns(const struct wf_cuda_group_task *task, bool are_few) {
     enum { SHARED_MIN = 64 };
     static const int64_t least[] = {[1] = 8, [2] = 8, [4] = 9, [8] = CHUNKED_MAX + 1};
     if (!is_tried_by_teams(task) || !task->is_aligned || !task->are_words_of_neighbours) return false;
-    return task->elements >= least[is_index(task) ? 8 : nbytes_of(task)] || (are_few && task->elements >= SHARED_MIN);
+    bool is_shared = are_few && task->elements >= SHARED_MIN && !(nbytes_of(task) == 8 && has_products(task));
+    return is_shared || task->elements >= least[is_index(task) ? 8 : nbytes_of(task)];
 }
 
 bool wf_cuda_group_adds_tall_again(const struct wf_cuda_group_task *task) {

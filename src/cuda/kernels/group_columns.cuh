@@ -123,7 +123,7 @@ static __device__ __forceinline__ void add_batch_to_columns(row_sums *sums, cons
     for (int i = 0; i < COLUMN_STATES; i++) batch[i] = none_of_row(&sums[i]);
     add_columns(batch, v, left);
 #pragma unroll
-    for (int i = 0; i < COLUMN_STATES; i++) join_row_sums(&sums[i], &batch[i]);
+    for (int i = 0; i < COLUMN_STATES; i++) join_plain_sums(&sums[i], &batch[i]);
 #else
     add_columns(sums, v, left);
 #endif

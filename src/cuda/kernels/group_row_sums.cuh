@@ -15,7 +15,7 @@
 // Of columns of f32, of which so many are added up that the roundings of plain sums would leave some open: those of a few elements at
 // a time are plain, and where they are joined, what is left is kept.
 #define HAS_RESTS ((ARE_TALL_COLUMNS || ARE_COLUMNS_OF_LANES) && WIDTH == 32)
-#define ROUNDINGS_WITH_RESTS 32.0 // at most: of 16 elements and, of tall columns, 4 more, and a few times more
+#define ROUNDINGS_WITH_RESTS 32.0 // at most: of 16 elements, and a few times more
 #define IS_LAST_BIT_SOUGHT (!IS_SHORT_OF_SQUARES && !IS_F16) // that of f16 is known
 
 typedef struct {
@@ -23,7 +23,8 @@ typedef struct {
     double largest; // the sum of squares, or of magnitudes
     double shift;
 #if HAS_RESTS
-    double rest_of_sum, rest_of_largest; // what is left where sums were joined; of magnitudes nothing is kept
+    double rest_of_sum, rest_of_squares; // what is left where sums were joined
+    double most;                         // of sums, the largest of magnitudes that were added up plainly
 #endif
     u32 least;      // the smallest magnitude but 0, less one; of 16 bits, of either half of the words
 } row_sums;
@@ -90,7 +91,7 @@ static __device__ __forceinline__ void join_with_rest(double *sum, double *rest,
 // None of the elements, of which a few are added by themselves.
 static __device__ __forceinline__ row_sums none_of_row(const row_sums *sums)
 {
-    row_sums none = {IS_SHORT_SPREAD ? 0 : -0.0, 0, sums->shift, 0, 0, ~0u};
+    row_sums none = {IS_SHORT_SPREAD ? 0 : -0.0, 0, sums->shift, 0, 0, 0, ~0u};
     return none;
 }
 
@@ -102,15 +103,28 @@ static __device__ __forceinline__ void join_row_sums(row_sums *sums, const row_s
 #if HAS_RESTS
     if (!IS_SHORT_NORM) join_with_rest(&sums->sum, &sums->rest_of_sum, other->sum, other->rest_of_sum);
     if (IS_SHORT_OF_SQUARES)
-        join_with_rest(&sums->largest, &sums->rest_of_largest, other->largest, other->rest_of_largest);
+        join_with_rest(&sums->largest, &sums->rest_of_squares, other->largest, other->rest_of_squares);
     else
         sums->largest = __dadd_rn(sums->largest, other->largest);
+    sums->most = fmax(sums->most, other->most);
 #else
     if (!IS_SHORT_NORM) sums->sum = __dadd_rn(sums->sum, other->sum);
     sums->largest = __dadd_rn(sums->largest, other->largest);
 #endif
     if (IS_LAST_BIT_SOUGHT) sums->least = WIDTH == 16 ? __vminu2(sums->least, other->least) : min(sums->least, other->least);
 }
+
+#if HAS_RESTS
+
+// With what was added up plainly.
+static __device__ __forceinline__ void join_plain_sums(row_sums *sums, const row_sums *plain)
+{
+    row_sums other = *plain;
+    if (!IS_SHORT_OF_SQUARES) other.most = plain->largest;
+    join_row_sums(sums, &other);
+}
+
+#endif
 
 // By all lanes.
 static __device__ __forceinline__ void merge_row_sums(row_sums *sums, const team *lanes)
@@ -122,7 +136,8 @@ static __device__ __forceinline__ void merge_row_sums(row_sums *sums, const team
         other.largest = of_other_lane(sums->largest, delta);
 #if HAS_RESTS
         if (!IS_SHORT_NORM) other.rest_of_sum = of_other_lane(sums->rest_of_sum, delta);
-        if (IS_SHORT_OF_SQUARES) other.rest_of_largest = of_other_lane(sums->rest_of_largest, delta);
+        if (IS_SHORT_OF_SQUARES) other.rest_of_squares = of_other_lane(sums->rest_of_squares, delta);
+        if (!IS_SHORT_OF_SQUARES) other.most = of_other_lane(sums->most, delta);
 #endif
         if (IS_LAST_BIT_SOUGHT) other.least = __shfl_xor_sync(ALL_LANES, sums->least, delta);
         join_row_sums(sums, &other);
@@ -191,13 +206,18 @@ static __device__ __forceinline__ bool finish_row_norm(const row_sums *sums, dou
     return round_within(found, bound + found.high * 0x1p-48, bits);
 }
 
-// Whether no addition has been rounded: all are multiples of the last bit of the smallest one, and no sum of some is 2^52 times as
-// large.
-static __device__ __forceinline__ bool is_row_exact(const row_sums *sums)
+// Whether no addition has been rounded of sums of so large magnitudes: all are multiples of the last bit of the smallest one, and no
+// sum of some is 2^52 times as large.
+static __device__ __forceinline__ bool are_sums_exact(const row_sums *sums, double magnitude)
 {
     u32 least = (WIDTH == 16 ? min(sums->least & 0xffff, sums->least >> 16) : sums->least) + 1; // none: all are 0
     int unit_exponent = IS_F16 ? LOW_EXPONENT : max((int)(least >> FRACTION_BITS), 1) - BIAS - FRACTION_BITS;
-    return sums->largest < __hiloint2double((unit_exponent + 52 + 1023) << 20, 0);
+    return magnitude < __hiloint2double((unit_exponent + 52 + 1023) << 20, 0);
+}
+
+static __device__ __forceinline__ bool is_row_exact(const row_sums *sums)
+{
+    return are_sums_exact(sums, sums->largest);
 }
 
 static __device__ __forceinline__ bool finish_row_sum(const row_sums *sums, int count, double roundings, u64 *bits)
@@ -207,6 +227,8 @@ static __device__ __forceinline__ bool finish_row_sum(const row_sums *sums, int 
     double bound = is_exact ? 0 : 2 * roundings * 0x1p-53 * sums->largest;
 #if HAS_RESTS
     if (!is_exact) found = two_sum(sums->sum, sums->rest_of_sum);
+    const double joins = count / 16 + 64; // of 16 elements, and of what lanes and warps know
+    if (!is_exact && are_sums_exact(sums, sums->most)) bound = joins * joins * 0x1p-104 * sums->largest;
 #endif
     if (!(sums->largest <= 0x1.fffffffffffffp1023)) return false;
     if (is_exact && FINISH_OP == WF_MEAN && !divide_short(found, count, &found)) return false;
@@ -236,7 +258,7 @@ static __device__ __forceinline__ row_sums squares_with_rests(const row_sums *su
     row_sums whole = *sums;
 #if HAS_RESTS
     whole.sum = __dadd_rn(sums->sum, sums->rest_of_sum);
-    whole.largest = __dadd_rn(sums->largest, sums->rest_of_largest);
+    whole.largest = __dadd_rn(sums->largest, sums->rest_of_squares);
 #endif
     return whole;
 }

@@ -10,7 +10,7 @@
 
 #if ARE_ROWS_OF_TEAMS || ARE_LONG_ROWS
 
-#define ROW_VECTORS 4 // that a lane has on their way
+#define ROW_VECTORS (ARE_ROWS_OF_TEAMS && !ARE_SEGMENTS_OF_TEAMS && ARE_SUMS_OF_TEAMS && WIDTH >= 32 ? 8 : 4) // that a lane has on their way
 
 #if !ARE_EXTREMES_BY_PAIRS
 
@@ -33,7 +33,7 @@ static __device__ __forceinline__ void add_row_vectors(row_sums *sums, const vec
 #pragma unroll
     for (int i = 0; i < ROW_VECTORS; i++) add_row_vector(into, &v[i]);
 #if HAS_RESTS
-    join_row_sums(sums, &batch);
+    join_plain_sums(sums, &batch);
 #endif
 }
 

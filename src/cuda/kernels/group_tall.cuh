@@ -199,15 +199,23 @@ static __device__ __forceinline__ void add_last_rows(const struct wf_group_argum
     const i64 step = r->count * (i64)sizeof(unit), begin = r->reduced_count / r->rows_joined * r->rows_joined;
     const u64 address = address_of_column(r, column) + (u64)(begin * step);
     const row_sums before = *sums;
+#if HAS_RESTS
+    row_sums plain = none_of_row(sums), *into = &plain;
+#else
+    row_sums *into = sums;
+#endif
     for (i64 row = lane_number(); row < r->reduced_count - begin; row += 32) {
         unit element = load_unit(address + (u64)(row * step));
 #if ARE_EXTREMES_BY_PAIRS
-        add_row_pair(sums, (u32)element * 0x10001u);
+        add_row_pair(into, (u32)element * 0x10001u);
 #else
-        add_row_element(sums, element);
-        note_least_element(sums, element);
+        add_row_element(into, element);
+        note_least_element(into, element);
 #endif
     }
+#if HAS_RESTS
+    join_plain_sums(sums, &plain);
+#endif
     note_first(sums, &before, (int)begin);
 }
 
