@@ -210,9 +210,11 @@ def long_row_shapes(type_name, is_real):
 @pytest.mark.parametrize("type_name", BY_TEAMS)
 def test_long_rows(pair, type_name):
     """All warps share a few rows, in registers first; what is left open is added up as longer groups are."""
-    rng = random.Random(f"gpu long rows {type_name}")
+    rng, shapes = random.Random(f"gpu long rows {type_name}"), long_row_shapes(type_name, pair.gpu.is_real)
+    if not shapes:
+        pytest.skip("no GPU: on the simulator fewer types")
     for kind in row_kinds(type_name, pair.gpu.is_real):
-        for shape in long_row_shapes(type_name, pair.gpu.is_real):
+        for shape in shapes:
             array = Laid(type_name, (1, 1999), rng, kind if kind in SAMPLED_KINDS else "plain", plain=True)
             make_row_data(array, kind, rng)
             check_teams(pair, repeated(array, shape), shape, 2, kind, rng, b"rows in registers", 1)
