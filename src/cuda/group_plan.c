@@ -136,10 +136,10 @@ static bool share_rows(struct wf_cuda_group_plan *plan, const struct wf_cuda_gro
     return true;
 }
 
-/* Warps of a multiprocessor that have columns of teams, and most of a block that share them. */
+/* Warps of a multiprocessor that have columns of teams, and most of a block that share them: a power of two. */
 static int64_t warps_of_columns(const struct wf_cuda_group_plan *plan, const struct wf_gpu *gpu) {
     int64_t room = count_warps(plan, gpu) / gpu->multiprocessors;
-    return room < WARPS_OF_ROWS ? room : WARPS_OF_ROWS;
+    return (int64_t)1 << log2_of(room < WARPS_OF_ROWS ? room : WARPS_OF_ROWS);
 }
 
 /* A warp loads neighbouring columns and, where these are too few to keep the GPU's warps busy, shares them with warps of its block that
