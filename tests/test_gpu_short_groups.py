@@ -175,6 +175,16 @@ def test_columns_of_floats(pair, type_name):
     check_columns(pair, type_name, shapes, lambda nbytes: None if nbytes % 4 else b"columns in registers", 1)
 
 
+@pytest.mark.parametrize("type_name, op", (("f64", "sum"), ("f64", "max"), ("f32", "argmin")))
+def test_few_columns(pair, type_name, op):
+    """Several warps share columns that are fewer than lanes would have, also where these are faster with one each."""
+    shape, kind = (100, 3_001) if pair.gpu.is_real else (70, 102), "special"
+    array = Laid(type_name, shape, random.Random(f"gpu few columns {op}"), kind, plain=True)
+    for nan in NAN_POLICIES:
+        pair.check(op, library.wf_groups_axes(1), [array], shape, 1, kind, nan=nan)
+        assert library.wf_handle_plan(pair.device.pointer).startswith(b"columns in registers"), (op, shape)
+
+
 def tall_shapes(type_name, is_real):
     """Columns whose rows are not whole words, or not whole vectors, with some left that are too few to be one; and fewer of them."""
     if is_real:
@@ -187,6 +197,27 @@ def tall_shapes(type_name, is_real):
 def test_tall_columns(pair, type_name):
     """All warps share a few columns, in registers first; what is left open is added up as longer groups are."""
     check_columns(pair, type_name, tall_shapes(type_name, pair.gpu.is_real), lambda nbytes: b"tall columns in registers", 2)
+
+
+def long_row_shapes(type_name, is_real):
+    """Rows that begin at vectors and that do not, in several shares of which the last is short."""
+    if is_real:
+        return (2, 700_001), (16, 100_000), (300, 20_011)
+    return ((2, 33_003),) if type_name in ("f32", "f64") else ()
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", BY_TEAMS)
+def test_long_rows(pair, type_name):
+    """All warps share a few rows, in registers first; what is left open is added up as longer groups are."""
+    rng, shapes = random.Random(f"gpu long rows {type_name}"), long_row_shapes(type_name, pair.gpu.is_real)
+    if not shapes:
+        pytest.skip("no GPU: on the simulator fewer types")
+    for kind in row_kinds(type_name, pair.gpu.is_real):
+        for shape in shapes:
+            array = Laid(type_name, (1, 1999), rng, kind if kind in SAMPLED_KINDS else "plain", plain=True)
+            make_row_data(array, kind, rng)
+            check_teams(pair, repeated(array, shape), shape, 2, kind, rng, b"rows in registers", 1)
 
 
 TALL_EXTREMES = ("i8", "u8", "i16", "u32", "i64", "f32", "f64")  # integers of each width, of either sign

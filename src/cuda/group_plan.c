@@ -15,7 +15,7 @@ enum {
     PIECE_MAX = 1 << 29,        /* which lanes count by 32 bits */
     PIECE_MULTIPLE = 16,        /* so that pieces begin as groups do, as far as vectors of 16 bytes matter */
     WARPS_OF_MULTIPROCESSOR = 32,
-    WARPS_OF_ROWS = 16,         /* the same, that have rows of teams */
+    WARPS_OF_ROWS = 16,         /* the same, that have rows or columns of teams */
     BLOCK_NBYTES = 1024         /* shared memory that each block takes besides its own */
 };
 
@@ -64,7 +64,7 @@ static int64_t results_of_team(const struct wf_cuda_group_plan *plan, const stru
 
 /* Teams across stay in a row of neighbours. */
 static int64_t count_tiles(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
-    int64_t width = results_of_team(plan, task) << (WARP_LOG2 - plan->lanes_log2);
+    int64_t width = results_of_team(plan, task) * plan->warps << (WARP_LOG2 - plan->lanes_log2);
     int64_t rows = plan->is_across ? task->groups / task->neighbours : 1, length = task->groups / rows;
     return rows * (length / width + (length % width != 0));
 }
@@ -136,21 +136,28 @@ static bool share_rows(struct wf_cuda_group_plan *plan, const struct wf_cuda_gro
     return true;
 }
 
-/* Lanes of a warp have neighbouring columns and, where these are too few to keep the GPU's warps busy, share them with lanes that have
- * other rows of elements.  Returns false where columns are still fewer than that, and would be cut into pieces. */
+/* Warps of a multiprocessor that have columns of teams, and most of a block that share them: a power of two. */
+static int64_t warps_of_columns(const struct wf_cuda_group_plan *plan, const struct wf_gpu *gpu) {
+    int64_t room = count_warps(plan, gpu) / gpu->multiprocessors;
+    return (int64_t)1 << log2_of(room < WARPS_OF_ROWS ? room : WARPS_OF_ROWS);
+}
+
+/* A warp loads neighbouring columns and, where these are too few to keep the GPU's warps busy, shares them with warps of its block that
+ * load other rows.  Returns false where columns are still fewer than that, and would be cut into pieces. */
 static bool share_columns(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
-    enum { LANES_LOG2_MAX = 3 /* so that 32 bytes lie side by side */, WARPS_OF_COLUMNS = 8 };
-    const int64_t enough = 7 * (int64_t)gpu->multiprocessors * WARPS_OF_COLUMNS;
     struct wf_cuda_group_plan columns = *plan;
     columns.held = WF_SHORT_COLUMNS;
     columns.is_across = true;
     columns.lanes_log2 = 0;
     if (task->neighbours < results_of_team(&columns, task) << WARP_LOG2) return false;
-    while (10 * (columns.tiles = count_tiles(&columns, task)) < enough && columns.lanes_log2 < LANES_LOG2_MAX) columns.lanes_log2++;
-    if (plan->pieces > 1 && (task->parts & WF_PART_SQUARES ? 20 : 10) * columns.tiles < enough) return false;
+    columns.tiles = count_tiles(&columns, task);
+    wf_cuda_group_share_bins(&columns, task);
+    const int64_t warps = warps_of_columns(&columns, gpu), enough = 7 * warps * gpu->multiprocessors;
+    while (10 * columns.tiles << columns.lanes_log2 < enough && 2 << columns.lanes_log2 <= warps) columns.lanes_log2++;
+    if (plan->pieces > 1 && (task->parts & WF_PART_SQUARES ? 20 : 10) * columns.tiles << columns.lanes_log2 < enough) return false;
+    columns.warps = 1 << columns.lanes_log2;
     columns.pieces = 1;
     columns.piece = task->elements;
-    wf_cuda_group_share_bins(&columns, task);
     *plan = columns;
     return true;
 }
@@ -173,10 +180,27 @@ static bool share_tall_columns(struct wf_cuda_group_plan *plan, const struct wf_
     return true;
 }
 
+/* As many warps as the GPU has at a time share rows that are too few for them. */
+static bool share_long_rows(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
+    enum { SHARE_MIN = 2048, SHARE_MULTIPLE = 256 /* so that shares begin as rows do, as far as vectors matter */ };
+    const int64_t warps = (int64_t)gpu->multiprocessors * WF_GROUP_TALL_WARPS, shares = (warps + task->groups - 1) / task->groups;
+    if (plan->pieces == 1 || !wf_cuda_group_has_long_rows(plan, task)) return false;
+    struct wf_cuda_tall_plan tall = {.rows_joined = 1, .tiles = task->groups};
+    tall.share = (task->elements + shares - 1) / shares;
+    if (tall.share < SHARE_MIN) tall.share = SHARE_MIN;
+    tall.share = (tall.share + SHARE_MULTIPLE - 1) / SHARE_MULTIPLE * SHARE_MULTIPLE;
+    tall.shares = (task->elements + tall.share - 1) / tall.share;
+    tall.adds_again = wf_cuda_group_adds_tall_again(task);
+    plan->tall = tall;
+    plan->held = WF_SHORT_LONG_ROWS;
+    return true;
+}
+
 /* What is tried before groups are reduced as longer ones are. */
 static void choose_first(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
-    if (share_segments(plan, task) || share_rows(plan, task, gpu)) return;
-    if (wf_cuda_group_has_columns(task) && share_columns(plan, task, gpu)) return;
+    if (share_segments(plan, task) || share_rows(plan, task, gpu) || share_long_rows(plan, task, gpu)) return;
+    bool are_few = 10 * task->groups < 7 * ((int64_t)gpu->multiprocessors * WARPS_OF_ROWS << WARP_LOG2);
+    if (wf_cuda_group_has_columns(task, are_few) && share_columns(plan, task, gpu)) return;
     if (share_tall_columns(plan, task, gpu)) return;
     plan->held = wf_cuda_group_find_held(plan, task);
     if (plan->held && !task->are_labelled) wf_cuda_group_share_bins(plan, task);
@@ -204,7 +228,7 @@ static void finish(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_t
 }
 
 struct wf_cuda_group_plan wf_cuda_group_plan_make(const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
-    struct wf_cuda_group_plan plan = {.sums_nbytes = wf_cuda_group_sums_nbytes(task), .ring_nbytes = wf_cuda_group_ring_nbytes(task)};
+    struct wf_cuda_group_plan plan = {.warps = 1, .sums_nbytes = wf_cuda_group_sums_nbytes(task), .ring_nbytes = wf_cuda_group_ring_nbytes(task)};
     int64_t warps = count_warps(&plan, gpu);
     choose_lanes(&plan, task, warps);
     plan.tiles = count_tiles(&plan, task);
@@ -241,6 +265,8 @@ static int describe_first(const struct wf_cuda_group_plan *plan, char *text, siz
     if (plan->held == WF_SHORT_TALL)
         return snprintf(text, capacity, "tall columns in registers, %lld rows as one, in %lld shares", (long long)plan->tall.rows_joined,
                         (long long)plan->tall.shares);
+    if (plan->held == WF_SHORT_LONG_ROWS)
+        return snprintf(text, capacity, "rows in registers, each in %lld shares", (long long)plan->tall.shares);
     if (!plan->has_tables) return snprintf(text, capacity, "%s", registers);
     if (tables->copies)
         return snprintf(text, capacity, "tables in shared memory, %d cop%s each%s", tables->copies,

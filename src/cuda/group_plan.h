@@ -43,7 +43,8 @@ enum wf_cuda_group_short {
     WF_SHORT_TEAMS,       /* teams try rows in registers first: see kernels/group_rows.cuh */
     WF_SHORT_COLUMNS,     /* and columns, several of each lane: see kernels/group_columns.cuh */
     WF_SHORT_TALL,        /* and those that all warps share: see kernels/group_tall.cuh */
-    WF_SHORT_SEGMENT_TEAMS /* teams try segments of a vector: as rows */
+    WF_SHORT_SEGMENT_TEAMS, /* teams try segments of a vector: as rows */
+    WF_SHORT_LONG_ROWS     /* and few long rows, which all warps share: as tall columns */
 };
 
 /* Where elements by key are gathered. */
@@ -59,12 +60,12 @@ struct wf_cuda_table_plan {
     int passes; /* over the elements, each for a range of keys whose words stay in the L2 cache */
 };
 
-/* How warps share columns: WF_SHORT_TALL. */
+/* How warps share columns, or rows: WF_SHORT_TALL, WF_SHORT_LONG_ROWS. */
 struct wf_cuda_tall_plan {
     int64_t rows_joined; /* rows that are taken for one */
-    int64_t tiles;       /* warps that have such a row */
-    int64_t share;       /* rows of a warp ... */
-    int64_t shares;      /* ... and how many warps share all rows */
+    int64_t tiles;       /* warps that have such a row; of rows, how many there are */
+    int64_t share;       /* rows, or elements, of a warp ... */
+    int64_t shares;      /* ... and how many warps share all of them; 0: none do */
     bool adds_again;     /* columns that are open then, scaled */
 };
 
@@ -73,8 +74,9 @@ struct wf_cuda_group_plan {
     bool is_across; /* neighbouring lanes have neighbouring groups, not neighbouring elements */
     int64_t piece;  /* elements: longer groups are shared by several teams of lanes */
     int64_t pieces; /* that each group is cut into; of labelled groups only long ones are */
-    int64_t tiles;  /* as many results as a warp has teams of lanes */
-    int64_t grid;   /* warps, each a block */
+    int64_t tiles;  /* as many results as a block has teams of lanes */
+    int warps;      /* of a block: of columns that are shared, as many as share them; else 1 */
+    int64_t grid;   /* blocks */
     int64_t listed_grid; /* the same of the pieces that are listed */
     enum wf_cuda_group_short held;
     struct wf_cuda_tall_plan tall;

@@ -146,12 +146,19 @@ bool wf_cuda_group_has_segments(const struct wf_cuda_group_plan *plan, const str
     return (is_sum_of_floats(task) || is_sum_of_integers(task)) && is_contiguous(plan, task);
 }
 
+/* Of 64 bits, each comparison of which takes several instructions: a team compares keys alone, and looks for the best one's number. */
+static bool is_long_index(const struct wf_cuda_group_task *task) {
+    enum { WORTHWHILE_NBYTES = 8000 };
+    return is_index(task) && nbytes_of(task) == 8 && task->elements * nbytes_of(task) >= WORTHWHILE_NBYTES;
+}
+
 /* Variances of f64 in short rows take as long by teams as in chunks, and longer where rows end inside of vectors. */
 bool wf_cuda_group_has_rows(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
     enum { WORTHWHILE_NBYTES = 128, SPREAD_NBYTES = 512 };
     bool is_spread = nbytes_of(task) == 8 && task->parts & WF_PART_SQUARES && !task->starts_at_vectors;
     if (!is_tried_by_teams(task) || !is_contiguous(plan, task)) return false;
-    if (is_extreme(task) && nbytes_of(task) > 2) return false; /* of which warps have enough on their way as it is */
+    bool has_enough = is_extreme(task) && nbytes_of(task) > 2 && !is_long_index(task); /* on its way as it is */
+    if (has_enough) return false;
     return task->elements * nbytes_of(task) >= (is_spread ? SPREAD_NBYTES : WORTHWHILE_NBYTES);
 }
 
@@ -159,22 +166,33 @@ bool wf_cuda_group_has_pieces_of_rows(const struct wf_cuda_group_task *task) {
     return is_extreme(task);
 }
 
-/* Those for which that is faster than one lane's registers, by measuring; of f64, and of indices, those that are too long for these. */
-bool wf_cuda_group_has_columns(const struct wf_cuda_group_task *task) {
+/* Those for which that is faster than one lane's registers, by measuring; of f64, and of indices, those that are too long for these, or
+ * so few that lanes with one each would not keep the GPU busy, unless these have enough to do: variances of f64. */
+bool wf_cuda_group_has_columns(const struct wf_cuda_group_task *task, bool are_few) {
+    enum { SHARED_MIN = 64 };
     static const int64_t least[] = {[1] = 8, [2] = 8, [4] = 9, [8] = CHUNKED_MAX + 1};
     if (!is_tried_by_teams(task) || !task->is_aligned || !task->are_words_of_neighbours) return false;
-    return task->elements >= least[is_index(task) ? 8 : nbytes_of(task)];
+    bool is_shared = are_few && task->elements >= SHARED_MIN && !(nbytes_of(task) == 8 && has_products(task));
+    return is_shared || task->elements >= least[is_index(task) ? 8 : nbytes_of(task)];
 }
 
 bool wf_cuda_group_adds_tall_again(const struct wf_cuda_group_task *task) {
     return task->empty->type == WF_F64 && has_sums(task);
 }
 
-/* n*n is an f64 for so many elements, by which sums of squares are divided. */
-bool wf_cuda_group_has_tall_columns(const struct wf_cuda_group_task *task) {
+/* Whether n*n is an f64 for so many elements, by which sums of squares are divided. */
+static bool may_be_shared(const struct wf_cuda_group_task *task) {
     enum { ELEMENTS_MAX = 1 << 26 };
-    if (!is_tried_by_teams(task)) return false;
-    return task->is_aligned && task->are_rows_adjacent && task->elements <= ELEMENTS_MAX;
+    return is_tried_by_teams(task) && task->elements <= ELEMENTS_MAX;
+}
+
+bool wf_cuda_group_has_tall_columns(const struct wf_cuda_group_task *task) {
+    return may_be_shared(task) && task->is_aligned && task->are_rows_adjacent;
+}
+
+/* Sums; extrema leave theirs in slots. */
+bool wf_cuda_group_has_long_rows(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
+    return may_be_shared(task) && !is_extreme(task) && is_contiguous(plan, task);
 }
 
 /* ---- the kernel ---- */
@@ -194,6 +212,6 @@ int wf_cuda_group_find_resident(const struct wf_cuda_group_plan *plan, const str
     int most = has_products(task) ? 12 : has_sums(task) ? 16 : 24;
     if ((by_teams && has_sums(task)) || (of_lanes && most == 12 && nbytes_of(task) < 8)) most = 16;
     if (in_chunks && most == 24) most = 32;
-    if (plan->held == WF_SHORT_TALL) return WF_GROUP_TALL_WARPS; /* which need no shared memory */
+    if (plan->tall.shares) return WF_GROUP_TALL_WARPS; /* which need no shared memory */
     return room < most ? room : most;
 }

@@ -222,15 +222,21 @@ static void make_plan(struct job *job, const struct wf_gpu *gpu) {
 /* ---- the kernel ---- */
 
 static int shared_nbytes(const struct job *job) {
-    return job->plan.sums_nbytes + job->plan.ring_nbytes;
+    const struct wf_cuda_group_plan *plan = &job->plan;
+    int exchanged = plan->warps > 1 ? plan->warps * WF_GROUP_EXCHANGED_WORDS * (int)sizeof(uint32_t) : 0;
+    return plan->warps * (plan->sums_nbytes + plan->ring_nbytes) + exchanged;
+}
+
+static int threads_of_block(const struct job *job) {
+    enum { LANES = 32 };
+    return LANES * job->plan.warps;
 }
 
 /* With as many warps as the GPU has at a time of the kernel, which is asked. */
 static wf_error fill_gpu(wf_handle *handle, struct job *job) {
-    enum { LANES = 32 };
     struct wf_cuda *cuda = handle->device_state;
     int resident = 0;
-    wf_error error = wf_kernels_resident(handle, cuda->kernels, job->function, LANES, shared_nbytes(job), &resident);
+    wf_error error = wf_kernels_resident(handle, cuda->kernels, job->function, threads_of_block(job), shared_nbytes(job), &resident);
     if (!error) wf_cuda_group_plan_fill(&job->plan, resident, &cuda->gpu);
     return error;
 }
@@ -246,9 +252,9 @@ static wf_error find_kernel(wf_handle *handle, struct job *job) {
     key.walk = (int)job->plan.walk + 1;
     key.is_short = (int)job->plan.held;
     key.alignment = job->task.is_aligned ? WF_GROUP_VECTOR_NBYTES : 1;
-    key.block = 32;
+    key.block = threads_of_block(job);
     key.vectors = 1;
-    key.resident = job->plan.resident;
+    key.resident = job->plan.resident / job->plan.warps;
     if (!job->keeps_slots) {
         key.finish_op = empty->op;
         key.finish_type = job->grouped->result_type;
@@ -264,7 +270,8 @@ static wf_error launch(wf_handle *handle, struct job *job, enum wf_group_stage s
     unsigned shared = stage <= WF_GROUPS_LISTED ? (unsigned)shared_nbytes(job) : 0;
     r->stage = stage;
     bool is_chained = r->condition || r->unless || stage > WF_GROUPS_ADD_COLUMNS; /* others would take longer: what comes before them has something to do */
-    wf_cuda_result result = wf_driver_launch(job->function, (unsigned)grid, 32, shared, cuda->stream, arguments, is_chained);
+    wf_cuda_result result = wf_driver_launch(job->function, (unsigned)grid, (unsigned)threads_of_block(job), shared, cuda->stream,
+                                             arguments, is_chained);
     return wf_driver_check(handle, result, "cuLaunchKernel", "the %s of %lld groups", wf_op_name(job->grouped->empty->op),
                            (long long)r->count);
 }
@@ -317,7 +324,7 @@ static void count_pieces(const struct job *job, int64_t *pieces, int64_t *slots)
 
 /* What each share has found of each column, and several have together; then which columns are open. */
 static void size_tall_columns(struct job *job) {
-    if (job->plan.held != WF_SHORT_TALL) return;
+    if (!job->plan.tall.shares) return;
     int64_t rows = job->plan.tall.shares * job->plan.tall.rows_joined, columns = job->arguments.count;
     int64_t joined = (rows + WF_GROUP_COLUMNS_JOINED - 1) / WF_GROUP_COLUMNS_JOINED;
     job->columns_nbytes = (size_t)((rows + joined) * columns) * WF_GROUP_COLUMN_NBYTES;
@@ -427,7 +434,7 @@ static wf_error launch_tall(wf_handle *handle, struct job *job) {
 
 static wf_error launch_all(wf_handle *handle, struct job *job) {
     const struct wf_group_arguments *r = &job->arguments;
-    if (job->plan.held == WF_SHORT_TALL) return launch_tall(handle, job);
+    if (job->plan.tall.shares) return launch_tall(handle, job);
     bool has_list = r->list, are_shared = r->pieces > 1;
     wf_error error = are_shared || job->keeps_slots ? launch(handle, job, WF_GROUPS_CLEAR, blocks_for(job, r->count)) : WF_OK;
     if (!error) error = launch(handle, job, WF_GROUPS_REDUCE, job->plan.grid);
@@ -513,6 +520,7 @@ static void set_arguments(struct job *job) {
     r->first_index = grouped->empty->first_index;
     r->ddof = grouped->empty->ddof;
     r->nan = (int)grouped->empty->nan;
+    r->starts_at_vectors = job->task.is_contiguous && job->task.starts_at_vectors;
     r->lanes_log2 = job->plan.lanes_log2;
     r->is_across = job->plan.is_across;
     r->piece = job->plan.piece;

@@ -155,7 +155,10 @@ static __device__ __forceinline__ bool reduce_in_chunks(const struct wf_group_ar
 #pragma unroll 1
     for (int done = 0; done < count; done += CHUNK) {
         unit elements[CHUNK];
-        load_chunk(address, step, count - done, padding, elements);
+        if (!IS_BOOL && r->starts_at_vectors)
+            load_vectors_of_chunk(address, count - done, padding, elements);
+        else
+            load_chunk(address, step, count - done, padding, elements);
         add_chunk(&state, elements, done, count - done);
         address += (u64)(CHUNK * step);
     }

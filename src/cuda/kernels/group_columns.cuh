@@ -1,5 +1,9 @@
 // Columns of floats: groups along an axis whose neighbours lie side by side.  A team has as many columns as 8 bytes hold, of which
 // each lane loads several rows at a time to registers; what it knows of each column is as of rows (group_rows.cuh).
+//
+// The lanes of a warp load 256 bytes of a row, as less of rows that are far apart keeps memory busy with little.  So that lanes of a
+// team share columns, as many warps are a block, each of which loads other rows; then they exchange what they know, through shared
+// memory, until each team has what all warps know of its columns.
 
 #ifndef GROUP_COLUMNS_CUH
 #define GROUP_COLUMNS_CUH
@@ -110,6 +114,21 @@ static __device__ __forceinline__ void add_columns(row_sums *sums, const vector 
     }
 }
 
+// What so many rows add to what is known; one by one, or, where rests are kept, all at once.
+static __device__ __forceinline__ void add_batch_to_columns(row_sums *sums, const vector *v, int left)
+{
+#if HAS_RESTS
+    row_sums batch[COLUMN_STATES];
+#pragma unroll
+    for (int i = 0; i < COLUMN_STATES; i++) batch[i] = none_of_row(&sums[i]);
+    add_columns(batch, v, left);
+#pragma unroll
+    for (int i = 0; i < COLUMN_STATES; i++) join_plain_sums(&sums[i], &batch[i]);
+#else
+    add_columns(sums, v, left);
+#endif
+}
+
 // The lane's elements of its columns: `left` rows that are `apart` from each other.  first: what other lanes of the team have beside
 // them, too, begins with this element of each column; step: how many there are each time.
 static __device__ __forceinline__ void add_rows_of_columns(u64 address, i64 apart, int left, int first, int step, const vector *padding,
@@ -122,7 +141,7 @@ static __device__ __forceinline__ void add_rows_of_columns(u64 address, i64 apar
         load_rows(address, apart, left, padding, v);
 #pragma unroll
         for (int i = 0; i < COLUMN_STATES; i++) before[i] = sums[i];
-        add_columns(sums, v, left);
+        add_batch_to_columns(sums, v, left);
 #pragma unroll
         for (int i = 0; i < COLUMN_STATES; i++) note_first(&sums[i], &before[i], first);
         address += (u64)(COLUMN_ROWS * apart);
@@ -147,27 +166,66 @@ static __device__ __forceinline__ i64 index_in_column(const struct wf_group_argu
 
 #if ARE_COLUMNS_OF_LANES
 
-// address: of the first column's first element.
-static __device__ __forceinline__ void sum_up_columns(const struct wf_group_arguments *r, u64 address, bool exist, const team *lanes,
-                                                      row_sums *sums)
+// The columns that a lane loads, or that its team has: the first one's result, if they exist.
+typedef struct {
+    i64 first;
+    bool exist;
+} column_span;
+
+// The columns of the block's tile that are the number'th of 8 bytes.  Where a row's last columns are fewer, they are some that their
+// neighbour has, too.
+static __device__ __forceinline__ column_span columns_of_tile(i64 tile, i64 spans, i64 length, int number)
 {
-    const i64 step = r->dimension[r->ndim].stride[0];
-    const vector first = load_halves(address);
-    vector padding = {{0, 0, 0, 0}};
-    int left = exist ? ((int)r->reduced_count - (int)lanes->place + (1 << lanes->log2) - 1) >> lanes->log2 : 0;
-    open_columns(r, sums, &first, &padding);
-    add_rows_of_columns(address + (u64)((i64)lanes->place * step), step << lanes->log2, left, 0, COLUMN_ROWS << lanes->log2, &padding, sums);
+    const i64 at = split_off(&tile, spans) * (32 * COLUMNS) + COLUMNS * number;
+    const column_span span = {tile * length + min(at, length - COLUMNS), at < length};
+    return span;
 }
 
-// The team's columns, from result `first` on, if they exist; those whose results are not found are bits of what is returned.  By all
-// lanes of the warp.
-static __device__ __forceinline__ u32 reduce_columns(const struct wf_group_arguments *r, i64 first, bool exist, const team *lanes)
+// What the lane's warp adds up: every row, or, of several warps, every so many'th.
+static __device__ __forceinline__ void sum_up_columns(const struct wf_group_arguments *r, const column_span *span, const team *lanes,
+                                                      row_sums *sums)
 {
-    const group_place place = find_place(r, exist ? first : 0);
+    const u64 address = find_place(r, span->exist ? span->first : 0).x;
+    const i64 step = r->dimension[r->ndim].stride[0];
+    const int warp = (int)warp_number(), warps_log2 = lanes->log2;
+    const vector first = load_halves(address);
+    vector padding = {{0, 0, 0, 0}};
+    int left = span->exist ? ((int)r->reduced_count - warp + (1 << warps_log2) - 1) >> warps_log2 : 0;
+    open_columns(r, sums, &first, &padding);
+    add_rows_of_columns(address + (u64)(warp * step), step << warps_log2, left, 0, COLUMN_ROWS << warps_log2, &padding, sums);
+}
+
+static_assert(sizeof(row_sums) % sizeof(u32) == 0, "it is exchanged by words");
+
+// Each lane's sums become those that the warp whose number is the lane's place in its team has of the team's columns.  By all threads
+// of the block.
+static __device__ __forceinline__ void exchange_sums(u32 *memory, const team *lanes, row_sums *sums)
+{
+    const u32 given = warp_number() * WF_GROUP_EXCHANGED_WORDS + lane_number();
+    const u32 taken = lanes->place * WF_GROUP_EXCHANGED_WORDS + (warp_number() << (5 - lanes->log2)) + lanes->number;
+    u32 words[COLUMN_STATES * sizeof(row_sums) / sizeof(u32)];
+    memcpy(words, sums, sizeof words);
+#pragma unroll
+    for (int i = 0; i < (int)(sizeof words / sizeof *words); i++) {
+        __syncthreads();
+        memory[given] = words[i];
+        __syncthreads();
+        words[i] = memory[taken];
+    }
+    memcpy(sums, words, sizeof words);
+}
+
+// The team's columns; those whose results are not found are bits of what is returned.  loaded: the lane's.  By all threads of the block.
+static __device__ __forceinline__ u32 reduce_columns(const struct wf_group_arguments *r, const column_span *span, const column_span *loaded,
+                                                     u32 *memory, const team *lanes)
+{
+    const bool exist = span->exist;
+    const group_place place = find_place(r, exist ? span->first : 0);
     const i64 step = r->dimension[r->ndim].stride[0], result_step = r->dimension[r->ndim - 1].result_stride;
     row_sums sums[COLUMN_STATES], alone[COLUMN_STATES];
     u32 left = 0;
-    sum_up_columns(r, place.x, exist, lanes, sums);
+    sum_up_columns(r, loaded, lanes, sums);
+    if (lanes->log2) exchange_sums(memory, lanes, sums);
 #pragma unroll
     for (int i = 0; i < COLUMN_STATES; i++) {
         alone[i] = sums[i];

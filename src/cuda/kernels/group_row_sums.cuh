@@ -12,21 +12,27 @@
 
 #if HAS_ROW_SUMS && WIDTH < 64
 
-// Of tall columns, which are so long that the roundings of plain sums of f32 would leave some open; all others' sums may be half-way
-// between two results then.
-#define HAS_REST_OF_SUM (ARE_TALL_COLUMNS && WIDTH == 32 && !IS_SHORT_OF_SQUARES)
+// Of columns of f32, of which so many are added up that the roundings of plain sums would leave some open: those of a few elements at
+// a time are plain, and where they are joined, what is left is kept.
+#define HAS_RESTS ((ARE_TALL_COLUMNS || ARE_COLUMNS_OF_LANES) && WIDTH == 32)
+#define ROUNDINGS_WITH_RESTS 32.0 // at most: of 16 elements, and a few times more
 #define IS_LAST_BIT_SOUGHT (!IS_SHORT_OF_SQUARES && !IS_F16) // that of f16 is known
 
 typedef struct {
     double sum;     // of a variance, of their differences from shift; of a norm there is none
     double largest; // the sum of squares, or of magnitudes
-    double shift;   // with HAS_REST_OF_SUM what is left of the sum's additions
+    double shift;
+#if HAS_RESTS
+    double rest_of_sum, rest_of_squares; // what is left where sums were joined
+    double most;                         // of sums, the largest of magnitudes that were added up plainly
+#endif
     u32 least;      // the smallest magnitude but 0, less one; of 16 bits, of either half of the words
 } row_sums;
 
 static __device__ __forceinline__ row_sums no_row_sums(const struct wf_group_arguments *r, unit first)
 {
-    row_sums sums = {IS_SHORT_SPREAD ? 0 : -0.0, 0, IS_SHORT_SPREAD ? widen(first) : 0, ~0u};
+    row_sums sums = {IS_SHORT_SPREAD ? 0 : -0.0, 0, IS_SHORT_SPREAD ? widen(first) : 0};
+    sums.least = ~0u;
     (void)r;
     return sums;
 }
@@ -36,7 +42,8 @@ static __device__ __forceinline__ row_sums first_row_sums(unit first)
 {
     const double x = widen(first), none = __dsub_rn(x, x);
     row_sums sums = {IS_SHORT_SPREAD ? 0 : short_term(first), IS_SHORT_SPREAD ? none : IS_SHORT_NORM ? __dmul_rn(x, x) : fabs(x),
-                     IS_SHORT_SPREAD ? x : 0, ~0u};
+                     IS_SHORT_SPREAD ? x : 0};
+    sums.least = ~0u;
     return sums;
 }
 
@@ -44,17 +51,6 @@ static __device__ __forceinline__ row_sums first_row_sums(unit first)
 static __device__ __forceinline__ unit row_padding(unit first)
 {
     return IS_SHORT_SPREAD ? first : SHORT_PADDING;
-}
-
-static __device__ __forceinline__ void add_term_of_row(row_sums *sums, double term)
-{
-    if (!HAS_REST_OF_SUM) {
-        sums->sum = __dadd_rn(sums->sum, term);
-        return;
-    }
-    double_sum sum = two_sum(sums->sum, term);
-    sums->sum = sum.high;
-    sums->shift = __dadd_rn(sums->shift, sum.rest);
 }
 
 static __device__ __forceinline__ void add_row_element(row_sums *sums, unit element)
@@ -67,7 +63,7 @@ static __device__ __forceinline__ void add_row_element(row_sums *sums, unit elem
         sums->sum = __dadd_rn(sums->sum, difference);
         sums->largest = __fma_rn(difference, difference, sums->largest);
     } else {
-        add_term_of_row(sums, HAS_SUM ? x : fabs(x));
+        sums->sum = __dadd_rn(sums->sum, HAS_SUM ? x : fabs(x));
         sums->largest = __dadd_rn(sums->largest, fabs(x));
     }
 }
@@ -83,22 +79,66 @@ static __device__ __forceinline__ void note_least_of_vector(row_sums *sums, cons
     if (IS_LAST_BIT_SOUGHT) sums->least = least_of_vector(sums->least, v);
 }
 
+#if HAS_RESTS
+
+static __device__ __forceinline__ void join_with_rest(double *sum, double *rest, double other_sum, double other_rest)
+{
+    const double_sum joined = two_sum(*sum, other_sum);
+    *sum = joined.high;
+    *rest = __dadd_rn(__dadd_rn(*rest, other_rest), joined.rest);
+}
+
+// None of the elements, of which a few are added by themselves.
+static __device__ __forceinline__ row_sums none_of_row(const row_sums *sums)
+{
+    row_sums none = {IS_SHORT_SPREAD ? 0 : -0.0, 0, sums->shift, 0, 0, 0, ~0u};
+    return none;
+}
+
+#endif
+
 // With those of other elements of the group.
 static __device__ __forceinline__ void join_row_sums(row_sums *sums, const row_sums *other)
 {
-    if (!IS_SHORT_NORM) add_term_of_row(sums, other->sum);
-    if (HAS_REST_OF_SUM) sums->shift = __dadd_rn(sums->shift, other->shift);
+#if HAS_RESTS
+    if (!IS_SHORT_NORM) join_with_rest(&sums->sum, &sums->rest_of_sum, other->sum, other->rest_of_sum);
+    if (IS_SHORT_OF_SQUARES)
+        join_with_rest(&sums->largest, &sums->rest_of_squares, other->largest, other->rest_of_squares);
+    else
+        sums->largest = __dadd_rn(sums->largest, other->largest);
+    sums->most = fmax(sums->most, other->most);
+#else
+    if (!IS_SHORT_NORM) sums->sum = __dadd_rn(sums->sum, other->sum);
     sums->largest = __dadd_rn(sums->largest, other->largest);
+#endif
     if (IS_LAST_BIT_SOUGHT) sums->least = WIDTH == 16 ? __vminu2(sums->least, other->least) : min(sums->least, other->least);
 }
+
+#if HAS_RESTS
+
+// With what was added up plainly.
+static __device__ __forceinline__ void join_plain_sums(row_sums *sums, const row_sums *plain)
+{
+    row_sums other = *plain;
+    if (!IS_SHORT_OF_SQUARES) other.most = plain->largest;
+    join_row_sums(sums, &other);
+}
+
+#endif
 
 // By all lanes.
 static __device__ __forceinline__ void merge_row_sums(row_sums *sums, const team *lanes)
 {
     for (int step = 0; step < lanes->log2; step++) {
         u32 delta = team_delta(lanes, step);
-        row_sums other = {IS_SHORT_NORM ? 0 : of_other_lane(sums->sum, delta), of_other_lane(sums->largest, delta), 0, ~0u};
-        if (HAS_REST_OF_SUM) other.shift = of_other_lane(sums->shift, delta);
+        row_sums other = *sums;
+        if (!IS_SHORT_NORM) other.sum = of_other_lane(sums->sum, delta);
+        other.largest = of_other_lane(sums->largest, delta);
+#if HAS_RESTS
+        if (!IS_SHORT_NORM) other.rest_of_sum = of_other_lane(sums->rest_of_sum, delta);
+        if (IS_SHORT_OF_SQUARES) other.rest_of_squares = of_other_lane(sums->rest_of_squares, delta);
+        if (!IS_SHORT_OF_SQUARES) other.most = of_other_lane(sums->most, delta);
+#endif
         if (IS_LAST_BIT_SOUGHT) other.least = __shfl_xor_sync(ALL_LANES, sums->least, delta);
         join_row_sums(sums, &other);
     }
@@ -107,7 +147,7 @@ static __device__ __forceinline__ void merge_row_sums(row_sums *sums, const team
 // How often, at most, a number has been rounded: in its lane, and a few times more.
 static __device__ __forceinline__ double roundings_of(int count, const team *lanes)
 {
-    return (double)((count >> lanes->log2) + 4 * PER_VECTOR);
+    return HAS_RESTS ? ROUNDINGS_WITH_RESTS : (double)((count >> lanes->log2) + 4 * PER_VECTOR);
 }
 
 // The root, but for a few of its last bits, of what is known except for bound, and the bound of that.
@@ -166,13 +206,18 @@ static __device__ __forceinline__ bool finish_row_norm(const row_sums *sums, dou
     return round_within(found, bound + found.high * 0x1p-48, bits);
 }
 
-// Whether no addition has been rounded: all are multiples of the last bit of the smallest one, and no sum of some is 2^52 times as
-// large.
-static __device__ __forceinline__ bool is_row_exact(const row_sums *sums)
+// Whether no addition has been rounded of sums of so large magnitudes: all are multiples of the last bit of the smallest one, and no
+// sum of some is 2^52 times as large.
+static __device__ __forceinline__ bool are_sums_exact(const row_sums *sums, double magnitude)
 {
     u32 least = (WIDTH == 16 ? min(sums->least & 0xffff, sums->least >> 16) : sums->least) + 1; // none: all are 0
     int unit_exponent = IS_F16 ? LOW_EXPONENT : max((int)(least >> FRACTION_BITS), 1) - BIAS - FRACTION_BITS;
-    return sums->largest < __hiloint2double((unit_exponent + 52 + 1023) << 20, 0);
+    return magnitude < __hiloint2double((unit_exponent + 52 + 1023) << 20, 0);
+}
+
+static __device__ __forceinline__ bool is_row_exact(const row_sums *sums)
+{
+    return are_sums_exact(sums, sums->largest);
 }
 
 static __device__ __forceinline__ bool finish_row_sum(const row_sums *sums, int count, double roundings, u64 *bits)
@@ -180,10 +225,11 @@ static __device__ __forceinline__ bool finish_row_sum(const row_sums *sums, int 
     bool is_exact = is_row_exact(sums);
     double_sum found = {sums->sum, 0};
     double bound = is_exact ? 0 : 2 * roundings * 0x1p-53 * sums->largest;
-    if (HAS_REST_OF_SUM && !is_exact) {
-        found = two_sum(sums->sum, sums->shift);
-        bound = bound * roundings * 0x1p-52;
-    }
+#if HAS_RESTS
+    if (!is_exact) found = two_sum(sums->sum, sums->rest_of_sum);
+    const double joins = count / 16 + 64; // of 16 elements, and of what lanes and warps know
+    if (!is_exact && are_sums_exact(sums, sums->most)) bound = joins * joins * 0x1p-104 * sums->largest;
+#endif
     if (!(sums->largest <= 0x1.fffffffffffffp1023)) return false;
     if (is_exact && FINISH_OP == WF_MEAN && !divide_short(found, count, &found)) return false;
     if (is_exact || sums->largest == 0) {
@@ -206,14 +252,27 @@ static __device__ __forceinline__ bool finish_special_row(const struct wf_group_
     return true;
 }
 
+// Squares and what they are of, with what is left.
+static __device__ __forceinline__ row_sums squares_with_rests(const row_sums *sums)
+{
+    row_sums whole = *sums;
+#if HAS_RESTS
+    whole.sum = __dadd_rn(sums->sum, sums->rest_of_sum);
+    whole.largest = __dadd_rn(sums->largest, sums->rest_of_squares);
+#endif
+    return whole;
+}
+
 // Whether the result is known.
 static __device__ __forceinline__ bool finish_row(const struct wf_group_arguments *r, const row_sums *sums, int count, double roundings,
                                                   u64 *bits)
 {
     if (finish_special_row(r, sums, count, bits)) return true;
-    if (IS_SHORT_NORM) return finish_row_norm(sums, roundings, bits);
+    if (!IS_SHORT_OF_SQUARES) return finish_row_sum(sums, count, roundings, bits);
+    const row_sums squares = squares_with_rests(sums);
+    if (IS_SHORT_NORM) return finish_row_norm(&squares, roundings, bits);
     const spread_divisor by = divisor_of(count, r->ddof);
-    return IS_SHORT_SPREAD ? finish_row_spread(sums, count, &by, roundings, 0, bits) : finish_row_sum(sums, count, roundings, bits);
+    return finish_row_spread(&squares, count, &by, roundings, 0, bits);
 }
 
 #endif

@@ -8,9 +8,9 @@
 #include "kernels/group_decide.cuh"
 #include "kernels/group_walk.cuh"
 
-#if ARE_ROWS_OF_TEAMS
+#if ARE_ROWS_OF_TEAMS || ARE_LONG_ROWS
 
-#define ROW_VECTORS 4 // that a lane has on their way
+#define ROW_VECTORS (ARE_ROWS_OF_TEAMS && !ARE_SEGMENTS_OF_TEAMS && ARE_SUMS_OF_TEAMS && WIDTH >= 32 ? 8 : 4) // that a lane has on their way
 
 #if !ARE_EXTREMES_BY_PAIRS
 
@@ -22,6 +22,20 @@ static __device__ __forceinline__ void add_row_vector(row_sums *sums, const vect
 }
 
 #endif
+
+static __device__ __forceinline__ void add_row_vectors(row_sums *sums, const vector *v)
+{
+#if HAS_RESTS
+    row_sums batch = none_of_row(sums), *into = &batch;
+#else
+    row_sums *into = sums;
+#endif
+#pragma unroll
+    for (int i = 0; i < ROW_VECTORS; i++) add_row_vector(into, &v[i]);
+#if HAS_RESTS
+    join_plain_sums(sums, &batch);
+#endif
+}
 
 // A vector at 16 bytes' multiples, of which the first element is the row's `begin`th: what is outside of the row is padding.
 static __device__ __forceinline__ vector load_row_vector(u64 address, int begin, int count, unit padding)
@@ -52,12 +66,13 @@ static __device__ __forceinline__ row_sums add_row(const struct wf_group_argumen
             int number = j + (i << lanes->log2);
             v[i] = load_row_vector(base + (u64)(u32)number * 16, number * PER_VECTOR - head, count, padding);
         }
-#pragma unroll
-        for (int i = 0; i < ROW_VECTORS; i++) add_row_vector(&sums, &v[i]);
+        add_row_vectors(&sums, v);
         note_first(&sums, &before, (j - (int)lanes->place) * PER_VECTOR - head);
     }
     return sums;
 }
+
+#if ARE_ROWS_OF_TEAMS
 
 #if IS_INDEXED
 
@@ -96,6 +111,8 @@ static __device__ __forceinline__ bool reduce_row_of_team(const struct wf_group_
     (void)alone;
     return decide_row(r, &sums, address, sizeof(unit), count, exists, lanes, bits);
 }
+
+#endif
 
 #endif
 

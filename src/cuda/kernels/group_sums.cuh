@@ -26,7 +26,8 @@
 #define ARE_SEGMENTS_OF_TEAMS (IS_SHORT == 9)
 #define ARE_ROWS_OF_TEAMS (IS_SHORT == 6 || ARE_SEGMENTS_OF_TEAMS) // group_rows.cuh
 #define ARE_COLUMNS_OF_LANES (IS_SHORT == 7) // group_columns.cuh
-#define ARE_TALL_COLUMNS (IS_SHORT == 8) // group_tall.cuh
+#define ARE_LONG_ROWS (IS_SHORT == 10)
+#define ARE_TALL_COLUMNS (IS_SHORT == 8 || ARE_LONG_ROWS) // group_tall.cuh
 #define ARE_SHARED_BY_TEAMS (ARE_ROWS_OF_TEAMS || ARE_COLUMNS_OF_LANES || ARE_TALL_COLUMNS)
 #define ARE_EXTREMES_OF_LANES ((ARE_SHARED_BY_TEAMS || (ARE_IN_CHUNKS && !IS_INDEXED)) && HAS_EXTREMES)
 #define HAS_ONE_NAN (!IS_INDEXED || __CUDA_ARCH__ >= 800) // of pairs that are compared, so that the first one is told from the others

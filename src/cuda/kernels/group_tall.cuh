@@ -3,12 +3,16 @@
 // are virtual columns, of which a lane has as many as 8 bytes hold.  What it finds of them goes to memory, where what is of the same
 // column is rows_joined times the shares elements of a column again; it is joined by several warps, and then by one.
 //
+// Few long rows are shared and joined likewise, one element of a row being one of a column (ARE_LONG_ROWS): rows_joined is 1, and a share
+// is some elements of a row.
+//
 // f64 whose sums leave the range in which their error has a bound are added up once more, scaled; what is open then is a longer group.
 
 #ifndef GROUP_TALL_CUH
 #define GROUP_TALL_CUH
 
 #include "kernels/group_columns.cuh"
+#include "kernels/group_rows.cuh"
 
 #if ARE_TALL_COLUMNS
 
@@ -22,6 +26,11 @@ static_assert(sizeof(row_sums) <= WF_GROUP_COLUMN_NBYTES, "there is memory for i
 static __device__ __forceinline__ int *column_state(const struct wf_group_arguments *r, i64 column)
 {
     return (int *)r->open + 1 + column;
+}
+
+static __device__ __forceinline__ u64 address_of_column(const struct wf_group_arguments *r, i64 column)
+{
+    return ARE_LONG_ROWS ? find_place(r, column).x : r->x + (u64)column * sizeof(unit);
 }
 
 // What is known of each virtual column of each share; by rows of the real ones, too.
@@ -44,6 +53,8 @@ static __device__ __forceinline__ i64 joined_rows(const struct wf_group_argument
 {
     return (virtual_rows(r) + WF_GROUP_COLUMNS_JOINED - 1) / WF_GROUP_COLUMNS_JOINED;
 }
+
+#if !ARE_LONG_ROWS
 
 // ---- a lane's elements
 
@@ -119,11 +130,44 @@ static __device__ __forceinline__ void add_tall_columns(const struct wf_group_ar
     }
 }
 
+#else
+
+// ---- a warp's elements
+
+static __device__ __forceinline__ row_sums sums_of_piece(const struct wf_group_arguments *r, i64 row, u64 address, int count)
+{
+    const team warp = team_of(5, 0);
+    row_sums sums;
+#if ARE_ADDED_AGAIN
+    if (r->is_second)
+        sums = add_scaled(r, share_of_lane(address, sizeof(unit), count, &warp), *column_state(r, row));
+    else
+#endif
+        sums = add_row(r, address, count, load_unit(address_of_column(r, row)), &warp);
+    merge_row_sums(&sums, &warp);
+    return sums;
+}
+
+static __device__ __forceinline__ void add_tall_columns(const struct wf_group_arguments *r)
+{
+    if (blockIdx.x == 0 && lane_number() == 0 && !r->is_second) *(u32 *)r->open = 0;
+    for (i64 i = blockIdx.x; i < r->count * r->shares; i += gridDim.x) {
+        i64 share = i, row = split_off(&share, r->count), begin = share * r->share;
+        const int state = r->is_second ? *column_state(r, row) : COLUMN_OPEN;
+        if (r->is_second && (state == COLUMN_KNOWN || state == COLUMN_OPEN)) continue;
+        const u64 address = address_of_column(r, row) + (u64)begin * sizeof(unit);
+        const row_sums sums = sums_of_piece(r, row, address, (int)min(r->share, r->reduced_count - begin));
+        if (lane_number() == 0) sums_of_shares(r)[i] = sums;
+    }
+}
+
+#endif
+
 // ---- joining
 
 static __device__ __forceinline__ row_sums no_sums_of_column(const struct wf_group_arguments *r, i64 column)
 {
-    return no_row_sums(r, load_unit(r->x + (u64)column * sizeof(unit)));
+    return no_row_sums(r, load_unit(address_of_column(r, column)));
 }
 
 // What is in rows from begin to before end, of which each lane has some.
@@ -153,17 +197,25 @@ static __device__ __forceinline__ void join_tall_columns(const struct wf_group_a
 static __device__ __forceinline__ void add_last_rows(const struct wf_group_arguments *r, i64 column, row_sums *sums)
 {
     const i64 step = r->count * (i64)sizeof(unit), begin = r->reduced_count / r->rows_joined * r->rows_joined;
-    const u64 address = r->x + (u64)column * sizeof(unit) + (u64)(begin * step);
+    const u64 address = address_of_column(r, column) + (u64)(begin * step);
     const row_sums before = *sums;
+#if HAS_RESTS
+    row_sums plain = none_of_row(sums), *into = &plain;
+#else
+    row_sums *into = sums;
+#endif
     for (i64 row = lane_number(); row < r->reduced_count - begin; row += 32) {
         unit element = load_unit(address + (u64)(row * step));
 #if ARE_EXTREMES_BY_PAIRS
-        add_row_pair(sums, (u32)element * 0x10001u);
+        add_row_pair(into, (u32)element * 0x10001u);
 #else
-        add_row_element(sums, element);
-        note_least_element(sums, element);
+        add_row_element(into, element);
+        note_least_element(into, element);
 #endif
     }
+#if HAS_RESTS
+    join_plain_sums(sums, &plain);
+#endif
     note_first(sums, &before, (int)begin);
 }
 
@@ -171,8 +223,13 @@ static __device__ __forceinline__ void add_last_rows(const struct wf_group_argum
 // of which each lane has up to four, and a few times more.
 static __device__ __forceinline__ double roundings_of_tall(const struct wf_group_arguments *r)
 {
+#if HAS_RESTS
+    (void)r;
+    return ROUNDINGS_WITH_RESTS;
+#else
     const i64 joined = WF_GROUP_COLUMNS_JOINED / 32 + 5 + (joined_rows(r) + 31) / 32 + 5;
-    return (double)(r->share + 2 * joined + 64);
+    return (double)(r->share / (ARE_LONG_ROWS ? 32 : 1) + 2 * joined + 64);
+#endif
 }
 
 static __device__ __forceinline__ row_sums sums_of_tall(const struct wf_group_arguments *r, i64 column)
@@ -199,7 +256,7 @@ static __device__ __forceinline__ int settle_again(const struct wf_group_argumen
 {
     const team warp = team_of(5, 0);
     const i64 step = r->count * (i64)sizeof(unit), begin = r->reduced_count / r->rows_joined * r->rows_joined;
-    const u64 address = r->x + (u64)column * sizeof(unit) + (u64)(begin * step);
+    const u64 address = address_of_column(r, column) + (u64)(begin * step);
     row_sums sums = add_scaled(r, share_of_lane(address, step, (int)(r->reduced_count - begin), &warp), scale);
     join_rows(r, joined_sums(r), column, 0, joined_rows(r), &sums);
     merge_row_sums(&sums, &warp);

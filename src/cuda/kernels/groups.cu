@@ -1,11 +1,11 @@
 // Reductions by groups: along axes, over segments, and of what has been sorted by key.  Besides the options of reduce.cu
-// (-DIS_SMALL=0, -DBLOCK=32), -DWALK: how a group's elements are found (group_state.cuh), -DALIGNMENT: 16 if every element is
+// (-DIS_SMALL=0, -DBLOCK=32, of columns 32 for each warp that shares them), -DWALK: how a group's elements are found (group_state.cuh), -DALIGNMENT: 16 if every element is
 // aligned, or 1, -DIS_SHORT: 1 if all groups are a batch each at most, of one lane, 2 if segments of a vector mostly are, 3 if
 // labelled groups of neighbours are, 5 if each group is one lane's, several elements at a time, 6 if each is a row of a team's that
 // is tried in registers first, 7 if a team has several columns, likewise, 8 if all warps share columns, which are tried in registers,
-// 9 if each team's row is a segment of a vector, likewise.
+// 9 if each team's row is a segment of a vector, likewise, 10 if all warps share rows.
 //
-// A block is a warp, and its lanes are teams of 1 to 32, each of which has one group at a time.  Lanes sum up exactly by
+// A block is a warp (of columns several), and its lanes are teams of 1 to 32, each of which has one group at a time.  Lanes sum up exactly by
 // themselves (group_sums.cuh) and then merge, so any team gives the same bits.  Groups that are much longer than others are
 // cut into pieces for several teams, which are merged in slots by integer operations that commute.
 //
@@ -46,6 +46,11 @@ typedef struct {
 // ---- reducing
 
 extern __shared__ __align__(16) char group_memory[]; // bins, then the ring
+
+static __device__ __forceinline__ char *bins_of_warp(void)
+{
+    return group_memory + (BLOCK > 32 ? warp_number() * GROUP_SUMS_NBYTES : 0);
+}
 
 static __device__ __forceinline__ char *ring_of_warp(void)
 {
@@ -340,16 +345,16 @@ static __device__ __forceinline__ void reduce_columns_left(const struct wf_group
     }
 }
 
-// Where a row's last columns are fewer than a team has, the team has some that its neighbour has, too.
 static __device__ __forceinline__ void reduce_short(const struct wf_group_arguments *r, const team *lanes, group_state *group)
 {
-    const int width = COLUMNS * (32 >> lanes->log2);
-    i64 length = last_length(r), spans = (length + width - 1) / width, all = spans * (r->count / length);
+    const int width = 32 * COLUMNS, number = (int)((warp_number() << (5 - lanes->log2)) + lanes->number);
+    const i64 length = last_length(r), spans = (length + width - 1) / width, all = spans * (r->count / length);
+    u32 *exchanged = (u32 *)(group_memory + (BLOCK / 32) * GROUP_SUMS_NBYTES);
     for (i64 i = blockIdx.x; i < all; i += gridDim.x) {
-        i64 row = i, at = split_off(&row, spans) * width + COLUMNS * (i64)lanes->number;
-        i64 first = row * length + min(at, length - COLUMNS);
-        u32 left = reduce_columns(r, first, at < length, lanes);
-        if (__any_sync(ALL_LANES, left != 0)) reduce_columns_left(r, first, left, lanes, group);
+        const column_span span = columns_of_tile(i, spans, length, number);
+        const column_span loaded = columns_of_tile(i, spans, length, (int)lane_number());
+        u32 left = reduce_columns(r, &span, &loaded, exchanged, lanes);
+        if (__any_sync(ALL_LANES, left != 0)) reduce_columns_left(r, span.first, left, lanes, group);
     }
 }
 
@@ -524,7 +529,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) groups(const __gri
     group_state group;
     wait_for_those_before();
     if (task.stage == WF_GROUPS_STATUS) {
-        if (lane_number() == 0) leave_status(&task);
+        if (threadIdx.x == 0) leave_status(&task);
         return;
     }
     if ((task.condition && *(const u32 *)task.condition == 0) || (task.unless && *(const u32 *)task.unless)) return;
@@ -541,8 +546,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) groups(const __gri
         return;
     }
 #endif
-    if (HAS_VALUE_SUM) sum_open(&group.sum, group_memory, GROUP_VALUE_ROWS);
-    if (HAS_PRODUCT_SUM) sum_open(&group.product_sum, group_memory + (HAS_VALUE_SUM ? 16 * BIN_LANES * GROUP_VALUE_ROWS : 0),
+    if (HAS_VALUE_SUM) sum_open(&group.sum, bins_of_warp(), GROUP_VALUE_ROWS);
+    if (HAS_PRODUCT_SUM) sum_open(&group.product_sum, bins_of_warp() + (HAS_VALUE_SUM ? 16 * BIN_LANES * GROUP_VALUE_ROWS : 0),
                                   GROUP_PRODUCT_ROWS);
     if (BIN_LANES < 32) __syncwarp(); // lanes have cleared the same columns
     if (task.stage == WF_GROUPS_REDUCE) reduce_groups(&task, &lanes, &group);
