@@ -231,7 +231,7 @@ __global__ void matmul(const float *a, const float *b, float *c, int n)
     *(float4 *)(out + i) = v;
 }
 """, "--block 64 --arg f32[64]=iota --arg f32[64] --arg i32:64",
-        [("misaligned", None, "which is not a multiple of 16 (index 1 of `in`, float[64])")]),
+        [("misaligned", None, "which is not a multiple of 16: start at one, as each allocation does, or access narrower elements, one by one (index 1 of `in`, float[64])")]),
     "a step of 0": ("""__global__ void stride(const float *in, float *out, int n, int step)
 {
     float s = 0;

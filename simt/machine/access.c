@@ -107,8 +107,8 @@ static void fault(struct warp *warp, struct path *path, const struct request *re
     unsigned long long address = request->addresses[lane];
     if (address % request->nbytes)
         simt_record_finding(&event, SIMT_FINDING_MISALIGNED, lane, address,
-                            "%s %u bytes of %s memory at 0x%llx, which is not a multiple of %u", verb,
-                            request->nbytes, space, address, request->nbytes);
+                            "%s %u bytes of %s memory at 0x%llx, which is not a multiple of %u%s", verb,
+                            request->nbytes, space, address, request->nbytes, simt_alignment_cure(&event));
     else if (allocation && !simt_memory_reaches(memory, allocation))
         simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
                             "%s %u bytes of global memory at 0x%llx, which is device %d's: device %u has no access to "

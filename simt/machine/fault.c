@@ -106,6 +106,10 @@ const char *simt_array_cure(int64_t offset) {
                       : ": each index must be below its extent, or the array be greater";
 }
 
+const char *simt_alignment_cure(const simt_event *event) {
+    return is_plain_access(code_of(event)) ? ": start at one, as each allocation does, or access narrower elements, one by one" : "";
+}
+
 /* Which element of which variable of the module the address in global memory is.  Returns `text`. */
 static const char *name_variable(const simt_event *event, uint64_t address, char *text, size_t nbytes) {
     struct placed found;
