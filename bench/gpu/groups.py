@@ -1,7 +1,7 @@
 """Reductions by groups on the first GPU, beside torch: the same data, the same run, verified before it is timed.
 
     groups.py BUILD [--quick] [--only axes|segments|keys] [--length N]... [--keys N]... [--order NAME]...
-              [--op OP]... [--type TYPE]... [--kind KIND]... [--json FILE]
+              [--op OP]... [--type TYPE]... [--kind KIND]... [--nbytes N] [--json FILE]
 
 prints GB/s of the values, their share of what a plain read of the same bytes reaches, and torch's GB/s with its ratio.
 Results are checked against the CPU engine's bits.  FILE is what bench/groups_table.py makes tables of.
@@ -16,7 +16,7 @@ from ctypes import byref
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-NBYTES = 1 << 28
+NBYTES = 1 << 28  # unless told
 ROUNDS = 5
 LENGTHS = (3, 4, 8, 10, 32, 33, 100, 256, 500, 4096, 1 << 20)  # few, no powers of two, and long: all take ways of their own
 KEYS = (1, 10, 1000, 100_000, 1_000_000, 10_000_000)
@@ -24,12 +24,12 @@ OPS = ("sum", "max", "argmax", "var", "mean")
 
 
 class Bench:
-    def __init__(self, build):
+    def __init__(self, build, nbytes):
         os.environ["WARPFOLD_LIB"] = str(build / "libwarpfold.so")
         sys.path[1:1] = [str(ROOT / "bench"), str(ROOT / "tests" / "helpers"), str(ROOT / "tests")]
         import torch
         import warpfold_ctypes as wf
-        self.torch, self.wf, self.library = torch, wf, wf.library
+        self.torch, self.wf, self.library, self.nbytes = torch, wf, wf.library, nbytes
         self.host, self.device = wf.Handle("cpu"), wf.Handle("cuda:0")
         self.device.set_stream(torch.cuda.current_stream().cuda_stream)
         self.dtypes = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16",
@@ -58,11 +58,11 @@ class Bench:
 
     def read_ceiling(self):
         """GB/s of the whole array's maximum, which reads at the speed of memory."""
-        x = self.torch.rand(NBYTES // 4, device="cuda")
+        x = self.torch.rand(self.nbytes // 4, device="cuda")
         results, output = self.output("max", "f32", ())
         view = self.view(x)
         asked = self.wf.reduction("max")
-        return NBYTES / 1e6 / self.time(lambda: self.device.check(self.library.wf_reduce(
+        return self.nbytes / 1e6 / self.time(lambda: self.device.check(self.library.wf_reduce(
             self.device.pointer, byref(asked), byref(view), None, None, byref(output))))
 
     def view(self, x):
@@ -132,7 +132,7 @@ def make(bench, dtype, shape, kind="normal"):
 def axes(bench, dtype, ops, lengths, kind):
     torch = bench.torch
     for length in lengths:
-        rows = NBYTES // torch.empty(0, dtype=dtype).element_size() // length
+        rows = bench.nbytes // torch.empty(0, dtype=dtype).element_size() // length
         for shape, axis in (((rows, length), 1), ((length, rows), 0), ((rows, length), 0)):
             if axis == 0 and shape == (rows, length) and length > 256:
                 continue
@@ -158,7 +158,7 @@ def labels_of(bench, tensor):
 
 def segments(bench, dtype, lengths):
     torch = bench.torch
-    count = NBYTES // torch.empty(0, dtype=dtype).element_size()
+    count = bench.nbytes // torch.empty(0, dtype=dtype).element_size()
     x = make(bench, dtype, (count,))
     cases = [(f"segments of {length}", torch.arange(0, count + 1, length, device="cuda")) for length in lengths]
     short = torch.randint(1, 100, (10**6,), device="cuda").cumsum(0)
@@ -207,7 +207,7 @@ def values_that_hurt(torch):
 
 def keys(bench, dtype, counts, ops, chosen):
     torch = bench.torch
-    n = NBYTES // torch.empty(0, dtype=dtype).element_size()
+    n = bench.nbytes // torch.empty(0, dtype=dtype).element_size()
     x = make(bench, dtype, (n,))
     for count in counts:
         into = torch.zeros(count, dtype=dtype, device="cuda")
@@ -249,9 +249,10 @@ def main():
     parser.add_argument("--op", action="append", choices=OPS)
     parser.add_argument("--type", action="append", choices=["f32", "f64", "f16", "bf16", "i8", "i32"])
     parser.add_argument("--kind", action="append", choices=KINDS, help="of values along axes")
+    parser.add_argument("--nbytes", type=int, default=NBYTES, help="of values")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    bench = Bench(options.build)
+    bench = Bench(options.build, options.nbytes)
     types = {name: dtype for dtype, name in bench.dtypes.items()}
     wanted = options.only or ["axes", "segments", "keys"]
     print(f"ceiling {bench.ceiling:.0f} GB/s\n{'groups':34s} | op     | type |   GB/s | share | torch  | ratio | plan")
