@@ -417,10 +417,10 @@ void simt_prepared_clear(struct launch *launch); /* device_runtime.c */
 void simt_births_clear(struct launch *launch); /* leaks.c */
 void simt_leaks_find(struct launch *launch); /* records what the launch allocated and lost */
 
-/* fault.c: a finding with which the launch goes on, or has ended: of the event's block nothing but its index need be there. */
-/* What to do about an access so many bytes from the beginning of an array that it is outside of. */
+/* fault.c: what to do about an access so many bytes from the beginning of an array that it is outside of. */
 const char *simt_array_cure(int64_t offset);
 const char *simt_alignment_cure(const simt_event *event); /* of an address that is no multiple of what is accessed there; may be empty */
+/* A finding with which the launch goes on, or has ended: of the event's block nothing but its index need be there. */
 void simt_record_finding_of_launch(const simt_event *event, enum simt_finding_kind kind, uint32_t lanes, uint64_t address,
                                    const char *format, ...) __attribute__((format(printf, 5, 6)));
 

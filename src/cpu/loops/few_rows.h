@@ -213,46 +213,21 @@ INLINE bool find_few_of_strip(rounded *results, struct strip strip, size_t used,
 }
 
 /* What is asked for is a constant in each. */
-APART bool find_few_pairs(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
-    return find_few_of_strip(results, strip, used, quotient, FEW_PAIR, false);
-}
-
-APART bool find_few_pair_means(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
-    return find_few_of_strip(results, strip, used, quotient, FEW_PAIR_MEAN, false);
-}
-
-APART bool find_few_distances(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
-    return find_few_of_strip(results, strip, used, quotient, FEW_DISTANCE, false);
-}
-
-APART bool find_few_sums(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
-    return find_few_of_strip(results, strip, used, quotient, FEW_SUM, false);
-}
-
-APART bool find_few_magnitudes(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
-    return find_few_of_strip(results, strip, used, quotient, FEW_MAGNITUDES, false);
-}
-
-APART bool find_few_means(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
-    return find_few_of_strip(results, strip, used, quotient, FEW_MEAN, false);
-}
-
-APART bool find_few_variances(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
-    return find_few_of_strip(results, strip, used, quotient, FEW_VARIANCE, false);
-}
-
-/* The same where elements may be infinite or NaN. */
-APART bool find_few_special_sums(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
-    return find_few_of_strip(results, strip, used, quotient, FEW_SUM, true);
-}
-
-APART bool find_few_special_magnitudes(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
-    return find_few_of_strip(results, strip, used, quotient, FEW_MAGNITUDES, true);
-}
-
-APART bool find_few_special_means(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
-    return find_few_of_strip(results, strip, used, quotient, FEW_MEAN, true);
-}
+#define FIND_FEW(name, asked, with_specials)                                                                         \
+    APART bool name(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {         \
+        return find_few_of_strip(results, strip, used, quotient, asked, with_specials);                              \
+    }
+FIND_FEW(find_few_pairs, FEW_PAIR, false)
+FIND_FEW(find_few_pair_means, FEW_PAIR_MEAN, false)
+FIND_FEW(find_few_distances, FEW_DISTANCE, false)
+FIND_FEW(find_few_sums, FEW_SUM, false)
+FIND_FEW(find_few_magnitudes, FEW_MAGNITUDES, false)
+FIND_FEW(find_few_means, FEW_MEAN, false)
+FIND_FEW(find_few_variances, FEW_VARIANCE, false)
+/* Where elements may be infinite or NaN. */
+FIND_FEW(find_few_special_sums, FEW_SUM, true)
+FIND_FEW(find_few_special_magnitudes, FEW_MAGNITUDES, true)
+FIND_FEW(find_few_special_means, FEW_MEAN, true)
 
 typedef bool find_few_function(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient);
 
