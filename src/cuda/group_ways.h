@@ -17,10 +17,10 @@ bool wf_cuda_group_has_segments(const struct wf_cuda_group_plan *plan, const str
 bool wf_cuda_group_has_pieces_of_rows(const struct wf_cuda_group_task *task); /* where rows are few */
 bool wf_cuda_group_has_columns(const struct wf_cuda_group_task *task, bool are_few);
 
-/* Whether warps that share columns try them in registers. */
+/* Whether warps that share columns, or rows, try them in registers. */
 bool wf_cuda_group_has_tall_columns(const struct wf_cuda_group_task *task);
-/* Whether those that are open then are added up once more, scaled. */
 bool wf_cuda_group_has_long_rows(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task);
+/* Whether those that are open then are added up once more, scaled. */
 bool wf_cuda_group_adds_tall_again(const struct wf_cuda_group_task *task);
 
 /* What is held in registers other than these. */
