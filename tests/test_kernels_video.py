@@ -182,7 +182,20 @@ def products_of_parts(generator):
             yield f"vmad.{'s32' if 's32' in (a, b) else 'u32'}.{a}.{b}{po} %r5, %r2{asel}, %r3{bsel}, %r4;", value
 
 
-FORMS = {"arithmetic and shifts": words_of_parts, "comparisons": comparisons_of_parts, "products": products_of_parts}
+def scaled_products(generator):
+    """The definition of vmad in the PTX ISA, where both factors are signed: the whole sum is shifted, and then clamped."""
+    for po, sat, scale in itertools.product(("", ".po"), ("", ".sat"), (0, 7, 15)):
+        for asel, bsel in [("", "")] * 2 + [(generator.choice([*SELECTORS]), generator.choice([*SELECTORS])) for _ in range(4)]:
+            def value(x, y, z, *, po=po, sat=sat, scale=scale, asel=asel, bsel=bsel):
+                total = (selected(x, "s32", asel) * selected(y, "s32", bsel) + selected(z, "s32", "") + bool(po)) >> scale
+                return (clamped(total, "s32", 32) if sat else total) % 2**32
+
+            shift = f".shr{scale}" if scale else ""
+            yield f"vmad.s32.s32.s32{po}{sat}{shift} %r5, %r2{asel}, %r3{bsel}, %r4;", value
+
+
+FORMS = {"arithmetic and shifts": words_of_parts, "comparisons": comparisons_of_parts, "products": products_of_parts,
+         "scaled products": scaled_products}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -249,7 +262,8 @@ MISSING = ["vmax2.s32.s32.s32 %r1.h01, %r2.h32, %r3.h10, %r4;", "vadd4.u32.u32.u
            "vsub2.s32.s32.s32 %r1, %r2, %r3, %r4.h10;", "vadd.u32.u32.u32 %r1.b0, %r2, %r3.b4, %r4;",
            "vsub.s32.s32.s32.sat %r1.b1, %r2.b3, %r3.h0, %r4;", "vadd.u32.u32.u32 %r1.h1, %r2, %r3, %r4;",
            "vmin.u32.u32.s32.max %r1, %r2, %r3, %r4;", "vshl.u32.u32.u32.sat.wrap %r1, %r2, %r3;",
-           "vmad.s32.s32.s32.sat %r1, %r2, %r3, %r4;", "vmad.s32.s32.s32.shr7 %r1, %r2, %r3, %r4;"]
+           "vmad.u32.u32.u32.sat %r1, %r2, %r3, %r4;", "vmad.s32.u32.s32.shr7 %r1, %r2, %r3, %r4;",
+           "vmad.u32.u32.u32.shr15 %r1, %r2, %r3, %r4;", "vmad.s32.s32.s32.shr8 %r1, %r2, %r3, %r4;"]
 
 
 @pytest.mark.parametrize("instruction", MISSING)

@@ -21,7 +21,7 @@
     X(F4E, "f4e") X(B4E, "b4e") X(RC8, "rc8") X(ECL, "ecl") X(ECR, "ecr") X(RC16, "rc16")                    \
     X(U16X2, "u16x2") X(S16X2, "s16x2") X(E4M3X2, "e4m3x2") X(E5M2X2, "e5m2x2") X(ADDED, "add")  \
     X(RNA, "rna") X(TF32, "tf32") X(S4, "s4") X(U4, "u4") X(S2, "s2") X(U2, "u2")  \
-    X(PLUS_ONE, "po") X(OOB, "oob")
+    X(PLUS_ONE, "po") X(OOB, "oob") X(SHR7, "shr7") X(SHR15, "shr15")
 
 enum modifier_index {
 #define MODIFIER_INDEX(name, text) MODIFIER_##name,

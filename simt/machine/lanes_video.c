@@ -1,8 +1,8 @@
 /* Video instructions: PTX ISA, "Scalar Video Instructions" and "SIMD Video Instructions".  Those of words take bytes or
  * halves of registers, and may write one of them, or add a third operand; the others do the same to two halves or four
  * bytes, which each come from either of a and b.  Those of words are missing where the machine code that ptxas makes for
- * sm_90a gives something else than the PTX ISA says: .min and .max as a second operation, .sat of a part that is written, of
- * vshl and of vmad, the scales of vmad, and the upper half as the part that is written. */
+ * sm_90a gives something else than the PTX ISA says: .min and .max as a second operation, .sat of a part that is written and of
+ * vshl, .sat and the scales of vmad unless all is signed, and the upper half as the part that is written. */
 #include <string.h>
 
 #include "lanes_loops.h"
@@ -45,7 +45,8 @@ enum { SELECTOR_BITS = 4, SELECTOR = (1 << SELECTOR_BITS) - 1 };
 
 /* As the context of a lane operation, which is a number. */
 struct video {
-    uint8_t op, flags;
+    uint8_t op : 4, scale : 4; /* of a product and its sum: how far it is shifted to the right */
+    uint8_t flags;
     uint8_t bits;           /* of the parts to each of which the same is done */
     uint8_t written;        /* of d: a part of the word, or a bit for each of its parts; the others are those of c */
     uint16_t read[SOURCES]; /* of a and b: a part of the word; or for each part which of a's and then b's: SELECTOR_BITS */
@@ -132,11 +133,19 @@ static uint32_t merge(uint32_t part, uint32_t value, uint32_t c) {
     return (c & ~(kept << at)) | (value & kept) << at;
 }
 
+/* Clamped at the end, unlike other sums. */
+static uint32_t result_of_product(const struct video *video, int64_t product, uint32_t c) {
+    const uint64_t one = !!(video->flags & ADDS_ONE), sum = (uint64_t)product + (uint64_t)(int64_t)(int32_t)c + one;
+    const int64_t scaled = (int64_t)sum >> video->scale;
+    return (uint32_t)(video->flags & SATURATES ? saturate(scaled, 32, true) : scaled);
+}
+
 static uint32_t result_of_word(const struct video *video, uint32_t a, uint32_t b, uint32_t c) {
     int64_t value = combine(video, operand_of(video, a, 0, video->flags & A_IS_SIGNED),
                             operand_of(video, b, 1, video->flags & B_IS_SIGNED));
+    if (video->op == VIDEO_MULTIPLY) return result_of_product(video, value, c);
     if (video->flags & SATURATES) value = saturate(value, 32, video->flags & D_IS_SIGNED);
-    if (video->flags & IS_SUM) return (uint32_t)value + c + !!(video->flags & ADDS_ONE);
+    if (video->flags & IS_SUM) return (uint32_t)value + c;
     return merge(video->written, (uint32_t)value, c);
 }
 
@@ -218,7 +227,8 @@ static bool take(modifier_set *modifiers, modifier_set one) {
 static bool read_modifiers(modifier_set left, struct video *video) {
     const bool is_product = video->op == VIDEO_MULTIPLY, shifts_left = video->op == VIDEO_SHIFT_LEFT;
     const bool is_shift = shifts_left || video->op == VIDEO_SHIFT_RIGHT;
-    if (video->op < VIDEO_EQ && !is_product && !shifts_left && take(&left, WITH(SAT))) video->flags |= SATURATES;
+    if (video->op < VIDEO_EQ && !shifts_left && take(&left, WITH(SAT))) video->flags |= SATURATES;
+    if (is_product) video->scale = take(&left, WITH(SHR7)) ? 7 : take(&left, WITH(SHR15)) ? 15 : 0;
     if (is_product && take(&left, WITH(PLUS_ONE))) video->flags |= ADDS_ONE;
     if (is_shift && take(&left, WITH(WRAP))) video->flags |= WRAPS;
     else if (is_shift && !take(&left, WITH(CLAMP))) return false;
@@ -235,7 +245,9 @@ static bool are_words(const uint8_t *types, uint32_t count) {
 static bool read_types(const uint8_t *types, bool compares, struct video *video) {
     const bool is_shift = video->op == VIDEO_SHIFT_LEFT || video->op == VIDEO_SHIFT_RIGHT;
     const uint8_t *sources = types + !compares; /* behind the result's, where it is named */
+    const bool must_be_signed = video->op == VIDEO_MULTIPLY && (video->scale || video->flags & SATURATES);
     if (!are_words(types, compares ? 2 : 3) || (is_shift && (types[0] != types[1] || types[2] != U32))) return false;
+    if (must_be_signed && (types[0] != S32 || types[1] != S32 || types[2] != S32)) return false;
     video->flags |= sources[0] == S32 ? A_IS_SIGNED : 0;
     video->flags |= sources[1] == S32 ? B_IS_SIGNED : 0;
     video->flags |= !compares && types[0] == S32 ? D_IS_SIGNED : 0;
