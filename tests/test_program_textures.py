@@ -250,15 +250,25 @@ def test_a_channel_that_a_texture_lacks_cannot_be_gathered(program, tmp_path):
     assert (finding["kind"], finding["message"]) == ("bounds", "a channel is gathered that the texture does not have")
 
 
+def test_other_fetches_have_the_bits_of_an_h200(tmp_path):
+    """Texels gathered from cubes, pairs of f16 and filtered f16 of great and small numbers, recorded on an H200, 2026-11-29."""
+    options = ["-cudart", "shared", "-gencode", "arch=compute_75,code=compute_75"]
+    program = compiled(tmp_path, "recorded_fetches", SOURCES / "recorded_fetches.cu", *options)
+    done = run("run", program, env=environment())
+    assert done.returncode == 0 and "no findings" in done.stderr, done
+    recorded = (SOURCES.parent / "golden" / "fetches-h200.txt").read_text()
+    assert done.stdout.splitlines() == recorded.splitlines()
+
+
 TEXELS_OF = "{%f0, %f1, %f2, %f3}"
 OTHER_FETCHES = [f"{fetch}.2d.v4.f32.f32 {operands}" for fetch in ("tex", "tld4.g") for operands in (
     f"{TEXELS_OF}, [%rd0, {{%f0, %f1}}], {{%r0, %r1}}", f"{TEXELS_OF}, [%rd0, {{%f0, %f1}}], %f2",
-    f"{TEXELS_OF}|%p0, [%rd0, {{%f0, %f1}}]")] + [f"tld4.r.cube.v4.f32.f32 {TEXELS_OF}, [%rd0, {TEXELS_OF}]"]
+    f"{TEXELS_OF}|%p0, [%rd0, {{%f0, %f1}}]")] + [f"tex.2d.v2.f32.f32 {{%f0, %f1}}, [%rd0, {{%f0, %f1}}]"]
 
 
 @pytest.mark.parametrize("text", OTHER_FETCHES)
 def test_other_fetches_are_missing_by_name(tmp_path, text):
-    """Offsets, depths, whether memory is there, and gathering from cubes."""
+    """Offsets, depths, whether memory is there, and two results that are no pairs of f16."""
     others = "mov.u64 %rd0, 0; mov.b32 %r0, 0; mov.b32 %r1, 0;"
     floats = " ".join(f"mov.f32 %f{number}, 0f00000000;" for number in range(4))
     (tmp_path / "k.ptx").write_text(HEAD + kernel("k", "", f"{others}\n{floats}\n{text};\nret;"))

@@ -69,6 +69,7 @@ struct texture_code {
     bool has_layer, is_float, is_integer; /* is_float: its results; is_integer: its coordinates */
     bool is_cube, has_cubes; /* three coordinates are a direction; a layer of cubes follows */
     bool has_level, has_gradient; /* a level of detail is given, or what it is found from */
+    bool is_packed;               /* results are pairs of f16 */
     bool takes_four;              /* results are a channel of the four texels that would be filtered */
     uint8_t channel;              /* which */
     enum simt_boundary boundary;          /* of a surface */

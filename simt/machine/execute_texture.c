@@ -11,7 +11,7 @@
 #include "lanes_ieee.h"
 #include "texture.h"
 
-enum { CHANNELS = 4, DIMENSIONS = 3, TAPS = 8, WEIGHT_BITS = 8, WHOLE = 1 << WEIGHT_BITS, ALIGNED_BITS = 27 };
+enum { CHANNELS = 4, PAIRS = CHANNELS / 2, DIMENSIONS = 3, TAPS = 8, WEIGHT_BITS = 8, WHOLE = 1 << WEIGHT_BITS, ALIGNED_BITS = 27, ALIGNED_BITS_F16 = 14 };
 
 /* code->call.slots: the coordinates; a layer is the last of the dimensions, whatever its place in the operands; then the layer
  * of cubes, and the level; or the gradient along x of the screen, while that along y is in memory.vector, behind the results. */
@@ -226,9 +226,14 @@ static bool add_tap(struct fetch *fetch, uint32_t tap) {
 
 /* ---- filtering */
 
-/* Terms are cut off 27 bits below the first bit of the greatest: so their sum is exact here.  With NaN or infinity among them
- * it is what IEEE 754 makes of it. */
+static bool is_of_f16(const struct fetch *fetch) {
+    return fetch->texture.kind == SIMT_TEXEL_FLOAT && fetch->texture.channel_nbytes == 2;
+}
+
+/* Terms are cut off 27 bits below the first bit of the greatest, those of f16 14 bits: so their sum is exact here.  With NaN or
+ * infinity among them it is what IEEE 754 makes of it. */
 static double sum_of(const struct fetch *fetch, uint32_t channel, uint32_t lane) {
+    const int bits = (is_of_f16(fetch) ? ALIGNED_BITS_F16 : ALIGNED_BITS) + 1;
     uint32_t weights[TAPS], taps = 1u << filtered_dimensions(fetch);
     double largest = 0, plain = 0, sum = 0;
     int exponent;
@@ -243,8 +248,8 @@ static double sum_of(const struct fetch *fetch, uint32_t channel, uint32_t lane)
     frexp(largest, &exponent);
     for (uint32_t tap = 0; tap < taps; tap++)
         if (weights[tap])
-            sum += trunc(ldexp(fetch->terms[tap][channel][lane], ALIGNED_BITS + 1 - exponent)) * weights[tap];
-    return ldexp(sum, exponent - ALIGNED_BITS - 1 - WEIGHT_BITS);
+            sum += trunc(ldexp(fetch->terms[tap][channel][lane], bits - exponent)) * weights[tap];
+    return ldexp(sum, exponent - bits - WEIGHT_BITS);
 }
 
 /* A sum has few bits, so that the next number away from zero lies on the other side of what is in the middle of two floats,
@@ -254,10 +259,12 @@ static double away(double sum) { return nextafter(sum, copysign(INFINITY, sum));
 static float filtered_value(const struct fetch *fetch, uint32_t channel, uint32_t lane) {
     const double sum = sum_of(fetch, channel, lane), scale = scale_of(fetch);
     if (scale > 0) return (float)(floor(sum + 0.5) / scale);
-    return fetch->texture.channel_nbytes == 2 ? (float)f16_of(f16_from(away(sum))) : (float)away(sum);
+    return is_of_f16(fetch) ? (float)f16_of(f16_from(away(sum))) : (float)away(sum);
 }
 
 /* ---- results */
+
+static uint32_t register_count(const struct texture_code *code) { return code->is_packed ? PAIRS : CHANNELS; }
 
 /* What a texture's channels lack is 0, and 1 in the last.  Of the tap, where texels are not filtered. */
 static uint32_t result_of(const struct fetch *fetch, uint32_t tap, uint32_t channel, uint32_t lane) {
@@ -273,9 +280,18 @@ static uint32_t result_of(const struct fetch *fetch, uint32_t tap, uint32_t chan
     return bits;
 }
 
+/* Two floats become halves of one register; an H200 rounds them to the nearest, of two that are as near to the even one. */
+static void pack(struct fetch *fetch) {
+    for (uint32_t r = 0; r < PAIRS; r++)
+        SIMT_FOR_EACH_LANE (lane, fetch->lanes) {
+            const uint32_t low = f16_from((double)f32_of(fetch->results[2 * r][lane]));
+            fetch->results[r][lane] = (uint32_t)f16_from((double)f32_of(fetch->results[2 * r + 1][lane])) << 16 | low;
+        }
+}
+
 static void write_results(const struct fetch *fetch) {
     const struct vector_code *vector = &fetch->code->memory.vector;
-    for (uint32_t c = 0; c < CHANNELS; c++) {
+    for (uint32_t c = 0; c < register_count(&fetch->code->texture); c++) {
         if (vector->sinks >> c & 1) continue;
         SIMT_FOR_EACH_LANE (lane, fetch->lanes)
             lane_set(slot_lanes(fetch->path, vector->slots[c]), vector->widths[c], lane, fetch->results[c][lane]);
@@ -434,6 +450,7 @@ static bool fetch_all(struct fetch *fetch, uint64_t handle) {
                                                        : fetch->mipmap.level_count  ? fetch_levels
                                                                                     : fetch_level;
     if (!function(fetch, handle)) return false;
+    if (fetch->code->texture.is_packed) pack(fetch);
     write_results(fetch);
     return true;
 }
@@ -502,7 +519,7 @@ static bool decode_coordinates(struct decoder *decoder, struct code *code, const
 
 static bool decode_results(struct decoder *decoder, struct code *code, const struct operand *given) {
     struct vector_code *vector = &code->memory.vector;
-    for (uint32_t c = 0; c < CHANNELS; c++) {
+    for (uint32_t c = 0; c < register_count(&code->texture); c++) {
         const struct operand *operand = &given->elements[c];
         vector->widths[c] = simt_operand_width(decoder, operand, WIDTH_32);
         if (operand->kind == OPERAND_SINK) vector->sinks |= (uint8_t)(1u << c);
@@ -539,15 +556,18 @@ static bool decode_gradients(struct decoder *decoder, struct code *code, const s
            decode_gradient(decoder, code, &given[1], &code->memory.vector.slots[CHANNELS]);
 }
 
-/* tex{.level}{.grad}.GEOMETRY.v4.TYPE.TYPE {d, d, d, d}, [handle, {coordinates}]{, level}{, gradient, gradient} */
+/* tex{.level}{.grad}.GEOMETRY.v4.TYPE.TYPE {d, d, d, d}, [handle, {coordinates}]{, level}{, gradient, gradient}; .v2.f16x2 {d, d} */
 static bool decode_texture(struct decoder *decoder, struct code *code) {
     const struct instruction *instruction = decoder->instruction;
     code->texture.has_level = simt_has(instruction, "level");
     code->texture.has_gradient = simt_has(instruction, "grad");
     const uint32_t named = 4u + code->texture.has_level + code->texture.has_gradient;
-    if (instruction->modifier_count != named || !simt_has(instruction, "v4")) return false;
+    if (instruction->modifier_count != named) return false;
+    const char *type = instruction->modifiers[named - 2];
     code->execute = execute_texture;
-    code->texture.is_float = !strcmp(instruction->modifiers[named - 2], "f32");
+    code->texture.is_packed = !strcmp(type, "f16x2");
+    code->texture.is_float = code->texture.is_packed || !strcmp(type, "f32");
+    if (!simt_has(instruction, code->texture.is_packed ? "v2" : "v4")) return false;
     code->texture.is_integer = !strcmp(instruction->modifiers[named - 1], "s32");
     return decode_results(decoder, code, &instruction->operands[0]) &&
            simt_decode_texture_address(decoder, code, &instruction->operands[1]) &&
@@ -555,13 +575,14 @@ static bool decode_texture(struct decoder *decoder, struct code *code) {
            (!code->texture.has_gradient || decode_gradients(decoder, code, &instruction->operands[2]));
 }
 
-/* tld4.CHANNEL.GEOMETRY.v4.TYPE.f32 {d, d, d, d}, [handle, {coordinates}]; those of cubes reach across edges. */
+/* tld4.CHANNEL.GEOMETRY.v4.TYPE.f32 {d, d, d, d}, [handle, {coordinates}] */
 static bool decode_four(struct decoder *decoder, struct code *code) {
     static const char channels[] = "rgba";
     const struct instruction *instruction = decoder->instruction;
     const char *channel = instruction->modifiers[0];
-    const bool is_plane = simt_has(instruction, "2d") || simt_has(instruction, "a2d");
-    if (instruction->modifier_count != 5 || !is_plane || !simt_has(instruction, "v4") || !channel[0] || channel[1] ||
+    const struct geometry *geometry = geometry_of(instruction);
+    const bool is_of_planes = geometry && (geometry->is_cube || geometry->rank - geometry->has_layer == 2);
+    if (instruction->modifier_count != 5 || !is_of_planes || !simt_has(instruction, "v4") || !channel[0] || channel[1] ||
         !strchr(channels, channel[0]))
         return false;
     code->execute = execute_texture;

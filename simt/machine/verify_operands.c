@@ -43,7 +43,7 @@ bool simt_types_fit(enum type type, enum type other) {
  *   {o}          offsets of pixels in braces, two less than there are coordinates
  *   {g}          a gradient: of one coordinate as a value or in braces, or a vector
  *   [c]          the handle of a texture or surface and coordinates
- *   =4           a vector of 4 results of 32 bits
+ *   =4 =2        a vector of so many results of 32 bits
  *   ={} {}       results or values of the opcode's type in braces, even one; registers may be wider
  *   label, targets (.branchtargets)
  * The first row whose modifiers (all of those named) the opcode has says what it is; rows after it with the
@@ -116,8 +116,10 @@ static const struct signature {
                   {"griddepcontrol", "", ""},
                   {"tex", "2dms", NULL},
                   {"tex", "a2dms", NULL},
+                  {"tex", "v2 grad", "=2 [c] {g} {g}"},
+                  {"tex", "v2 level", "=2 [c] f32"},
+                  {"tex", "v2", "=2 [c]"},
                   {"tex", "grad", "=4 [c] {g} {g}"},
-                  {"tex", "v2", NULL},
                   {"tex", "level", "=4 [c] f32"},
                   {"tex", "", "=4 [c]"},
                   {"tld4", "", "=4 [c]"},
@@ -400,11 +402,11 @@ static bool verify_offsets(const struct place *place, const struct operand *oper
     return true;
 }
 
-static bool verify_four(const struct place *place, const struct operand *operand) {
+static bool verify_results(const struct place *place, const struct operand *operand, uint32_t count) {
     const struct expected result = {.type = TYPE_B32, .is_result = true, .may_be_thrown_away = true};
-    if (operand->kind != OPERAND_VECTOR || operand->is_bracketed || operand->element_count != 4)
-        return refuse(place, "a vector of 4");
-    for (uint32_t e = 0; e < 4; e++)
+    if (operand->kind != OPERAND_VECTOR || operand->is_bracketed || operand->element_count != count)
+        return refuse(place, count == 2 ? "a vector of 2" : "a vector of 4");
+    for (uint32_t e = 0; e < count; e++)
         if (!verify_value(place, &operand->elements[e], &result)) return false;
     return true;
 }
@@ -451,7 +453,7 @@ static bool verify_by_word(const struct place *place, const struct operand *oper
     if (!strcmp(word, "[c]")) return verify_texture(place, operand);
     if (!strcmp(word, "{g}")) return verify_gradient(place, operand);
     if (!strcmp(word, "{o}")) return verify_offsets(place, operand);
-    if (!strcmp(word, "=4")) return verify_four(place, operand);
+    if (word[0] == '=' && word[1] && strchr("24", word[1])) return verify_results(place, operand, (uint32_t)(word[1] - '0'));
     if (strchr(word, '{')) return verify_braces(place, operand, word[0] == '=');
     if (word[0] == '[' && strchr("sg", word[1])) return verify_space(place, operand, word[1]);
     if (word[0] == '[') return verify_memory(place, operand, word[1]);
