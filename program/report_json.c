@@ -1,4 +1,6 @@
 /* What the record of a program says, as JSON. */
+#include <signal.h>
+
 #include "failed_calls.h"
 #include "lines.h"
 #include "recorded.h"
@@ -77,6 +79,18 @@ static void put_json_advice(struct json *json, const struct program *program, co
     json_end(json, '}');
 }
 
+/* Of the segmentation fault that ended the program. */
+static void put_json_fault(struct json *json, const struct program *program, const struct names *names) {
+    const struct record_fault *fault = &program->record->fault;
+    json_key(json, "fault");
+    if (program->end.signal != SIGSEGV || !fault->has_happened) return json_null(json);
+    json_begin(json, '{');
+    json_key_text(json, "in", fault->is_of_call ? "a call of CUDA" : "host code");
+    put_json_place(json, names, &fault->place);
+    json_key_unsigned(json, "address", fault->address);
+    json_end(json, '}');
+}
+
 static bool put_json_lines(struct json *json, const struct program *program, const struct names *names, bool is_page) {
     struct program_lines lines;
     bool has_memory = program_lines_read(&lines, program, names);
@@ -95,6 +109,7 @@ static bool put_json(FILE *stream, const struct program *program, bool is_page) 
     json_key_unsigned(&json, "gpus", record->settings.gpus ? record->settings.gpus : 1);
     json_key_unsigned(&json, "status", (uint64_t)program->end.status);
     json_key_unsigned(&json, "signal", (uint64_t)program->end.signal);
+    put_json_fault(&json, program, &names);
     json_key_begin(&json, "kernels", '[');
     for (uint32_t i = 0; i < record_kernel_count(record); i++) put_json_kernel(&json, &record->kernels[i]);
     json_end(&json, ']');

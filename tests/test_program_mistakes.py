@@ -112,8 +112,12 @@ def test_a_kernel_that_gets_memory_of_the_host(reported):
 @pytest.mark.parametrize("mode", ["host-fault", "call-fault"])
 def test_a_segmentation_fault_says_whose_code_it_is_in(program, mode, tmp_path):
     done = run("run", "--json", "--out", tmp_path / "report", program, mode, env=environment(), cwd=ROOT)
-    if json.loads((tmp_path / "report").read_text())["signal"] != 11:
+    report = json.loads((tmp_path / "report").read_text())
+    if report["signal"] != 11:
         pytest.skip("a sanitizer has the signal")
+    fault, is_own = report["fault"], mode == "host-fault"
+    assert (fault["in"], fault["address"]) == ("host code" if is_own else "a call of CUDA", 0x30)
+    assert fault["line"] == (line_of("// faults") if is_own else 0) and fault["file"].endswith("mistakes.cu") == is_own
     run("run", "--out", tmp_path / "report", program, mode, env=environment(), cwd=ROOT)
     said = (tmp_path / "report").read_text().splitlines()[-1]
     begin, address = r"The program was ended by signal 11 \(Segmentation fault\), in ", "which used address 0x30"
@@ -136,7 +140,7 @@ def test_the_host_reads_memory_of_a_device(reported):
 @pytest.mark.parametrize("mode", ["right", "printed"])
 def test_programs_without_a_mistake(reported, mode):
     report, _ = reported(mode, 0)
-    assert (report["findings"], report["advice"], report["failed_calls"], report["leaks"]) == ([], [], [], 0)
+    assert (report["findings"], report["advice"], report["failed_calls"], report["leaks"], report["fault"]) == ([], [], [], 0, None)
 
 
 def test_a_source_is_compiled_with_lines_of_its_host_code(compiling, tmp_path):

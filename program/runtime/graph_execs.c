@@ -258,12 +258,20 @@ API cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t n
 
 /* ---- launching ----------------------------------------------------------------------------------- */
 
+/* Those of kernels of which it is certain that they would have run: how often bodies would have, nobody knows. */
+static void refuse_launches(const struct CUgraphExec_st *exec, size_t from, size_t to) {
+    for (size_t i = from; i < to; i++) {
+        const struct step *step = &exec->steps[i];
+        if (step->operation->kind == NODE_LAUNCH && !step->is_off) failures_refuse_launch();
+        if (step->operation->kind == NODE_CONDITION) i += step->inner;
+    }
+}
+
 static cudaError_t run_step(const struct CUgraphExec_st *exec, struct step *step, order_set before,
                             cudaStream_t stream) {
     for (size_t i = 0; i < step->before_count; i++) before |= exec->steps[step->before[i]].known;
     step->known = before;
     if (step->is_off) return cudaSuccess;
-    if (device_current()->sticky) return device_current()->sticky;
     if (step->operation->kind == NODE_RECORD) return event_record_node(step->operation, stream, before);
     if (step->operation->kind == NODE_WAIT) return event_wait_node(step->operation, &step->known);
     return operation_run(step->operation, &step->known, true);
@@ -275,7 +283,7 @@ static cudaError_t run_steps(cudaGraphExec_t exec, size_t from, size_t to, order
 static cudaError_t run_bodies(cudaGraphExec_t exec, size_t node, order_set before, cudaStream_t stream) {
     const struct operation *operation = exec->steps[node].operation;
     cudaError_t error = cudaSuccess;
-    for (int chosen; !error && (chosen = condition_choose(operation)) >= 0;) {
+    for (int chosen; !error && !device_current()->sticky && (chosen = condition_choose(operation)) >= 0;) {
         size_t body = node + 1;
         for (int i = 0; i < chosen; i++) body += exec->steps[body].inner + 1;
         const size_t end = body + exec->steps[body].inner + 1;
@@ -288,16 +296,18 @@ static cudaError_t run_bodies(cudaGraphExec_t exec, size_t node, order_set befor
 
 static cudaError_t run_steps(cudaGraphExec_t exec, size_t from, size_t to, order_set before, cudaStream_t stream) {
     cudaError_t error = cudaSuccess;
-    for (size_t i = from; i < to && !error; i++) {
+    size_t i = from;
+    for (; i < to && !error && !device_current()->sticky; i++) {
         const struct step *step = &exec->steps[i];
         error = run_step(exec, &exec->steps[i], before, stream);
         stream_advance(stream, step->known);
         exec->known |= step->known;
-        if (error || step->operation->kind != NODE_CONDITION) continue;
-        error = run_bodies(exec, i, before, stream);
+        if (step->operation->kind != NODE_CONDITION) continue;
+        if (!error) error = run_bodies(exec, i, before, stream);
         i += step->inner;
     }
-    return error;
+    if (i < to && device_current()->sticky) refuse_launches(exec, i, to);
+    return error ? error : i < to ? device_current()->sticky : cudaSuccess;
 }
 
 static void begin_steps(const struct CUgraphExec_st *exec) {
@@ -330,7 +340,14 @@ static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t stream) {
     return error;
 }
 
-API cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) { return CALL(launch(exec, stream)); }
+static cudaError_t stop_launch(cudaGraphExec_t exec) {
+    if (exec && runtime.record) refuse_launches(exec, 0, exec->count);
+    return device_current()->sticky;
+}
+
+API cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+    return runtime_end(__func__, runtime_begin() ? launch(exec, stream) : stop_launch(exec));
+}
 ALSO(cudaGraphLaunch, _ptsz)
 
 API cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) {
