@@ -16,6 +16,7 @@
 struct judging {
     const char *path, *task_name;
     char *ptx;       /* of a .ptx file, else NULL */
+    char *source;    /* of a .cu file that can be read, else NULL */
     char *task_text; /* of a file, else NULL */
     char *beside;    /* the name of the task next to the kernel's file, which need not exist */
     char name[64];   /* of a built-in task that the kernel's header tells */
@@ -32,6 +33,13 @@ static int read_text(const char *path, char **text) {
     *text = file_read(path, &nbytes);
     if (!*text) return fail("%s: %s", file_name(path), error_text(errno));
     return strlen(*text) == nbytes ? STATUS_OK : fail("%s: NUL byte: not a text file", file_name(path));
+}
+
+/* What cannot be read is the compiler's to refuse. */
+static int read_source(struct judging *judging) {
+    size_t nbytes;
+    judging->source = file_read(judging->path, &nbytes);
+    return judging->source || errno != ENOMEM ? STATUS_OK : fail_memory();
 }
 
 /* ---- the task ------------------------------------------------------------------------------------ */
@@ -68,12 +76,9 @@ static int name_beside(struct judging *judging) {
 
 /* The built-in task whose header the kernel includes, if there is one. */
 static const struct judge_file *find_by_header(const struct judging *judging) {
-    size_t nbytes;
-    char *source = judging->ptx ? NULL : file_read(judging->path, &nbytes);
     const struct judge_file *found = NULL;
-    for (size_t i = 0; source && i < judge_file_count && !found; i++)
-        if (judge_task_is_of(judge_files[i].text, source)) found = &judge_files[i];
-    free(source);
+    for (size_t i = 0; judging->source && i < judge_file_count && !found; i++)
+        if (judge_task_is_of(judge_files[i].text, judging->source)) found = &judge_files[i];
     return found;
 }
 
@@ -111,10 +116,12 @@ static int read_task(struct judging *judging) {
 
 /* ---- the verdict --------------------------------------------------------------------------------- */
 
+static struct judged_source source_of(const struct judging *judging) { return (struct judged_source){judging->path, judging->source}; }
+
 static int tell(const struct judging *judging, const struct settings *settings,
                 const struct judge_verdict *verdict) {
     const struct judgement judgement = {judging->path, judging->task_name, judging->task, verdict,
-                                        (uint64_t)settings->seed};
+                                        (uint64_t)settings->seed, source_of(judging)};
     struct page page;
     page_open(&page);
     if (page.stream && settings->json) put_judgement_json(page.stream, &judgement);
@@ -124,8 +131,9 @@ static int tell(const struct judging *judging, const struct settings *settings,
 }
 
 static int judge(const struct judging *judging, const struct settings *settings) {
+    const struct judged_source source = source_of(judging);
     const struct judge_request request = {judging->task, judging->path, judging->ptx,
-                                          (uint64_t)settings->seed, (uint32_t)settings->threads, &cleanup_leftovers};
+                                          (uint64_t)settings->seed, (uint32_t)settings->threads, &cleanup_leftovers, judge_guard, &source};
     struct judge_verdict verdict;
     simt_message message = {""};
     simt_error error = judge_run(&request, &verdict, &message);
@@ -139,7 +147,7 @@ int command_judge(const struct request *request) {
     bool is_ptx = ends_with(judging.path, ".ptx");
     if (!is_ptx && !ends_with(judging.path, ".cu"))
         return fail_usage("judge takes a .cu or .ptx file, not '%s'", judging.path);
-    int status = is_ptx ? read_text(judging.path, &judging.ptx) : STATUS_OK;
+    int status = is_ptx ? read_text(judging.path, &judging.ptx) : read_source(&judging);
     if (!status) status = name_task(&judging, request->settings->task);
     if (!status) status = read_task(&judging);
     if (!status) status = judge(&judging, request->settings);
@@ -147,5 +155,6 @@ int command_judge(const struct request *request) {
     free(judging.task_text);
     free(judging.beside);
     free(judging.ptx);
+    free(judging.source);
     return status;
 }

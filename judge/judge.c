@@ -37,7 +37,7 @@ static void refuse_unsteady(const struct judging *judging, struct judge_verdict 
 
 simt_error judge_run(const struct judge_request *request, struct judge_verdict *verdict,
                      simt_message *message) {
-    struct judging judging = {.task = request->task};
+    struct judging judging = {.task = request->task, .request = request};
     *verdict = (struct judge_verdict){0};
     simt_error error = candidate_load(&judging.candidate, request, message);
     if (!error) judging.seed = seed_of(request->seed, judging.candidate.ptx);

@@ -111,6 +111,10 @@ struct judge_verdict {
     size_t gate_count;
 };
 
+/* What the kernel's source tells of a guard of several indices that lets an access through to what is behind the end of an argument,
+ * by threads of a block of that extent: begins with "; ".  false: nothing, and the text is as it was.  Several threads may ask at once. */
+typedef bool judge_guard_function(const void *source, const simt_finding *finding, const uint32_t block[3], char *text, size_t nbytes);
+
 struct judge_request {
     const struct judge_task *task;
     const char *path;                /* of the source, which is compiled */
@@ -118,6 +122,8 @@ struct judge_request {
     uint64_t seed;                   /* of the data */
     uint32_t threads; /* the most that try the kernel at once, each on a simulator; 0: one for each processor */
     const simt_leftovers *leftovers; /* as simt_source has them */
+    judge_guard_function *guard; /* or NULL */
+    const void *source;          /* what it is given */
 };
 
 /* Judges.  SIMT_OK: there is a verdict, whatever it says.  SIMT_ERROR_ARGUMENT: the kernel has other

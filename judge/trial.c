@@ -162,6 +162,18 @@ static void name_owner(const struct trial *trial, struct judge_reason *reason) {
              "is missing, or only one of two coordinates has been exchanged");
 }
 
+/* What a guard lacks, as far as the source tells; how much is allocated is the task's. */
+static void name_guard(const struct trial *trial, const simt_finding *finding, struct judge_reason *reason) {
+    static const char allocated[] = " or too little is allocated";
+    const struct judge_request *request = trial->judging->request;
+    char text[JUDGE_MESSAGE_CAPACITY];
+    const bool is_known = reason->beyond >= 0 && request->guard && request->guard(request->source, finding, trial->launch.block, text, sizeof text);
+    if (!is_known) snprintf(text, sizeof text, "; a guard must leave that out, unless the index is calculated wrongly");
+    char *at = strstr(text, allocated);
+    if (at) memmove(at, at + strlen(allocated), strlen(at + strlen(allocated)) + 1);
+    append_text(reason, text);
+}
+
 /* "... (index 1000 of `in`, which has 1000 elements)", and of an access outside what it is to be united with. */
 static void name_element(const struct trial *trial, const simt_finding *finding, struct judge_reason *reason) {
     int64_t index;
@@ -180,8 +192,8 @@ static void name_element(const struct trial *trial, const simt_finding *finding,
     const struct reference *reference = &trial->judging->task->reference;
     const bool is_one = reference->kind == REFERENCE_OP && !reference->by_row && !reference->partials;
     const bool is_shared_result = reason->cause == JUDGE_CAUSE_OUTSIDE_OUTPUT && is_one && index > 0;
-    append_text(reason, is_shared_result ? "; the result is one element of all blocks: combine theirs by an atomic, such as atomicAdd()"
-                                         : "; a guard must leave that out, unless the index is calculated wrongly");
+    if (is_shared_result) append_text(reason, "; the result is one element of all blocks: combine theirs by an atomic, such as atomicAdd()");
+    else name_guard(trial, finding, reason);
 }
 
 /* "`argument 0[-1]`", as the simulator calls what it has no names of: by the name that the task gives it. */

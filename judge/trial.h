@@ -14,6 +14,7 @@ enum { OBSERVERS_MAX = 32, SCHEDULES = 4 };
 /* What all trials share, and none changes: several threads try at once. */
 struct judging {
     const struct judge_task *task;
+    const struct judge_request *request;
     struct candidate candidate;
     uint64_t seed; /* the request's, and the kernel's */
     const struct simt_observer *observers[OBSERVERS_MAX], *chains_alone[2];

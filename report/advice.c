@@ -25,6 +25,14 @@ static bool is_excess(uint64_t count, uint64_t least, uint64_t percent, uint64_t
     return count * 100 >= least * percent && count >= least + excess;
 }
 
+/* Ends a cure, or a part of it, with what it gives. */
+static void foretell(char *cure, size_t nbytes, uint64_t then, uint64_t count, const char *unit) {
+    const size_t length = strlen(cure);
+    snprintf(cure + length, nbytes - length, "; then %" PRIu64 " instead of %" PRIu64 " %s", then, count, unit);
+}
+
+static void foretell_advice(struct advice *advice) { foretell(advice->cure, ADVICE_TEXT, advice->then, advice->count, advice->unit); }
+
 /* ---- banks --------------------------------------------------------------------------------------- */
 
 bool advice_name_array(const char *source, uint32_t line, const struct advice_rows *rows, uint64_t *then, char *cure,
@@ -35,7 +43,8 @@ bool advice_name_array(const char *source, uint32_t line, const struct advice_ro
     while (padding < SIMT_ROW_PADDINGS - 1 && SIMT_ROW_PADDING_NBYTES(padding) < names.element_nbytes) padding++;
     if (!is_excess(rows->count, rows->then[padding], ADVICE_BANKS_PERCENT, ADVICE_BANKS_EXCESS)) return false;
     *then = rows->then[padding];
-    snprintf(cure, nbytes, "pad the row: `%s` for `%s`; then %" PRIu64, names.padded, names.name, *then);
+    snprintf(cure, nbytes, "pad the row: `%s` for `%s`", names.padded, names.name);
+    foretell(cure, nbytes, *then, rows->count, "wavefronts");
     numerals_group(cure, nbytes);
     return true;
 }
@@ -49,18 +58,19 @@ static void cure_any_rows(const struct advice_rows *rows, struct advice *advice)
     advice->then = advice->least;
     if (rows->nbytes && words <= 1) { /* most lanes are neighbours already: the warp has parts of several rows */
         snprintf(advice->cure, ADVICE_TEXT,
-                 "let the lanes of a warp access one row, not parts of several: blocks that are 32 threads wide, or a multiple; then %" PRIu64,
-                 advice->then);
+                 "let the lanes of a warp access one row, not parts of several: blocks that are 32 threads wide, or a multiple");
+        foretell_advice(advice);
         return;
     }
-    int length = snprintf(advice->cure, ADVICE_TEXT,
-                          "let neighbouring lanes access neighbouring words: index by threadIdx.x without a factor, an array for "
-                          "each member of a struct; then %" PRIu64,
-                          advice->then);
-    if (words >= 8 && is_excess(advice->count, rows->then[padding], ADVICE_BANKS_PERCENT, ADVICE_BANKS_EXCESS))
-        snprintf(advice->cure + length, ADVICE_TEXT - (size_t)length,
-                 "; or pad: %u word%s after every %" PRIu64 ", `[%" PRIu64 "]`; then %" PRIu64, 1u << padding, padding ? "s" : "",
-                 words, words + (UINT64_C(1) << padding), rows->then[padding]);
+    snprintf(advice->cure, ADVICE_TEXT,
+             "let neighbouring lanes access neighbouring words: index by threadIdx.x without a factor, an array for "
+             "each member of a struct");
+    foretell_advice(advice);
+    if (words < 8 || !is_excess(advice->count, rows->then[padding], ADVICE_BANKS_PERCENT, ADVICE_BANKS_EXCESS)) return;
+    const size_t length = strlen(advice->cure);
+    snprintf(advice->cure + length, ADVICE_TEXT - length, "; or pad: %u word%s after every %" PRIu64 ", `[%" PRIu64 "]`", 1u << padding,
+             padding ? "s" : "", words, words + (UINT64_C(1) << padding));
+    foretell(advice->cure, ADVICE_TEXT, rows->then[padding], advice->count, advice->unit);
 }
 
 static void cure_banks(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
@@ -118,7 +128,8 @@ static bool advise_sectors(const struct advice_subject *subject, const struct li
              "lanes of a warp access global memory in scattered places%s: %" PRIu64
              " sectors of 32 bytes, where the %" PRIu64 " bytes that they want need %" PRIu64,
              stride, count, costs->line->global_bytes, least);
-    snprintf(advice->cure, ADVICE_TEXT, "%s; then %" PRIu64, cure_of_stride(costs->possible->lane_stride), least);
+    snprintf(advice->cure, ADVICE_TEXT, "%s", cure_of_stride(costs->possible->lane_stride));
+    foretell_advice(advice);
     return true;
 }
 
@@ -147,9 +158,9 @@ static bool advise_atomics(const struct advice_subject *subject, const struct li
              " would do if each block combined its own first",
              count, by_block);
     snprintf(advice->cure, ADVICE_TEXT,
-             "combine within the warp (__shfl_down_sync, __reduce_add_sync), then one atomic for all: %" PRIu64
-             "; within the block (shared memory): %" PRIu64,
-             by_warp, by_block);
+             "combine within the warp (__shfl_down_sync, __reduce_add_sync), and let one lane do the atomic for all: %" PRIu64
+             " instead of %" PRIu64 " atomics; or within the block, in shared memory: %" PRIu64,
+             by_warp, count, by_block);
     return true;
 }
 
@@ -180,9 +191,10 @@ static bool advise_divergence(const struct advice_subject *subject, const struct
              "other; %.0f %% of all lanes are used",
              count, branches, used);
     snprintf(advice->cure, ADVICE_TEXT,
-             "let whole warps take one side: active threads numbered from 0 without gaps; then %" PRIu64
-             "; or the condition a function of threadIdx.x / 32; then 0",
-             advice->then);
+             "let whole warps take one side: active threads numbered from 0 without gaps");
+    foretell_advice(advice);
+    const size_t length = strlen(advice->cure);
+    snprintf(advice->cure + length, ADVICE_TEXT - length, "; or the condition a function of threadIdx.x / 32; then none");
     return true;
 }
 
@@ -193,6 +205,11 @@ static bool is_spare(const struct advice_subject *subject, const struct line_cos
            kernel_source_syncs(subject->source, costs->line->line);
 }
 
+static void cure_barriers(struct advice *advice, const char *condition) {
+    snprintf(advice->cure, ADVICE_TEXT, "leave this __syncthreads() out%s", condition);
+    foretell(advice->cure, ADVICE_TEXT, 0, advice->count, advice->count == 1 ? "barrier" : "barriers");
+}
+
 static bool advise_spare_barrier(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
     if (!is_spare(subject, costs)) return false;
     *advice = (struct advice){.unit = "barriers", .count = costs->line->barriers, .least = 0};
@@ -200,8 +217,7 @@ static bool advise_spare_barrier(const struct advice_subject *subject, const str
              "no thread accessed after this barrier what another had accessed before it, one of them writing, unless another "
              "barrier was between the two: it orders nothing, %" PRIu64 " time%s",
              costs->line->barriers, costs->line->barriers == 1 ? "" : "s");
-    snprintf(advice->cure, ADVICE_TEXT,
-             "leave this __syncthreads() out, if that is so for other data and sizes, too; then 0");
+    cure_barriers(advice, ", if that is so for other data and sizes, too");
     return true;
 }
 
@@ -213,7 +229,7 @@ static bool advise_barriers(const struct advice_subject *subject, const struct l
              "the block accessed no memory between this barrier and the one before it, or none after it: it orders "
              "nothing, %" PRIu64 " time%s",
              costs->line->barriers, costs->line->barriers == 1 ? "" : "s");
-    snprintf(advice->cure, ADVICE_TEXT, "leave this __syncthreads() out; then 0");
+    cure_barriers(advice, "");
     return true;
 }
 
@@ -229,7 +245,8 @@ static bool advise_repeated(const struct advice_subject *subject, const struct l
              " would do if each did its own part", blocks, stored, once);
     snprintf(advice->cure, ADVICE_TEXT,
              "let the index depend on the block: blockIdx.x * blockDim.x + threadIdx.x, and in a loop over the whole grid on in steps of "
-             "gridDim.x * blockDim.x; or launch one block; then %" PRIu64, once);
+             "gridDim.x * blockDim.x; or launch one block");
+    foretell_advice(advice);
     return true;
 }
 
@@ -240,7 +257,7 @@ static bool advise_first_read(const struct advice_subject *subject, const struct
     snprintf(advice->message, ADVICE_TEXT,
              "this plain load races with atomics of other threads, %" PRIu64 " time%s; its value is only compared and replaced by "
              "atomicCAS(), which verifies it", costs->guesses, costs->guesses == 1 ? "" : "s");
-    snprintf(advice->cure, ADVICE_TEXT, "begin with an atomic, too, such as `atomicCAS(p, 0, 0)` for `*p`; then 0");
+    snprintf(advice->cure, ADVICE_TEXT, "begin with an atomic, too, such as `atomicCAS(p, 0, 0)` for `*p`; then none races");
     return true;
 }
 
@@ -255,8 +272,8 @@ static void cure_small_blocks(const struct advice_subject *subject, struct advic
         if (warps > advice->then) best = threads;
         if (warps > advice->then) advice->then = warps;
     }
-    snprintf(advice->cure, ADVICE_TEXT, "larger blocks, of %" PRIu32 " threads for example; then %" PRIu64, best,
-             advice->then);
+    snprintf(advice->cure, ADVICE_TEXT, "larger blocks, of %" PRIu32 " threads for example", best);
+    foretell_advice(advice);
 }
 
 /* Shared memory leaves place for too few blocks. */
@@ -265,8 +282,9 @@ static void cure_large_blocks(const struct advice_subject *subject, struct advic
     if (blocks > BLOCKS_MAX) blocks = BLOCKS_MAX;
     const size_t nbytes = simt_shared_nbytes_of(blocks);
     advice->then = (uint64_t)blocks * ((subject->block_threads + WARP - 1) / WARP);
-    snprintf(advice->cure, ADVICE_TEXT, "at most %zu bytes of shared memory for each block of %" PRIu32
-             " threads; then %" PRIu64, nbytes, subject->block_threads, advice->then);
+    snprintf(advice->cure, ADVICE_TEXT, "at most %zu bytes of shared memory for each block of %" PRIu32 " threads", nbytes,
+             subject->block_threads);
+    foretell_advice(advice);
 }
 
 /* At most half of the warps, as with 32 blocks of one warp; exactly half is reported only if the launch has more blocks than fit. */

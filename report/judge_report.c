@@ -4,21 +4,32 @@
 #include <string.h>
 
 #include "json.h"
+#include "kernel_source.h"
 #include "numerals.h"
 #include "printed.h"
+#include "source_guard.h"
 
 enum { DIGITS = 3, MESSAGE_NBYTES = JUDGE_MESSAGE_CAPACITY + 64 };
 
-/* With its counts grouped as those of inspect; the values of a result stay as they are. */
-static const char *message_of(const struct judge_reason *reason, char text[MESSAGE_NBYTES]) {
+static bool is_in(const struct judged_source *source, const char *file) { return source->text && !strcmp(source->path, file); }
+
+bool judge_guard(const void *source, const simt_finding *finding, const uint32_t block[3], char *text, size_t nbytes) {
+    const struct judged_source *judged = source;
+    const struct guard_access access = {finding->line, finding->block, finding->thread, block};
+    return is_in(judged, finding->file) && guard_find_fault(judged->text, &access, text, nbytes);
+}
+
+/* With its counts grouped as those of inspect, and arrays as the source has them; the values of a result stay as they are. */
+static const char *message_of(const struct judgement *judgement, const struct judge_reason *reason, char text[MESSAGE_NBYTES]) {
     snprintf(text, MESSAGE_NBYTES, "%s", reason->message);
+    if (is_in(&judgement->source, reason->file) && strstr(text, " elements of ")) kernel_source_array(judgement->source.text, text, MESSAGE_NBYTES);
     if (strcmp(reason->kind, "result")) numerals_group(text, MESSAGE_NBYTES);
     return text;
 }
 
 /* ---- text ---------------------------------------------------------------------------------------- */
 
-static void put_reason(FILE *stream, const struct judge_reason *reason, uint64_t launches) {
+static void put_reason(FILE *stream, const struct judgement *judgement, const struct judge_reason *reason) {
     char text[MESSAGE_NBYTES];
     fprintf(stream, "\n%s", reason->kind);
     if (reason->file[0]) {
@@ -28,9 +39,9 @@ static void put_reason(FILE *stream, const struct judge_reason *reason, uint64_t
     }
     if (reason->other_line && reason->other_line != reason->line) fprintf(stream, " and %" PRIu32, reason->other_line);
     fputs("\n    ", stream);
-    message_of(reason, text);
+    message_of(judgement, reason, text);
     put_name(stream, text, strlen(text));
-    fprintf(stream, "\n    in %" PRIu64 " of %" PRIu64 " launches, first: ", reason->launches, launches);
+    fprintf(stream, "\n    in %" PRIu64 " of %" PRIu64 " launches, first: ", reason->launches, judgement->verdict->launches);
     put_name(stream, reason->where, strlen(reason->where));
     fputc('\n', stream);
 }
@@ -87,19 +98,20 @@ void put_judgement(FILE *stream, const struct judgement *judgement, bool has_col
     if (verdict->is_accepted) put_error(stream, verdict);
     if (verdict->is_accepted) put_gates(stream, verdict);
     for (size_t i = 0; i < verdict->reason_count; i++)
-        put_reason(stream, &verdict->reasons[i], verdict->launches);
+        put_reason(stream, judgement, &verdict->reasons[i]);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
-static void put_reasons_json(struct json *json, const struct judge_verdict *verdict) {
+static void put_reasons_json(struct json *json, const struct judgement *judgement) {
+    const struct judge_verdict *verdict = judgement->verdict;
     char text[MESSAGE_NBYTES];
     json_key_begin(json, "reasons", '[');
     for (size_t i = 0; i < verdict->reason_count; i++) {
         const struct judge_reason *reason = &verdict->reasons[i];
         json_begin(json, '{');
         json_key_text(json, "kind", reason->kind);
-        json_key_text(json, "message", message_of(reason, text));
+        json_key_text(json, "message", message_of(judgement, reason, text));
         json_key_text(json, "where", reason->where);
         json_key_unsigned(json, "launches", reason->launches);
         if (reason->file[0]) json_key_text(json, "file", reason->file);
@@ -147,7 +159,7 @@ void put_judgement_json(FILE *stream, const struct judgement *judgement) {
     json_key(&json, "roundings"),
         verdict->has_error ? json_unsigned(&json, verdict->roundings) : json_null(&json);
     json_key_bool(&json, "roundings_counted", verdict->is_counted);
-    put_reasons_json(&json, verdict);
+    put_reasons_json(&json, judgement);
     put_gates_json(&json, verdict);
     json_end(&json, '}');
     fputc('\n', stream);

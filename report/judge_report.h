@@ -7,12 +7,21 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* The text of the kernel; NULL: there is none. */
+struct judged_source {
+    const char *path, *text;
+};
+
+/* A judge_guard_function, whose source is a judged_source. */
+bool judge_guard(const void *source, const simt_finding *finding, const uint32_t block[3], char *text, size_t nbytes);
+
 struct judgement {
     const char *path;      /* of the kernel */
     const char *task_name; /* as it was asked for */
     const struct judge_task *task;
     const struct judge_verdict *verdict;
     uint64_t seed;
+    struct judged_source source;
 };
 
 void put_judgement(FILE *stream, const struct judgement *judgement, bool has_colour);

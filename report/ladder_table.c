@@ -83,7 +83,7 @@ static void put_coloured(FILE *stream, const char *text, int width, const char *
 
 static void put_verdict(FILE *stream, const struct ladder_table *table, const struct ladder_row *row,
                         bool colour) {
-    const char *skipped = table->device ? row->rung.target : "GPU only";
+    const char *skipped = table->device ? row->rung.target : "not run";
     if (row->is_skipped)
         put_coloured(stream, skipped, width_of("verified"), "33", colour);
     else

@@ -10,10 +10,12 @@
 
 enum { AXES_MAX = 8, NAME_MAX_NBYTES = 48 };
 
-/* A variable that is the thread's index in one dimension of the grid: `int x = blockIdx.x * blockDim.x + threadIdx.x`. */
+/* A variable that is the thread's index in one dimension of the grid: `int x = blockIdx.x * blockDim.x + threadIdx.x`; or, with that of
+ * a loop in place of threadIdx, one of several. */
 struct axis {
     char name[NAME_MAX_NBYTES];
     int dimension;
+    bool has_value;
     uint64_t value;
     bool is_compared; /* or part of a condition in some other way */
 };
@@ -70,7 +72,16 @@ static bool read_product(const char *product, int dimension, char factor[NAME_MA
     return true;
 }
 
-static bool read_index(char *expression, int *dimension, char factor[NAME_MAX_NBYTES]) {
+/* threadIdx.x, or the variable of a loop. */
+static bool is_term(const char *text) {
+    static const char thread[] = "threadIdx.";
+    if (!strncmp(text, thread, strlen(thread))) return true;
+    const char *at = text;
+    while (text_is_word(*at)) at++;
+    return at > text && !*at && !isdigit((unsigned char)*text);
+}
+
+static bool read_index(char *expression, int *dimension, bool *is_of_thread, char factor[NAME_MAX_NBYTES]) {
     static const char thread[] = "threadIdx.";
     size_t length = strlen(expression);
     if (expression[0] == '(' && text_behind_bracket(expression) == expression + length) {
@@ -81,18 +92,21 @@ static bool read_index(char *expression, int *dimension, char factor[NAME_MAX_NB
     if (!plus) return false;
     *plus = '\0';
     const char *term = plus + 1;
-    if (strncmp(term, thread, strlen(thread))) {
+    if (!is_term(term)) {
         product = plus + 1;
         term = expression;
     }
-    if (strncmp(term, thread, strlen(thread)) || strlen(term) != strlen(thread) + 1) return false;
-    *dimension = term[strlen(thread)] - 'x';
     length = strlen(product);
     if (length && product[0] == '(' && text_behind_bracket(product) == product + length) {
         product[length - 1] = '\0';
         product++;
     }
-    return *dimension >= 0 && *dimension < 3 && read_product(product, *dimension, factor);
+    *is_of_thread = !strncmp(term, thread, strlen(thread)) && strlen(term) == strlen(thread) + 1;
+    if (*is_of_thread) *dimension = term[strlen(thread)] - 'x';
+    if (*is_of_thread) return *dimension >= 0 && *dimension < 3 && read_product(product, *dimension, factor);
+    for (*dimension = 0; *dimension < 3 && is_term(term); ++*dimension)
+        if (read_product(product, *dimension, factor)) return true;
+    return false;
 }
 
 /* false: how large a block is is not known. */
@@ -103,6 +117,13 @@ static bool evaluate(const struct kernel_text *kernel, const struct guard_access
                                                       : text_evaluate(kernel->all, factor, factor + strlen(factor), 0, 0, &is_known);
     axis->value = access->block[axis->dimension] * extent + access->thread[axis->dimension];
     return is_known;
+}
+
+/* Whether it is one already, which then has another value: as of two tiles, of which the second is exchanged. */
+static bool is_again(struct kernel_text *kernel, const char *name) {
+    for (size_t i = 0; i < kernel->count; i++)
+        if (!strcmp(kernel->axes[i].name, name)) return kernel->axes[i].has_value = false, true;
+    return false;
 }
 
 /* The variable whose value begins behind the '='. */
@@ -116,12 +137,22 @@ static void add_axis(struct kernel_text *kernel, const struct guard_access *acce
     const char *name_end = text_before_blanks(kernel->begin, equals), *name = name_end;
     while (name > kernel->begin && text_is_word(name[-1])) name--;
     if (name == name_end || name_end - name >= NAME_MAX_NBYTES || kernel->count == AXES_MAX) return;
-    if (!compress(equals + 1, end, expression, sizeof expression) || !read_index(expression, &axis.dimension, factor)) return;
     snprintf(axis.name, sizeof axis.name, "%.*s", (int)(name_end - name), name);
+    if (is_again(kernel, axis.name)) return;
+    if (!compress(equals + 1, end, expression, sizeof expression) || !read_index(expression, &axis.dimension, &axis.has_value, factor)) return;
     if (!evaluate(kernel, access, factor, &axis)) return;
     for (size_t i = 0; i < kernel->count; i++)
-        if (kernel->axes[i].dimension == axis.dimension || !strcmp(kernel->axes[i].name, axis.name)) return; /* as of two tiles: which is not known */
+        if (kernel->axes[i].dimension == axis.dimension) return; /* as of two tiles: which is not known */
     kernel->axes[kernel->count++] = axis;
+}
+
+/* Whether `y + j` is the index, and not `y` alone: behind it is a name, and no product, as in `x + y * width`. */
+static bool has_offset(const struct kernel_text *kernel, const struct axis *axis) {
+    for (const char *at = kernel->begin; (at = text_find_word(at, axis->name, strlen(axis->name))) && at < kernel->end; at++) {
+        const char *plus = text_skip_blanks(at + strlen(axis->name)), *name = *plus == '+' ? text_skip_blanks(plus + 1) : "";
+        if (text_is_word(*name) && !isdigit((unsigned char)*name) && *text_skip_word(name) != '*') return true;
+    }
+    return false;
 }
 
 static void find_axes(struct kernel_text *kernel, const struct guard_access *access) {
@@ -129,15 +160,22 @@ static void find_axes(struct kernel_text *kernel, const struct guard_access *acc
         const bool is_assignment = at[1] != '=' && at > kernel->begin && !strchr("=<>!+-*/%&|^", at[-1]);
         if (is_assignment) add_axis(kernel, access, at);
     }
+    for (size_t i = 0; i < kernel->count; i++) kernel->axes[i].has_value &= !has_offset(kernel, &kernel->axes[i]);
 }
 
 /* ---- what they are compared with */
 
 enum side { SIDE_NONE, SIDE_INSIDE, SIDE_OUTSIDE };
 
+/* Behind `x`, or behind `x + j`. */
+static const char *behind_sum(const char *name, size_t length) {
+    const char *behind = text_skip_blanks(name + length);
+    return *behind == '+' && text_is_word(*text_skip_blanks(behind + 1)) ? text_skip_word(text_skip_blanks(behind + 1)) : behind;
+}
+
 /* Whether the name at the place is compared, and which side it must be on for that to hold. */
 static enum side side_at(const char *begin, const char *name, size_t length) {
-    const char *behind = text_skip_blanks(name + length), *before = text_before_blanks(begin, name);
+    const char *behind = behind_sum(name, length), *before = text_before_blanks(begin, name);
     const char last = before > begin ? before[-1] : '\0', last_but_one = before > begin + 1 ? before[-2] : '\0';
     if ((*behind == '<' || *behind == '>') && behind[1] != *behind) return *behind == '<' ? SIDE_INSIDE : SIDE_OUTSIDE;
     const char sign = last == '=' ? last_but_one : last;
@@ -199,6 +237,9 @@ static const char *find_weak(const struct kernel_text *kernel, bool *is_inside) 
 
 static void name_values(const struct kernel_text *kernel, char *text, size_t nbytes) {
     size_t length = 0;
+    *text = '\0';
+    for (size_t i = 0; i < kernel->count; i++)
+        if (!kernel->axes[i].has_value) return;
     for (size_t i = 0; i < kernel->count && length < nbytes; i++)
         length += (size_t)snprintf(text + length, nbytes - length, "%s`%s` is %" PRIu64, i ? " and " : "; ", kernel->axes[i].name, kernel->axes[i].value);
     if (length < nbytes) snprintf(text + length, nbytes - length, " here");

@@ -267,6 +267,7 @@ typedef struct simt_unwritten {
     uint32_t lanes;                         /* those that read such elements, */
     uint32_t elements[SIMT_ELEMENTS];       /* of each element, */
     uint64_t addresses[SIMT_LANES];         /* and of each lane the first one's address */
+    void *context;                          /* the observer's */
     void (*say)(const simt_event *event, const struct simt_unwritten *read, uint32_t lanes); /* records the finding */
 } simt_unwritten;
 
@@ -278,6 +279,10 @@ void simt_follow_unwritten(const simt_event *event, simt_unwritten *read);
 /* To be called in launch_end: removes the findings of that kind at the line of that instruction if a race has the
  * same line. */
 void simt_report_withdraw(simt_report *report, enum simt_finding_kind kind, uint32_t pc);
+
+/* To be called in launch_end: the finding of that kind at the instruction of the event, if there is one, shows this access in place
+ * of the first.  Of the event's block only `launch`, `machine`, its index and its place need be set. */
+void simt_show_finding(const simt_event *event, enum simt_finding_kind kind, uint32_t lane, uint64_t address, const char *message);
 
 /* Whether the instruction at `to` can be reached from that at `from` without a barrier of the block or, if
  * within_warp is set, of the warp. */

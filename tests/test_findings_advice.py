@@ -12,6 +12,17 @@ from inspect_helpers import inspected
 ROOT = Path(__file__).resolve().parent.parent
 
 
+def numeral(number):
+    """As sentences have it: from five digits on in groups of three."""
+    return f"{number:,}" if number >= 10_000 else str(number)
+
+
+def foretold(advice):
+    """What ends a cure: the count that it gives, and beside it that which is."""
+    unit = "barrier" if (advice["unit"], advice["count"]) == ("barriers", 1) else advice["unit"]
+    return f"then {numeral(advice['then'])} instead of {numeral(advice['count'])} {unit}"
+
+
 def test_divergence_that_no_numbering_avoids_is_not_advised(write):
     """The last warp of a tree parts, however its threads are numbered."""
     tree = TREE_BY_MODULO.replace("int k = 1; k < 256; k *= 2", "int k = 128; k > 0; k /= 2").replace("t % (2 * k) == 0", "t < k")
@@ -25,10 +36,10 @@ def test_bank_conflicts_and_what_padding_would_give(write):
     advice, = inspected(path, *TRANSPOSED)["advice"]
     assert (advice["kind"], advice["line"]) == ("bank-conflict", line_of(TRANSPOSE, "turn"))
     assert (advice["count"], advice["least"]) == (32 * 32 * 4, 32 * 4)
-    assert advice["cure"].startswith("pad the row: `tile[32][33]` for `tile[32][32]`; then ")
+    assert advice["cure"] == f"pad the row: `tile[32][33]` for `tile[32][32]`; {foretold(advice)}"
     padded = inspected(write("padded.cu", TRANSPOSE.replace("[32][32]", "[32][33]")), *TRANSPOSED)
     line, = [line for line in padded["lines"] if line["line"] == advice["line"]]
-    assert padded["advice"] == [] and int(advice["cure"].split()[-1]) == line["shared_wavefronts"]
+    assert padded["advice"] == [] and advice["then"] == line["shared_wavefronts"]
 
 
 TWO_ARRAYS = """__global__ void other(float *out) {
@@ -59,7 +70,7 @@ def test_rows_are_padded_by_what_their_elements_need(element, columns, then, wri
     advice, = [advice for advice in inspected(write("rows.cu", source), *arguments)["advice"] if advice["line"] == line_of(source, "here")
                and advice["kind"] == "bank-conflict"]
     padded, name = re.match(r"pad the row: `(.*)` for `(.*)`; then ", advice["cure"]).groups()
-    assert name == "rows[32][COLUMNS]" and advice["then"] == then == int(advice["cure"].split()[-1])
+    assert name == "rows[32][COLUMNS]" and advice["then"] == then and advice["cure"].endswith(f"; {foretold(advice)}")
     line, = [line for line in inspected(write("padded.cu", source.replace(name, padded)), *arguments)["lines"]
              if line["line"] == advice["line"]]
     assert line["shared_wavefronts"] == then
@@ -171,7 +182,7 @@ def test_scattered_accesses_are_cured_by_how_far_lanes_are_apart(index, cure, wr
     source = f"__global__ void f(const float *in, float *out) {{ out[threadIdx.x] =\n  in[{index}]; }}\n"
     advice, = inspected(write("apart.cu", source), "--block", 128, "--arg", "f32[131072]=iota", "--arg", "f32[128]")["advice"]
     assert (advice["kind"], advice["line"], advice["least"]) == ("uncoalesced", 2, 16)
-    assert cure in advice["cure"] and advice["cure"].endswith("; then 16")
+    assert cure in advice["cure"] and advice["cure"].endswith(f"; then 16 instead of {advice['count']} sectors")
 
 
 def test_the_distance_is_that_of_the_accesses_that_are_scattered(write):
@@ -202,7 +213,7 @@ def test_planes_are_padded_as_rows(extents, row, write):
     source = PLANES % (extents, index, index.replace("i", "t"))
     advice, = (one for one in inspected(write("planes.cu", source), "--arg", "f32[32]")["advice"] if one["kind"] == "bank-conflict")
     assert (advice["line"], advice["count"]) == (line_of(source, "here"), 1024)
-    assert advice["cure"] == f"pad the row: `q[32]{row}` for `q[32]{extents}`; then 32"
+    assert advice["cure"] == f"pad the row: `q[32]{row}` for `q[32]{extents}`; then 32 instead of 1024 wavefronts"
     padded = inspected(write("padded.cu", PLANES % (row, "[i]", "[t]")), "--arg", "f32[32]")
     assert [line["shared_wavefronts"] for line in padded["lines"] if line["line"] == advice["line"]] == [32]
 
@@ -249,16 +260,13 @@ CURED = {
 }
 
 
-def numeral(number):
-    """As sentences have it: from five digits on in groups of three."""
-    return f"{number:,}" if number >= 10_000 else str(number)
-
-
 @pytest.mark.parametrize("kind", CURED)
 def test_the_cure_gives_the_count_that_advice_tells(kind, write):
     source, arguments, cure, counter = CURED[kind]
     advice, = [advice for advice in inspected(write("slow.cu", source), *arguments)["advice"] if advice["kind"] == kind]
-    assert advice["count"] > advice["then"] >= advice["least"] and numeral(advice["then"]) in advice["cure"]
+    assert advice["count"] > advice["then"] >= advice["least"]
+    told = f"all: {numeral(advice['then'])} instead of {numeral(advice['count'])} atomics" if kind == "contended-atomic" else foretold(advice)
+    assert told in advice["cure"]
     numbers = re.findall(r"(?<![\w.,])\d[\d,]*", advice["message"])
     assert numeral(advice["count"]) in numbers and all(one == numeral(int(one.replace(",", ""))) for one in numbers)
     for old, new in cure.items():
@@ -279,10 +287,10 @@ def test_occupancy_that_the_cure_gives(block, shared, warp, write):
 
     advice, = [advice for advice in ask(block, shared)["advice"] if advice["kind"] == "low-occupancy"]
     assert advice["count"] < advice["then"] <= advice["least"] == 64
-    larger = re.match(r"larger blocks, of (\d+) threads for example; then (\d+)$", advice["cure"])
-    less = re.match(r"at most ([\d,]+) bytes of shared memory for each block of (\d+) threads; then (\d+)$", advice["cure"])
+    larger = re.match(r"larger blocks, of (\d+) threads for example; (.*)$", advice["cure"])
+    less = re.match(r"at most ([\d,]+) bytes of shared memory for each block of (\d+) threads; (.*)$", advice["cure"])
     threads, nbytes = (int(larger[1]), shared * int(larger[1]) // block) if larger else (int(less[2]), int(less[1].replace(",", "")))
-    assert int((larger or less)[2 if larger else 3]) == advice["then"]
+    assert (larger or less)[2 if larger else 3] == foretold(advice)
     assert ask(threads, nbytes)["counts"]["occupancy"] * 64 == advice["then"]
     if less:
         assert ask(threads, nbytes + 129)["counts"]["occupancy"] * 64 < advice["then"]

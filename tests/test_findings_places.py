@@ -345,6 +345,28 @@ def test_of_a_guard_of_two_dimensions_it_is_said_what_it_lacks(name, write):
     inspected(write("right.cu", GUARDED % (ROW, "if (column < width && row < height)")), *arguments, status=0)
 
 
+TILED = """__global__ void f(const float *in, float *out, int width, int height) {
+    int x = blockIdx.x * 32 + threadIdx.x%s;
+    for (int j = %s; j < 32; j += 8) {
+        %s
+            out[(%s) * width + x] = 2; // here
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("guard", ["x < width || {} < height", "height > {} || x < width"])
+@pytest.mark.parametrize("row", ["y + j", "row"])
+def test_rows_of_a_loop_are_an_index_too(row, guard, write):
+    """Which row it is there the text does not tell."""
+    begin = (", y = blockIdx.y * 32 + threadIdx.y", "0", "") if row == "y + j" else ("", "threadIdx.y", "int row = blockIdx.y * 32 + j;")
+    source = TILED % (*begin[:2], begin[2] + f"if ({guard.format(row)})", row)
+    finding, = inspected(write("tiled.cu", source), "--grid", "3,2", "--block", "32,8", "--arg", "f32[1]=iota", "--arg", "f32[3500]",
+                         "--arg", "i32:70", "--arg", "i32:50", status=3)["findings"]
+    assert "lets threads through of which `" in finding["message"] and finding["message"].endswith("both must be: && in place of ||")
+    assert " here; " not in finding["message"]
+
+
 def test_indices_of_which_the_text_does_not_say_enough_are_not_told(write):
     """Of two tiles, or one index alone, or of a block whose width is no number."""
     for row in ("blockIdx.y * width + threadIdx.y", "blockIdx.x * 32 + threadIdx.y", "blockIdx.y + blockDim.y * threadIdx.y"):

@@ -152,3 +152,45 @@ def test_global_memory_is_read_so_too_and_an_atomic_uses_what_it_reads(write):
     assert (finding["kind"], finding["threads"]) == ("uninitialised", 32) and "bytes of global memory" in finding["message"]
     finding, = findings_of(write, UPDATE, status=3)
     assert finding["kind"] == "uninitialised" and finding["message"].startswith("updates 4 bytes of shared memory at byte 0")
+
+
+# A transpose without a barrier, whose tile lacks the last four rows: the load also meets what other warps store later.
+TILE = """__global__ void merge(const int *in, int *out, int n) {
+    __shared__ int tile[32][32];
+    for (int j = 0; j < 32; j += 8)
+        if (threadIdx.y + j < n - 4) tile[threadIdx.y + j][threadIdx.x] = in[(threadIdx.y + j) * n + threadIdx.x];
+    for (int j = 0; j < 32; j += 8)
+        out[(threadIdx.y + j) * n + threadIdx.x] = tile[threadIdx.x][threadIdx.y + j]; // reads
+}
+"""
+
+
+@pytest.mark.parametrize("schedule", ["lockstep", "split", "random:3"])
+def test_the_example_is_a_word_that_nobody_writes(schedule, write):
+    report = inspected(write("tile.cu", TILE), "--block", "32,8", "--arg", "i32[1024]=iota", "--arg", "i32[1024]=none", "--arg", "i32:32",
+                       "--threads", 1, "--schedule", schedule, status=3)
+    finding, _ = sorted(report["findings"], key=lambda finding: finding["kind"] == "race")
+    assert (finding["kind"], finding["line"]) == ("uninitialised", line_of(TILE, "reads"))
+    row = finding["thread"][0]
+    assert row >= 28 and finding["address"] in [row * 128 + 4 * (finding["thread"][1] + j) for j in range(0, 32, 8)]
+    assert f"`tile[{row}][" in finding["message"] and f"at byte {finding['address']}," in finding["message"]
+
+
+# Of the first block every word is written, though late; of the second those of half a block are not, of which one is not used.
+LATE = """__global__ void merge(const int *in, int *out, int n) {
+    int t = threadIdx.x, at = blockIdx.x * 64 + t;
+    int next = *(volatile int *)&out[at ^ 32]; // reads
+    if (t == 4 && blockIdx.x) next = 7;
+    if (t < 32 || !blockIdx.x) *(volatile int *)&out[at] = in[t];
+    if (n) out[128 + at] = next;
+}
+"""
+
+
+def test_the_example_of_global_memory_is_one_that_stays_and_is_used(write):
+    report = inspected(write("late.cu", LATE), "--grid", 2, "--block", 64, "--arg", "i32[64]=iota", "--arg", "i32[256]=none", "--arg", "i32:1",
+                       "--threads", 1, status=3)
+    finding, = report["findings"]
+    assert (finding["kind"], finding["line"]) == ("uninitialised", line_of(LATE, "reads"))
+    assert (finding["block"], finding["thread"]) == ([1, 0, 0], [0, 0, 0])
+    assert "index 96 of `out`, int[256]" in finding["message"]

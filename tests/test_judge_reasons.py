@@ -276,3 +276,35 @@ def test_a_load_and_a_store_with_faults_of_their_own_are_two_reasons(write):
     """Where threads are as many as elements, too, the store goes beyond the end."""
     reasons = reasons_of("transpose", [(f"        if ({GUARDS[0]})\n", ""), ("out[(y + j) * rows + x]", "out[(y + j) * rows + x + 8]")], write)
     assert [reason["kind"] for reason in reasons] == ["bounds", "bounds"]
+
+
+# What of the transpose's guards is changed, the line that leaves its array, and what is said of it.
+LOAD, STORE, BOTH = "x < cols && y + j < rows", "x < rows && y + j < cols", " alone is below its extent, and both must be: && in place of ||"
+GUARDS_OF_TWO = {
+    "the load's": ([(LOAD, LOAD.replace("&&", "||"))], 8, "line 7 lets threads through of which `x` or `y`" + BOTH),
+    "the store's": ([(STORE, STORE.replace("&&", "||"))], 13, "line 12 lets threads through of which `x` or `y`" + BOTH),
+    "one is not compared": ([(LOAD, "x < cols")], 8, "only `x` is compared with an extent: a guard must compare `y` with its own, too, "
+                            "unless the index is calculated wrongly"),
+}
+
+
+@pytest.mark.parametrize("name", GUARDS_OF_TWO)
+def test_of_a_guard_of_two_dimensions_it_is_said_what_it_lacks(name, write):
+    """As by inspect, without values of `y`, as `y + j` is the row."""
+    changes, line, said = GUARDS_OF_TWO[name]
+    reason = reasons_of("transpose", changes, write)[0]
+    assert (reason["kind"], reason["line"]) == ("bounds", line)
+    assert "which has 1 element); " + said in reason["message"] and "too little is allocated" not in reason["message"], reason["message"]
+
+
+WITHOUT_TILES = """__global__ void transpose(const float *in, float *out, int rows, int cols) {
+    int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
+    if (x >= cols && y >= rows) return;
+    out[x * rows + y] = in[x + y * cols];
+}
+"""
+
+
+def test_where_the_indices_are_known_they_are_told(write):
+    reason = verdict(write("kernel.cu", WITHOUT_TILES), "--task", "transpose", status=3)["reasons"][0]
+    assert "; `x` is 1 and `y` is 0 here; line 3 sends threads away only where both `x` and `y` are beyond their extents: || in place of &&" in reason["message"]

@@ -659,7 +659,7 @@ def test_advice_on_banks_names_the_array(ran, modes):
     """As inspect does, with the count that the padding gives."""
     _, _, report, _ = ran("columns", status=0)
     advice, = (advice for advice in report["advice"] if advice["kind"] == "bank-conflict")
-    cure = f"pad the row: `tile[32][33]` for `tile[32][32]`; then {advice['least']}"
+    cure = f"pad the row: `tile[32][33]` for `tile[32][32]`; then {advice['least']} instead of {advice['count']} wavefronts"
     assert advice["cure"] == cure and advice["count"] == 32 * advice["least"]
     assert MODES.read_text().splitlines()[advice["line"] - 1].endswith("// conflicts")
     done = run("run", modes, "columns", env=environment(), cwd=SOURCES)

@@ -196,6 +196,17 @@ bool simt_record_finding_of_lanes(const simt_event *event, enum simt_finding_kin
     return is_new;
 }
 
+void simt_show_finding(const simt_event *event, enum simt_finding_kind kind, uint32_t lane, uint64_t address, const char *message) {
+    struct launch *launch = event->block->machine;
+    simt_finding finding = {.kind = kind, .address = address};
+    struct meeting_note note = note_of(event, UINT32_C(1) << lane);
+    char element[128];
+    note.element = name_element(event, address, element, sizeof element);
+    fill_place(&finding, event, lane);
+    snprintf(finding.message, sizeof finding.message, "%s", message);
+    simt_report_show(launch->report, &finding, &note, event->warp);
+}
+
 static struct meeting_note note_of_race(const simt_event *event, uint32_t lane, const simt_racing_access *other) {
     struct meeting_note note = note_of(event, other->lanes | UINT32_C(1) << lane);
     note.other_pc = other->pc;

@@ -151,14 +151,28 @@ enum noted simt_findings_note(struct found_list *list, const simt_finding *findi
     return noted;
 }
 
+static struct found *find(const struct found_list *list, enum simt_finding_kind kind, uint32_t pc, uint32_t other_pc) {
+    if (!list->key_capacity) return NULL;
+    const struct found_key *key = &list->keys[slot_of(list, kind, pc, other_pc)];
+    return key->index ? &list->items[key->index - 1] : NULL;
+}
+
 bool simt_findings_note_again(struct found_list *list, enum simt_finding_kind kind, const struct meeting_note *note) {
-    if (!list->key_capacity) return false;
-    const struct found_key *key = &list->keys[slot_of(list, kind, note->pc, note->other_pc)];
-    struct found *found = key->index ? &list->items[key->index - 1] : NULL;
+    struct found *found = find(list, kind, note->pc, note->other_pc);
     if (!found || note->strength > found->strength) return false;
     found->finding.count++;
     mark_threads(found, note);
     return true;
+}
+
+size_t simt_findings_show(struct found_list *list, const simt_finding *finding, const struct meeting_note *note) {
+    struct found *found = find(list, finding->kind, note->pc, note->other_pc);
+    if (!found) return SIZE_MAX;
+    const uint64_t count = found->finding.count;
+    found->finding = *finding;
+    found->finding.count = count;
+    snprintf(found->element, sizeof found->element, "%s", note->element);
+    return (size_t)(found - list->items);
 }
 
 /* ---- the end */
@@ -170,11 +184,8 @@ static bool is_race_at(const struct found *found, const simt_finding *finding) {
 }
 
 void simt_findings_withdraw(struct found_list *list, enum simt_finding_kind kind, uint32_t pc) {
-    if (!list->key_capacity) return;
-    const struct found_key *key = &list->keys[slot_of(list, kind, pc, pc)];
-    if (!key->index) return;
-    struct found *found = &list->items[key->index - 1];
-    for (size_t i = 0; i < list->count && !found->is_withdrawn; i++)
+    struct found *found = find(list, kind, pc, pc);
+    for (size_t i = 0; found && i < list->count && !found->is_withdrawn; i++)
         found->is_withdrawn = is_race_at(&list->items[i], &found->finding);
 }
 

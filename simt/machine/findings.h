@@ -68,6 +68,9 @@ enum noted simt_findings_note(struct found_list *list, const simt_finding *findi
 /* Counts one that needs no words: its instructions have a finding that is at least as strong.  false: nothing is done. */
 bool simt_findings_note_again(struct found_list *list, enum simt_finding_kind kind, const struct meeting_note *note);
 
+/* The finding of these instructions gets the place and words of this one; what was counted stays.  Its index; SIZE_MAX: there is none. */
+size_t simt_findings_show(struct found_list *list, const simt_finding *finding, const struct meeting_note *note);
+
 /* Drops the finding of that kind at the instruction if a race says more of it: one that has the same line. */
 void simt_findings_withdraw(struct found_list *list, enum simt_finding_kind kind, uint32_t pc);
 

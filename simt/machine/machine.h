@@ -517,6 +517,8 @@ bool simt_report_is_whole(const simt_report *report); /* nothing is missing beca
 /* Notes a finding, as findings.h says; *index is its place in the report until that is finished. */
 enum noted simt_report_note(simt_report *report, const simt_finding *finding, const struct meeting_note *note,
                             size_t *index, const char *format, va_list arguments);
+/* simt_findings_show, without replays of other warps than this one. */
+void simt_report_show(simt_report *report, const simt_finding *finding, const struct meeting_note *note, uint32_t warp);
 bool simt_report_note_again(simt_report *report, enum simt_finding_kind kind, const struct meeting_note *note);
 /* Once all observers have told it what they have.  is_of_few: as for simt_findings_finish. */
 void simt_report_finish(simt_report *report, bool is_of_few);

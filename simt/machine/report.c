@@ -155,6 +155,19 @@ void simt_report_withdraw(simt_report *report, enum simt_finding_kind kind, uint
     simt_findings_withdraw(&report->findings, kind, pc);
 }
 
+/* A replay of another warp than the one that is shown would contradict it. */
+void simt_report_show(simt_report *report, const simt_finding *finding, const struct meeting_note *note, uint32_t warp) {
+    const size_t index = simt_findings_show(&report->findings, finding, note);
+    size_t kept = 0;
+    for (size_t i = 0; i < report->replay_count; i++) {
+        const simt_replay replay = report->replays[i];
+        const bool is_of_other = replay.warp != warp || memcmp(replay.block, finding->block, sizeof replay.block) != 0;
+        if (replay.finding == index && is_of_other) free((void *)replay.entries);
+        else report->replays[kept++] = replay;
+    }
+    report->replay_count = kept;
+}
+
 /* Findings move, and those that are withdrawn take their replays with them. */
 void simt_report_finish(simt_report *report, bool is_of_few) {
     size_t *place, kept = 0;

@@ -75,6 +75,10 @@ void simt_report_withdraw(simt_report *report, enum simt_finding_kind kind, uint
     seen.withdrawn++;
 }
 
+void simt_show_finding(const simt_event *event, enum simt_finding_kind kind, uint32_t lane, uint64_t address, const char *message) {
+    (void)event, (void)kind, (void)lane, (void)address, (void)message;
+}
+
 void simt_report_add_guesses(simt_report *report, const simt_place *place, uint64_t count) {
     (void)report;
     (void)place;
