@@ -36,7 +36,7 @@ def told_step(data, step):
     told += [plural(step["global_requests"], "global request")] if step["global_requests"] else []
     told += [f"{plural(step['shared_wavefronts'], 'shared wavefront')}, bank degree {numeral(step['bank_degree'])}"] if step["shared_wavefronts"] else []
     is_without = not any(access["space"] in ("global", "shared") for access in step["accesses"])
-    return "; ".join(told) + "." + is_without * " Values go from register to register, no memory is touched."
+    return "; ".join(told) + "." + is_without * " Values go from register to register; no memory is touched."
 
 
 def told_access(access):
@@ -289,7 +289,7 @@ def test_a_band_has_the_share_of_each_thread(show, tmp_path):
     path, data = write_page(tmp_path, "16")
     shares = [len(set(re.findall(r"a\d+", symbol))) for symbol in data["start"]["symbols"][:data["warp"]]]
     each = f"{min(shares)} to {max(shares)}" if min(shares) < max(shares) else f"{shares[0]}"
-    assert show(path).locator(".stage").get_by_text("for each thread").text_content() == f"{sum(shares)} elements, {each} for each thread"
+    assert show(path).locator(".stage").get_by_text("for each thread").text_content() == f"{sum(shares)} elements of warp 0, {each} for each thread"
 
 
 # ---- inspect ------------------------------------------------------------------------------------------------

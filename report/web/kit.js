@@ -371,8 +371,9 @@ function makeLegend(entries) {
 
 // ---- the page
 
-// Whole numbers beyond 2^53 stay the text that they were, where the browser tells it.
+// Whole numbers beyond 2^53 stay the text that they were, where the browser tells it; so does the zero that loses its sign as text.
 function keepWide(key, value, context) {
+    if (Object.is(value, -0)) return "-0";
     const isWide = typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value);
     return isWide && context && context.source ? context.source : value;
 }
