@@ -234,7 +234,7 @@ function makeTable(caption, headings, rows) {
 
 // ---- the source
 
-// A listing with counts beside the lines.  columns: [{key, title}].  The result's
+// A listing with counts beside the lines.  columns: [{key, title, term}]; term: what the title means, where it does not name it itself.  The result's
 //   count(counts) sets them: a Map from line number to {key: count}; the longest bar is the greatest count;
 //   point(lines) marks the lines that execute;
 //   note(line, class, mark, title) marks one for good ("wrong", "noted").
@@ -242,9 +242,10 @@ function makeTable(caption, headings, rows) {
 function makeSource(text, columns, choose, first = 1) {
     const rows = text.replace(/\n$/, "").split("\n").slice(first - 1)
         .map((line, i) => makeSourceRow(line, i + first, columns, choose));
-    const heading = (name, text) => element("th", {class: name, scope: "col"}, text);
+    const heading = (name, ...content) => element("th", {class: name, scope: "col"}, content);
+    const title = column => column.term ? termNode(column.title, column.term) : withTerms(column.title);
     const head = element("tr", null, heading("number", "line"), element("th", null, ""),
-                         columns.map(column => heading("count", column.title)), heading("text", "source"));
+                         columns.map(column => heading("count", title(column))), heading("text", "source"));
     const node = element("table", {class: "source"}, element("thead", null, head),
                          element("tbody", null, rows.map(row => row.node)));
     function count(counts) {
@@ -324,6 +325,12 @@ function reveal(box, row) {
     let first = row;
     while (isBelow(first) && first.previousElementSibling) first = first.previousElementSibling;
     box.scrollTop = first.offsetTop - head;
+}
+
+// ", block (0,0,0), thread (32,0,0); 60 threads of a block, 4 times": of an example and how often, as far as it is known.
+function tellOccurrences({block, thread, threads, count}) {
+    const example = thread ? `, block (${block}), thread (${thread})` : "", many = threads > 1 ? `; ${plural(threads, "thread")} of a block` : "";
+    return `${example}${many}${count > 1 ? `, ${numeral(count)} times` : ""}`;
 }
 
 // The lines that a finding is told at: one, or those between which the pairs of a race lie.
