@@ -104,7 +104,7 @@ static bool locate(const struct replay *replay, enum simt_space space, uint64_t 
     const struct timeline *timeline = replay->timeline;
     follow_copies(replay, &space, &address);
     bool is_shared = space == SIMT_SHARED;
-    uint64_t offset = address - (is_shared ? timeline->shared_offset : timeline->input_address);
+    uint64_t offset = address - (is_shared ? timeline->shared_offset : timeline->arrays[ARRAY_INPUT].values);
     enum store store = is_shared ? STORE_SHARED : STORE_INPUT;
     uint64_t index = offset / timeline->element_nbytes;
     *item = (struct item){.store = store, .index = index};

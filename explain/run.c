@@ -36,17 +36,19 @@ static simt_error take_values(const struct explain_request *request, struct expl
     uint64_t n_default = rung->warp_size ? rung->warp_size : EXPLAIN_COUNT_DEFAULT;
     explanation->n = request->n ? request->n : n_default;
     if (explanation->n > (uint64_t)rung->tile * LADDER_BLOCK_MAX * TILES_MAX)
-        return explain_fail(message, SIMT_ERROR_ARGUMENT,
-                            "%s: %" PRIu64 " elements do not fit one block", rung->id, explanation->n);
+        return explain_fail(message, SIMT_ERROR_ARGUMENT, "%s: %" PRIu64 " elements do not fit one block",
+                            rung->id, explanation->n);
     explanation->values = explain_choose_values(variant->type, variant->op, explanation->n);
     if (!explanation->values) return explain_fail_memory(message);
     if (request->values)
         memcpy(explanation->values, request->values, explanation->n * wf_type_nbytes(variant->type));
-    if (rung->cells == WF_TYPE_DEFAULT || explain_cells_hold(explanation->values, explanation->n)) return SIMT_OK;
-    return explain_fail(message, SIMT_ERROR_ARGUMENT,
-                        "%s: its one digit holds whole numbers whose magnitudes add up to less than 2^31; 'warpfold sum' has "
-                        "digits for all (docs/exact-sums.md)",
-                        rung->id);
+    if (rung->cells == WF_TYPE_DEFAULT || explain_cells_hold(explanation->values, explanation->n))
+        return SIMT_OK;
+    return explain_fail(
+        message, SIMT_ERROR_ARGUMENT,
+        "%s: its one digit holds whole numbers whose magnitudes add up to less than 2^31; 'warpfold sum' has "
+        "digits for all (docs/exact-sums.md)",
+        rung->id);
 }
 
 /* Chooses one block for all n elements. */
@@ -84,17 +86,11 @@ static simt_error take_request(const struct explain_request *request, struct exp
 
 /* ---- running it ---------------------------------------------------------------------------------- */
 
-/* An array of items in the simulator's memory: elements, and in argmax as many indices. */
-struct items {
-    uint64_t values, indices; /* addresses; 0: none */
-};
-
 struct stage {
     struct explanation *explanation;
     simt_machine *machine;
     size_t element_nbytes;
-    struct items input, partials, result;
-    uint64_t ticket;
+    struct timeline_items arrays[TIMELINE_ARRAYS];
 };
 
 static simt_error allocate(struct stage *stage, const void *bytes, size_t nbytes, uint64_t *address) {
@@ -103,7 +99,7 @@ static simt_error allocate(struct stage *stage, const void *bytes, size_t nbytes
 }
 
 /* One item for the block's result, which atomic operations find as the identity; packed in argmax, as 0. */
-static simt_error allocate_item(struct stage *stage, struct items *items) {
+static simt_error allocate_item(struct stage *stage, struct timeline_items *items) {
     const struct ladder_variant *variant = &stage->explanation->variant;
     const struct ladder_result nothing = ladder_reduce(NULL, NULL, variant->type, variant->op, 0);
     const uint64_t packed = 0;
@@ -120,19 +116,25 @@ static simt_error prepare(struct stage *stage) {
     simt_error error = simt_machine_create(&explanation->settings, &stage->machine);
     if (!error)
         error = allocate(stage, explanation->values, explanation->n * stage->element_nbytes,
-                         &stage->input.values);
-    if (!error) error = allocate_item(stage, &stage->partials);
-    if (!error) error = allocate_item(stage, &stage->result);
-    return error ? error : allocate(stage, &nobody, sizeof nobody, &stage->ticket);
+                         &stage->arrays[ARRAY_INPUT].values);
+    if (!error) error = allocate_item(stage, &stage->arrays[ARRAY_PARTIALS]);
+    if (!error) error = allocate_item(stage, &stage->arrays[ARRAY_RESULT]);
+    return error ? error : allocate(stage, &nobody, sizeof nobody, &stage->arrays[ARRAY_TICKET].values);
 }
 
 static simt_error launch(struct stage *stage, simt_message *message) {
     struct explanation *explanation = stage->explanation;
     const struct ladder_plan *plan = &explanation->plan;
     const void *const arguments[] = {
-        &stage->input.values,  &stage->input.indices,   &explanation->n,
-        &plan->portion,        &stage->partials.values, &stage->partials.indices,
-        &stage->result.values, &stage->result.indices,  &stage->ticket,
+        &stage->arrays[ARRAY_INPUT].values,
+        &stage->arrays[ARRAY_INPUT].indices,
+        &explanation->n,
+        &plan->portion,
+        &stage->arrays[ARRAY_PARTIALS].values,
+        &stage->arrays[ARRAY_PARTIALS].indices,
+        &stage->arrays[ARRAY_RESULT].values,
+        &stage->arrays[ARRAY_RESULT].indices,
+        &stage->arrays[ARRAY_TICKET].values,
     };
     const simt_observer *observers[EXPLAIN_OBSERVERS_MAX];
     explain_list_observers(&trace_observer, observers);
@@ -158,7 +160,7 @@ static simt_error read_result(const struct stage *stage) {
     const struct ladder_variant *variant = &explanation->variant;
     enum ladder_finish finish = variant->rung->finish;
     bool is_partial = finish == LADDER_FINISH_HOST || finish == LADDER_FINISH_RELAUNCH;
-    const struct items *items = is_partial ? &stage->partials : &stage->result;
+    const struct timeline_items *items = &stage->arrays[is_partial ? ARRAY_PARTIALS : ARRAY_RESULT];
     uint64_t element = 0, index = 0;
     simt_error error = simt_machine_read(stage->machine, items->values, &element, stage->element_nbytes);
     if (!error && items->indices)
@@ -201,15 +203,15 @@ static simt_error fail_run(const struct explanation *explanation, simt_error err
 static bool build_timeline(const struct stage *stage) {
     struct explanation *explanation = stage->explanation;
     const struct ladder_variant *variant = &explanation->variant;
-    const struct timeline_setting setting = {
+    struct timeline_setting setting = {
         .rung = &explanation->rung,
         .op = variant->op,
         .type = variant->type,
         .n = explanation->n,
         .values = explanation->values,
         .shared_nbytes = explanation->plan.shared_nbytes,
-        .input_address = stage->input.values,
     };
+    memcpy(setting.arrays, stage->arrays, sizeof setting.arrays);
     return timeline_build(&explanation->timeline, &explanation->trace, &setting);
 }
 
@@ -255,11 +257,13 @@ static simt_error run(const struct explain_request *request, struct explanation 
 
 /* Whether nothing is said of the elements and the machine: the rung's own picture is shown. */
 static bool wants_picture(const struct explain_request *request) {
-    return !request->n && !request->values && !request->block && !request->settings.warp_size && !request->settings.banks;
+    return !request->n && !request->values && !request->block && !request->settings.warp_size &&
+           !request->settings.banks;
 }
 
 /* *values: the request's, to be freed. */
-static simt_error take_picture(struct explain_request *request, bool *is_picture, void **values, simt_message *message) {
+static simt_error take_picture(struct explain_request *request, bool *is_picture, void **values,
+                               simt_message *message) {
     const struct ladder_picture *picture = &request->rung->picture;
     *is_picture = wants_picture(request) && (picture->n || picture->values[0]);
     if (!*is_picture) return SIMT_OK;

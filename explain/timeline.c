@@ -27,7 +27,8 @@ static uint32_t line_in(const struct ladder_file *file, const char *path, uint32
     return path && line <= line_count && ladder_file_find(path) == file ? line : 0;
 }
 
-/* An instruction belongs to its own line, or, outside the kernel's source, to the kernel's line where it was inlined. */
+/* An instruction belongs to its own line, or, outside the kernel's source, to the kernel's line where it was
+ * inlined. */
 static bool read_marks(struct builder *builder, const struct ladder_file *file) {
     const struct trace *trace = builder->trace;
     uint32_t line_count;
@@ -439,7 +440,6 @@ static bool open_timeline(struct timeline *timeline, const struct trace *trace,
                         [STORE_SHARED] = shared_count,
                         [STORE_REGISTERS] = launch->threads_per_block,
                         [STORE_RESULT] = 1},
-        .input_address = setting->input_address,
         /* Dynamic shared memory comes last; argmax has its indices before the values. */
         .shared_offset = launch->shared_nbytes - setting->shared_nbytes + shared_count * (item - element),
         .element_nbytes = (uint32_t)element,
@@ -448,6 +448,7 @@ static bool open_timeline(struct timeline *timeline, const struct trace *trace,
         .terms = calloc(setting->n + 1, sizeof(struct term)),
         .lines = calloc((size_t)launch->place_count + 1, sizeof *timeline->lines),
     };
+    memcpy(timeline->arrays, setting->arrays, sizeof timeline->arrays);
     return timeline->terms && timeline->lines;
 }
 

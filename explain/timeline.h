@@ -65,11 +65,17 @@ struct phase {
     uint32_t step;
 };
 
+/* What the launch has in global memory, each an allocation: elements, and in argmax as many indices. */
+struct timeline_items {
+    uint64_t values, indices; /* addresses; 0: none */
+};
+enum timeline_array { ARRAY_INPUT, ARRAY_PARTIALS, ARRAY_RESULT, ARRAY_TICKET, TIMELINE_ARRAYS };
+
 struct timeline {
     const struct trace *trace;
     uint32_t warp_count;
     size_t cell_counts[STORES];
-    uint64_t input_address; /* of input cell 0 */
+    struct timeline_items arrays[TIMELINE_ARRAYS];
     uint64_t shared_offset; /* of shared cell 0 */
     uint32_t element_nbytes;
 
@@ -103,8 +109,8 @@ struct timeline_setting {
     wf_type type;
     uint64_t n;
     const void *values;
-    size_t shared_nbytes;   /* dynamic shared memory */
-    uint64_t input_address; /* of element 0 */
+    size_t shared_nbytes; /* dynamic shared memory */
+    struct timeline_items arrays[TIMELINE_ARRAYS];
 };
 
 /* false: no memory.  timeline_clear in any case; the trace must outlive it. */

@@ -1,14 +1,14 @@
 // The tree in shared memory
 //
 // Each thread brings two elements into shared memory, 2B for a block of B threads, and the tree of rung 01
-// is built there: thread t owns element 2t, the stride doubles from 1 to B.  The barrier stands at the head
-// of a step: it waits for the loads before the first step as for the sums of the step before every other.
+// is built there: thread t owns element 2t, the stride doubles from 1 to B.  Each step begins with a barrier:
+// before the first it waits for the loads, before each of the others for the sums of the previous step.
 //
 // Fixes in 02:  the partial sums in global memory: each element is read from it once, and the input
 //               stays as it is.
 // Still costs:  divergence is back as in rung 01, and with it the modulo; and where lanes own every second,
 //               fourth ... element, they meet in the same banks of shared memory.  On an H200 that costs
-//               more than the travels did: rung 02 is faster.
+//               more than global memory did: rung 02 is faster.
 // From:         the teaching kit on parallel sum reduction, "the reduction steps".
 //
 // Tile: 2

@@ -5,9 +5,9 @@
 //
 // Fixes in 03:  two words of shared memory for each thread, now one; and bank conflicts: a working lane's own
 //               element lies where its number says, so no two lanes of a warp meet in a bank.
-// Still costs:  every warp diverges in every step of the first five, and the modulo is a slow division; and
-//               with half of the work for each thread the blocks, and so the trees, are twice as many: on an
-//               H200 it is the slowest of all trees.
+// Still costs:  in each of the first five steps every warp diverges, and the modulo is a slow division; with
+//               half of the work for each thread there are twice as many blocks, and so twice as many trees:
+//               on an H200 it is the slowest of all trees.
 // From:         parallel patterns, step 1; the CUDA programming note, "baseline".
 //
 // Tile: 1

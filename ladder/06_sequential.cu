@@ -3,7 +3,7 @@
 // The stride halves instead of doubling: thread t adds element t + s to element t, with s = B/2, B/4 ... 1.
 // Neighbouring lanes touch neighbouring elements, which lie in different banks.
 //
-// Fixes in 05:  the bank conflicts: every access of a warp is one wavefront (an H200 gains a seventh by it).
+// Fixes in 05:  the bank conflicts: every access of a warp is one wavefront (a seventh less time on an H200).
 // Still costs:  half of the threads load an element and never add one; and in each of the last steps the
 //               whole block waits at a barrier for ever fewer lanes of one warp.
 // From:         parallel patterns, step 3; the CUDA programming note, "no bank conflict".

@@ -5,9 +5,9 @@
 //
 // Fixes in 08:  the second pass over the partial results, on the host or in another launch.  (The tree is
 //               that of rung 07: one change at a time.)
-// Still costs:  a block lives for two elements of each thread, and most of its life is the tree, with ever
+// Still costs:  a thread loads only two elements, so most of a block's time goes into the tree, with ever
 //               fewer threads at work; all blocks still queue at one word, so that where they are many the
-//               second pass was cheaper; floats arrive in any order, so their sum may differ from run to run.
+//               second pass was cheaper; they arrive in any order, so a float sum may differ from run to run.
 // From:         the chapter on reduction, 10.7, "hierarchical reduction for arbitrary input length".
 //
 // Tile: 2

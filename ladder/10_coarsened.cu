@@ -1,7 +1,7 @@
 // Thread coarsening
 //
 // Each thread adds COARSEN pairs of elements in a register before the tree begins: fewer blocks do the same
-// work, and in the longer part of a block's life all of its threads are busy and none waits for another.
+// work, and for most of a block's time all of its threads are busy and none waits for another.
 //
 // Fixes in 09:  trees, barriers and atomics for every 2B elements: now for every 2B * COARSEN.
 // Still costs:  the factor is fixed when the kernel is compiled, and the grid still grows with n.

@@ -1,13 +1,13 @@
 // Grid stride
 //
 // The grid is chosen for the GPU, not for the array: each thread walks over the whole array in strides
-// of all the threads there are, adds what it meets in a register, and takes part in one tree at the
-// end.  The partial results, as many as blocks, are reduced by a second launch of the same kernel.
+// of as many elements as there are threads, adds what it meets in a register, and takes part in one tree
+// at the end.  The partial results, as many as blocks, are reduced by a second launch of the same kernel.
 //
 // Fixes in 10:  the compiled-in factor: any n with any grid, one tree for each block however large n is.
-// Still costs:  the tree still goes through shared memory and barriers where a warp could talk among its
-//               registers; a second launch; and a thread asks for one element at a time, where rung 10 asks
-//               for eight, which is why rung 10 is faster.
+// Still costs:  the tree still goes through shared memory and barriers where the lanes of a warp could
+//               exchange registers; a second launch; and a thread asks for one element at a time, rung 10 for
+//               eight, which is why rung 10 is faster.
 // From:         the notebook on parallel reduction, parts 3 to 6: "two-pass reduction".  Its last pass takes
 //               no more than 256 partial results.
 //

@@ -6,8 +6,8 @@
 //
 // Fixes in 11:  shared memory for every thread, two of its accesses and a barrier for every step; one
 //               barrier is left.
-// Still costs:  each load brings 4 or 8 bytes, and the next is asked for when it has arrived.  One tree for
-//               each block is so little that a better one is hardly seen where the array is large.
+// Still costs:  each load brings 4 or 8 bytes, and the next is asked for when it has arrived.  With one
+//               tree for each block, a better tree makes hardly a difference where the array is large.
 // From:         the notebook on parallel reduction, which names warp primitives as its next lesson.
 //
 // Tile: 1

@@ -1,8 +1,8 @@
 // The last block finishes
 //
-// Each block writes its partial result, then draws a ticket by an atomic counter.  Whoever draws the last
-// one knows that all the others have written, and reduces the partial results by the same tree.  A fence on
-// both sides of the ticket makes the knowledge good: nothing else orders what one block writes before what
+// Each block writes its partial result, then draws a ticket by an atomic counter.  The block that draws
+// the last one knows that all others have written, and reduces the partial results by the same tree.  A fence
+// on each side of the ticket makes sure of that: nothing else orders what one block writes before what
 // another reads.
 //
 // Fixes in 13:  the second launch; and unlike in rung 09 the order of the additions is always the same.

@@ -5,7 +5,7 @@
 // as in rung 12.
 //
 // Fixes in 14:  five shuffles and five additions for each warp: now one instruction.
-// Still costs:  next to nothing beside the loads; the rest is up to memory, and so was rung 14.
+// Still costs:  next to nothing beside the loads: memory is the limit, as it was in rung 14.
 // From:         beyond the tutorials.
 //
 // Tile: 4

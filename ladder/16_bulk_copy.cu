@@ -8,8 +8,8 @@
 // their results into the shared memory of the first of them: one partial result for two blocks.
 //
 // Fixes in 15:  a load instruction for every 16 bytes of a thread, and its registers while it is on its way.
-// Still costs:  a barrier of the block for every part of the ring; and sm_90.  Loads into registers were no
-//               ill on an H200: rung 15 is as fast, and faster where the array is small.
+// Still costs:  a barrier of the block for every part of the ring; and sm_90.  On an H200 loads into
+//               registers were no problem: rung 15 is as fast, and faster where the array is small.
 // From:         beyond the tutorials.
 //
 // Tile: 4

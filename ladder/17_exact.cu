@@ -1,7 +1,7 @@
 // The exact sum
 //
 // Every rung so far rounds at each addition, so its result depends on the order, and the order on the block
-// size, the grid and the luck of an atomic.  Here floats are added as integers, which commute and lose nothing;
+// size, the grid and the chance of atomics.  Here floats are added as integers, whose sum is exact in any order;
 // one rounding at the end gives the float nearest to the true sum.
 //
 // The kernel in this file, which `explain` follows, is rung 06 with one digit: it holds whole numbers whose magnitudes

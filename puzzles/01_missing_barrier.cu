@@ -1,7 +1,7 @@
 // A barrier is missing
 //
-// In each step a thread adds what another thread wrote in the step before.  Lanes of one warp may run apart, and warps
-// do: nothing says yet that the other one has written.  Make it right with one line.
+// In each step a thread adds what another thread wrote in the step before.  Lanes of one warp may run apart, and
+// different warps do: nothing makes sure yet that the other thread has written.  Make it right with one line.
 //
 // Report: race
 

@@ -1,7 +1,7 @@
 // One thread for each element, and some more
 //
-// A grid has whole blocks, an array any length.  The threads behind its end must not read it, and must not leave
-// the tree short of a number either.
+// A grid has whole blocks, an array any length.  The threads past its end must not read it, and yet
+// the tree needs a number from each of them.
 //
 // Report: bounds
 

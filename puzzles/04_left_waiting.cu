@@ -1,6 +1,6 @@
 // Threads that left, and those that wait for them
 //
-// __syncthreads() is for all threads of the block.  Who has nothing to load may not go home before the others are done.
+// __syncthreads() is for all threads of the block.  One that has nothing to load may not leave before the others are done.
 //
 // Report: barrier
 

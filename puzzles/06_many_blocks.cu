@@ -1,6 +1,6 @@
 // Each block has a result, and there is one word
 //
-// With one block it is right.  With several, the last to write wins, and nobody adds.
+// With one block it is right.  With several, the last to write wins, and nobody adds their results up.
 //
 // Report: race
 

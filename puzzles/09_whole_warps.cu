@@ -1,6 +1,6 @@
 // Half of every warp
 //
-// It is right.  But `tid % (2 * s) == 0` leaves a few lanes of every warp at work in every step, and all warps go
+// The result is right.  But `tid % (2 * s) == 0` leaves a few lanes of every warp at work in every step, and all warps go
 // through all steps.  Give the work to neighbouring threads.
 //
 // Report: gate

@@ -1,6 +1,6 @@
 // A queue at one word
 //
-// Right again, and slow: every thread queues at the same word.  The shared memory of the block is for you.
+// Right again, and slow: every thread queues at the same word.  Use the shared memory of the block.
 //
 // Report: gate
 

@@ -36,13 +36,28 @@ static void put_shared(struct json *json, const struct trace *trace, const struc
 /* Every allocation of the simulator begins at a multiple of this number of bytes. */
 static const uint64_t allocation_nbytes = UINT64_C(1) << 32;
 
+static bool is_of(uint64_t allocation, uint64_t address) {
+    return allocation && address / allocation_nbytes == allocation / allocation_nbytes;
+}
+
+/* The name of what is accessed; in argmax, also of the indices of that. */
+static const char *array_name(const struct timeline *timeline, uint64_t address) {
+    static const char *const names[TIMELINE_ARRAYS] = {[ARRAY_INPUT] = "input",
+                                                       [ARRAY_PARTIALS] = "partials",
+                                                       [ARRAY_RESULT] = "result",
+                                                       [ARRAY_TICKET] = "ticket"};
+    enum timeline_array array = ARRAY_INPUT;
+    while (array < ARRAY_TICKET && !is_of(timeline->arrays[array].values, address) &&
+           !is_of(timeline->arrays[array].indices, address))
+        array++;
+    return names[array];
+}
+
 static void put_global(struct json *json, const struct timeline *timeline, const struct trace_event *event) {
     const struct trace *trace = timeline->trace;
     const uint64_t *addresses = trace_addresses(trace, event);
-    uint64_t first = addresses[__builtin_ctz(event->mask)];
-    bool is_input = first / allocation_nbytes == timeline->input_address / allocation_nbytes;
     json_key_text(json, "space", "global");
-    json_key_text(json, "array", is_input ? "input" : "output");
+    json_key_text(json, "array", array_name(timeline, addresses[__builtin_ctz(event->mask)]));
     json_key_unsigned(json, "requests", trace_lines(trace, event, LINE_NBYTES));
     json_key_unsigned(json, "sectors", trace_lines(trace, event, SECTOR_NBYTES));
     json_key_unsigned(json, "nbytes", event->element_nbytes * event->elements);
@@ -98,7 +113,7 @@ void json_copies(struct json *json, const struct explanation *explanation) {
         json_key_unsigned(json, "thread",
                           event->warp * trace->launch.warp_size + (uint32_t)__builtin_ctz(event->mask));
         json_key_unsigned(json, "line", timeline->lines[event->pc]);
-        json_key_unsigned(json, "from", copy.from - timeline->input_address);
+        json_key_unsigned(json, "from", copy.from - timeline->arrays[ARRAY_INPUT].values);
         json_key_unsigned(json, "to", copy.to);
         json_key_unsigned(json, "nbytes", copy.nbytes);
         json_end(json, '}');

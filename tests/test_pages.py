@@ -64,9 +64,8 @@ def test_a_block_of_a_cluster(tmp_path, show):
     page = show(path, (1440, 900))
     assert "a block of 64 threads, the first of a cluster of 2" in page.locator(".idea").text_content()
     stage = page.locator("svg.stage")
-    assert f"one bulk copy: {numeral(data['outside']['copies'][0]['nbytes'])} bytes straight to shared memory" in \
-        stage.get_attribute("aria-label").replace(",", "")
-    assert stage.get_by_text("1024 elements, 32 for each thread").is_visible()  # those of warp 0
+    assert f"1 bulk copy straight to shared memory, of {numeral(data['outside']['copies'][0]['nbytes'])} bytes" in stage.get_attribute("aria-label")
+    assert stage.get_by_text("1024 elements of warp 0, 32 for each thread").is_visible()  # those of warp 0
     page.keyboard.press("End")
     assert stage.get_attribute("aria-label").endswith(f"the result is {data['result']}.")
     assert page.get_by_text("barriers, of the whole cluster").count() == 1
@@ -159,7 +158,8 @@ def numbers_of_step(data, step):
     return told + ([step["shared_wavefronts"], float(numeral(step["bank_degree"]))] if step["shared_wavefronts"] else [])
 
 
-@pytest.mark.parametrize("options, sizes", [([], "one bulk copy: {} bytes"), (["-n", 10000], "3 bulk copies: {}, {} and {} bytes")])
+@pytest.mark.parametrize("options, sizes", [([], "1 bulk copy straight to shared memory, of {0} bytes"), (["-n", 16384], "4 bulk copies straight to shared memory, each of {0} bytes"),
+                                            (["-n", 10000], "3 bulk copies straight to shared memory: 2 of {0} bytes and 1 of {2} bytes")])
 def test_what_stands_above_bulk_copies_and_a_cluster(options, sizes, show, tmp_path):
     """On the stage, too: the copies lead from the input into shared memory, from which the threads load."""
     path, data = write_page(tmp_path, "16", *options)
@@ -167,7 +167,7 @@ def test_what_stands_above_bulk_copies_and_a_cluster(options, sizes, show, tmp_p
     nbytes = [copy["nbytes"] for copy in data["outside"]["copies"]]
     assert {copy["thread"] for copy in data["outside"]["copies"]} == {0} and page.locator(".caption").text_content() == (
         f"{numeral(data['n'])} elements; a block of {data['block']} threads, the first of a cluster of {data['cluster']}."
-        f" Thread 0 asks for {sizes.format(*nbytes)} straight to shared memory.")
+        f" Thread 0 asks for {sizes.format(*nbytes)}.")
     assert page.locator(".idea small").text_content().startswith(f"sum of {numeral(data['n'])} i32 in ")
     assert page.locator(".stage .copy").count() == len(nbytes)
     stage = page.locator(".stage > text").all_text_contents()
@@ -178,9 +178,15 @@ def test_what_stands_above_bulk_copies_and_a_cluster(options, sizes, show, tmp_p
     page.keyboard.press("End")
     assert page.locator(".caption").text_content() == (
         f"With what the cluster's other blocks wrote into this one's shared memory, the result is {data['result']}.")
+    last = [access for access in data["outside"]["accesses"] if access["warp"] == 0 and access["after"] == len(data["steps"])]
+    assert {access["array"] for access in last if access["space"] == "global"} == {"partials", "ticket", "result"}
+    for i, access in enumerate(last):
+        choose_access(page, i)
+        check_sentence(page, data, access)
 
 
-@pytest.mark.parametrize("rung, options", [("05", ["-n", 33]), ("00", ["-n", 1]), ("12", ["-n", 40]), ("14", ["-n", 300])])
+@pytest.mark.parametrize("rung, options", [("05", ["-n", 33]), ("00", ["-n", 1]), ("12", ["-n", 40]), ("14", ["-n", 300]),
+                                           ("06", ["--op", "argmax", "--type", "f64", "--values", "-1,-0,-0.5,-2"])])
 def test_what_stands_above_the_steps(rung, options, show, tmp_path):
     """The settings, the sentence before the tree and that behind it."""
     path, data = write_page(tmp_path, rung, *options)
@@ -190,7 +196,9 @@ def test_what_stands_above_the_steps(rung, options, show, tmp_path):
     assert all_numbers(told.replace(data["type"], ""))[:4] == [data["n"], data["block"], data["warp"], data["banks"]]
     assert all_numbers(page.locator(".caption").text_content()) == [data["n"], data["block"]]
     page.keyboard.press("End")
-    assert page.locator(".caption").text_content() == f"The block's result is {data['result']}."
+    result = "-0 at index 1" if data["op"] == "argmax" else str(data["result"])
+    assert page.locator(".caption").text_content() == f"The block's result is {result}."
+    assert page.locator(".stage .box.made + text").text_content() == f"result {result}"
 
 
 def cells_that_lie(page):
@@ -306,7 +314,8 @@ def choose_access(page, index):
 
 
 @pytest.mark.parametrize("rung, options", [("05", PICTURE), ("05", ["-n", 1024]), ("06", ["-n", 64, "--schedule", "split"]),
-                                           ("01", ["-n", 64]), ("00", ["-n", 40]), ("13", ["-n", 128])])
+                                           ("01", ["-n", 64]), ("00", ["-n", 40]), ("13", ["-n", 128]),
+                                           ("06", ["-n", 32, "--schedule", "random:3"]), ("05", ["-n", 256, "--type", "f64"])])
 def test_every_access_is_drawn_as_it_was(rung, options, show, tmp_path):
     path, data = write_page(tmp_path, rung, *options)
     page = show(path)
@@ -357,6 +366,9 @@ def check_banks(page, data, access):
     assert page.locator("svg.banks").get_attribute("aria-label") == f"{touched}, {worst if is_conflict else 'no conflict'}"
 
 
+ARRAYS = {"input": "the input", "partials": "the partial results", "result": "the result", "ticket": "the ticket"}
+
+
 def check_sentence(page, data, access):
     """Every number of the sentence follows from the access; and so do the turns beside the cells."""
     words = page.locator(".sentence").text_content()
@@ -364,7 +376,7 @@ def check_sentence(page, data, access):
     assert about == f"Warp {access['warp']}, line {access['line']}"
     lanes = lanes_of(access["lanes"])
     if access["kind"] == "atomic" and access["space"] == "global" and len(lanes) > 1:
-        assert set(access["offsets"]) == {0}
+        assert set(access["offsets"]) == {0} and access["array"] == "result"
         assert said.endswith(f"change 1 word of the result: {len(lanes)} atomic operations, one after the other.")
         assert numbers(said.split(" change")[0]) == ends(lanes)
         return
@@ -372,6 +384,7 @@ def check_sentence(page, data, access):
         touched = len({offset + k for offset in access["offsets"] for k in range(access["nbytes"])})
         assert numbers(said.split(" touch")[0]) == ends(lanes)
         assert numbers(said.split(" touch")[1]) == [touched, access["requests"], access["sectors"], 32]
+        assert f" bytes of {ARRAYS[access['array']]}: " in said
         return
     needed = {}
     for lane, word, _ in access["words"]:
@@ -380,7 +393,8 @@ def check_sentence(page, data, access):
     if access["wavefronts"] > access["least"]:
         crowded = sorted((bank for bank in needed if len(needed[bank]) > 1), key=lambda bank: (-len(needed[bank]), bank))
         worst = needed[crowded[0]]
-        expected = ends(list(worst.values())) + [len(worst)] * (len(worst) > 4) + [crowded[0]] + ends(list(worst))
+        expected = ends(list(worst.values())) + [len(worst)] * ("in all" in said) + [crowded[0]] + ends(list(worst))
+        assert ("in all" in said) == ("…" in said.split(" need")[0])
         expected += cost + [access["least"]] + ends(crowded[1:])
         assert f"this {access['kind']} takes {cost[0]} turns instead of {access['least']}." in said
     else:
@@ -399,8 +413,12 @@ def numbers(text):
 
 
 def ends(values):
-    """A list as a sentence tells it: all, or the first two and the last."""
-    return values if len(values) <= 4 else [*values[:2], values[-1]]
+    """The numbers by which a sentence tells a list: all; of many that are evenly spaced the first two and the last; else three, and
+    how many more there are."""
+    if len(values) <= 4:
+        return values
+    is_even = len({after - before for before, after in zip(values, values[1:])}) == 1
+    return [*values[:2], values[-1]] if is_even else [*values[:3], len(values) - 3]
 
 
 def check_lines(page, data, access):

@@ -170,7 +170,10 @@ def test_tab_reaches_every_control_and_shows_where(show, tmp_path):
 def test_the_counts_explain_their_terms(show, tmp_path):
     page = show(write_page(tmp_path, "05", *PICTURE)[0])
     told = set(page.locator("table th .term").evaluate_all("nodes => nodes.map(node => node.dataset.term)"))
-    assert {"active lane", "bank degree", "utilization", "barrier", "wavefront", "request"} <= told
+    assert {"active lane", "bank degree", "utilization", "barrier", "wavefront", "request", "occupancy"} <= told
+    heads = page.locator(".source thead .term").evaluate_all("nodes => nodes.map(node => [node.textContent, node.dataset.term])")
+    assert {("wave- fronts", "wavefront"), ("warp", "warp")} <= set(map(tuple, heads))
+    assert told | {term for _, term in heads} <= set(texts(page.locator(".terms dt")))
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (768, 1024)])

@@ -63,8 +63,8 @@ st.global.u32 [%rd1], %r1;
         assert page.locator("p.none").count() == marks
         if status:
             assert page.locator(".wrong-result").text_content() == page_data(page)["values"][0]["message"]
-        assert page.get_by_text("Nothing that the simulator watches for").count() == (status != 0)
-        assert page.get_by_text("Whether the result is right").count() == (expected is None)
+        assert page.get_by_text("The simulator found no race and no other fault").count() == (status != 0)
+        assert page.get_by_text("whether the result is right").count() == (expected is None)
 
 
 def test_counts_say_what_is_best_as_the_text_does(show, costs, costs_page):

@@ -36,7 +36,7 @@ def told_step(data, step):
     told += [plural(step["global_requests"], "global request")] if step["global_requests"] else []
     told += [f"{plural(step['shared_wavefronts'], 'shared wavefront')}, bank degree {numeral(step['bank_degree'])}"] if step["shared_wavefronts"] else []
     is_without = not any(access["space"] in ("global", "shared") for access in step["accesses"])
-    return "; ".join(told) + "." + is_without * " Values go from register to register, no memory is touched."
+    return "; ".join(told) + "." + is_without * " Values go from register to register; no memory is touched."
 
 
 def told_access(access):
@@ -289,7 +289,7 @@ def test_a_band_has_the_share_of_each_thread(show, tmp_path):
     path, data = write_page(tmp_path, "16")
     shares = [len(set(re.findall(r"a\d+", symbol))) for symbol in data["start"]["symbols"][:data["warp"]]]
     each = f"{min(shares)} to {max(shares)}" if min(shares) < max(shares) else f"{shares[0]}"
-    assert show(path).locator(".stage").get_by_text("for each thread").text_content() == f"{sum(shares)} elements, {each} for each thread"
+    assert show(path).locator(".stage").get_by_text("for each thread").text_content() == f"{sum(shares)} elements of warp 0, {each} for each thread"
 
 
 # ---- inspect ------------------------------------------------------------------------------------------------
@@ -344,6 +344,15 @@ def numbers_of(values):
     return ",".join(map(str, values))
 
 
+def told_example(finding):
+    return f", block ({numbers_of(finding['block'])}), thread ({numbers_of(finding['thread'])})"
+
+
+def told_count(finding):
+    threads = f"; {plural(finding['threads'], 'thread')} of a block" if finding.get("threads", 0) > 1 else ""
+    return threads + (f", {numeral(finding['count'])} times" if finding["count"] > 1 else "")
+
+
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_launch_and_its_findings(name, inspected):
     page, data = inspected(name)
@@ -357,9 +366,7 @@ def test_the_launch_and_its_findings(name, inspected):
     assert page.get_by_role("heading", name=plural(count, "finding"), exact=True).is_visible()
     for button, finding in zip(page.locator("button.finding").all(), data["findings"]):
         file, text = finding["file"].rsplit("/", 1)[-1], button.text_content()
-        times = f", {numeral(finding['count'])} times" if finding["count"] > 1 else ""
-        head = (f"{finding['kind']} at {file}:{finding['line']}, block ({numbers_of(finding['block'])}), "
-                f"thread ({numbers_of(finding['thread'])}){times}")
+        head = f"{finding['kind']} at {file}:{finding['line']}{told_example(finding)}{told_count(finding)}"
         quoted = "".join(button.locator(".quoted").all_text_contents())
         assert text == head + quoted + finding["message"].replace("`", "")
     assert page.locator("button.finding").count() == count
@@ -578,7 +585,8 @@ REPORT = {  # what the page of run is drawn from, with numbers that are made up
          "shared_wavefronts_least": 4, "barriers": 3, "atomics": 2},
         {"kernel": "much", "launches": 1, "instructions": 29700, "utilization": 1, "global_sectors": 0, "shared_wavefronts": 0,
          "shared_wavefronts_least": 0, "barriers": 0, "atomics": 99999}],
-    "findings": [{"kind": "race", "kernel": "much", "file": "a/p.cu", "line": 17, "message": "a `race`", "count": 54321},
+    "findings": [{"kind": "race", "kernel": "much", "file": "a/p.cu", "line": 17, "block": [1, 0, 0], "thread": [2, 3, 0], "message": "a `race`",
+                  "count": 54321},
                  {"kind": "bounds", "kernel": "little", "file": "a/p.cu", "line": 4, "message": "out", "count": 1},
                  {"kind": "order", "kernel": "", "file": "", "line": 0, "message": "a copy", "count": 2}],
     "advice": [{"kind": "divergence", "kernel": "little", "file": "a/p.cu", "line": 9, "message": "31 of 32", "cure": "use `32`"}],
@@ -601,7 +609,7 @@ def blank(tmp_path_factory):
 
 
 @needs_nvcc
-@pytest.mark.parametrize("changes", [{}, {"refused_launches": 1, "signal": 11, "leaks": 0, "failed_calls": FAILED}, {"refused_launches": 3, "leaks": 1, "leaked_bytes": 256},
+@pytest.mark.parametrize("changes", [{}, {"refused_launches": 1, "signal": 11, "leaks": 0, "failed_calls": FAILED}, {"refused_launches": 3, "leaks": 1, "leaked_bytes": 256, "findings_left_out": 12345},
                                      {"refused_launches": 5, "failed_calls": [{**FAILED[1], "count": 4, "refused_launches": 4}]},
                                      {"refused_launches": 1, "failed_calls": [{**FAILED[1], "refused_launches": 1}]}])
 def test_what_is_told_of_a_program(changes, blank, show):
@@ -615,15 +623,16 @@ def test_what_is_told_of_a_program(changes, blank, show):
     listed = sum(call["refused_launches"] for call in failed)
     refused, other = data["refused_launches"] - listed, "other " if listed else ""
     assert summary[1:] == [*(["Calls that failed, of which cudaGetLastError() has not told the program:"] if failed else []),
-                           *([f"{plural(refused, f'{other}launch', f'{other}launches')} did not run."] if refused else [])]
+                           *([f"{plural(refused, f'{other}launch', f'{other}launches')} did not run."] if refused else []),
+                           *([f"{plural(data['findings_left_out'], 'more finding')} had no room in this report."] if data["findings_left_out"] else [])]
     assert texts(page.locator("[aria-labelledby=panel-summary] li")) == [
         f"{call['call']} failed: {call['error']} ({call['text']})" + (f": {call['reason']}" if call["reason"] else "") +
         (f", {numeral(call['count'])} times" if call["count"] > 1 else "") for call in failed]
 
     def told(finding):
         place = f" in {finding['kernel']} at {finding['file']}:{finding['line']}" if finding["file"] else ""
-        times = f", {numeral(finding['count'])} times" if finding["count"] > 1 else ""
-        return finding["kind"] + place + times + finding["message"].replace("`", "")
+        place += told_example(finding) if "block" in finding else ""
+        return finding["kind"] + place + told_count(finding) + finding["message"].replace("`", "")
 
     leak = [f"leak{plural(data['leaks'], 'allocation')} of device memory, {numeral(data['leaked_bytes'])} bytes, "
             "not freed when the program ended: call cudaFree"] if data["leaks"] else []

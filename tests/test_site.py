@@ -334,12 +334,15 @@ def least_letters(page):
 
 @pytest.mark.parametrize("stem", ["05_interleaved_strided", "08_unrolled_last_warp", "12_warp_shuffle", "14_last_block", "16_bulk_copy", "17_exact"])
 def test_a_step_is_on_one_screen(stem, site, show):
-    """The idea, the stage, the memory, the code and what drives them, at every step."""
+    """The idea, the stage, the memory, the code and what drives them, at every step; on a tablet, too, where wide pictures scroll."""
     folder, _ = site
     page = show(folder / "explain" / f"{stem}.html", (1440, 900))
-    page.keyboard.press("Home")
-    for _ in range(int(page.locator("input[type=range]").first.get_attribute("max")) + 1):
-        assert is_in_view(page, ".idea", ".player", ".stage-panel", ".memory-panel", ".kernel-panel")
-        assert page.evaluate("""() => [...document.querySelectorAll(".bench .scroll")]
-            .every(node => node.scrollWidth <= node.clientWidth + 1)""")
-        page.keyboard.press("ArrowRight")
+    for width, height in ((1440, 900), (820, 1180)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_function("size => innerWidth === size[0] && innerHeight === size[1]", arg=[width, height])
+        page.keyboard.press("Home")
+        for _ in range(int(page.locator("input[type=range]").first.get_attribute("max")) + 1):
+            assert is_in_view(page, ".idea", ".player", ".stage-panel", ".memory-panel", ".kernel-panel"), width
+            assert width < 1440 or page.evaluate("""() => [...document.querySelectorAll(".bench .scroll")]
+                .every(node => node.scrollWidth <= node.clientWidth + 1)""")
+            page.keyboard.press("ArrowRight")

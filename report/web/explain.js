@@ -2,8 +2,8 @@
 
 const SOURCE_COLUMNS = [
     {key: "instructions", title: "warp instr."}, {key: "thread_instructions", title: "thread instr."},
-    {key: "divergent_branches", title: "diver- gences"}, {key: "global_requests", title: "global req."},
-    {key: "shared_wavefronts", title: "wave- fronts"},
+    {key: "divergent_branches", title: "diver- gences", term: "divergence"}, {key: "global_requests", title: "global req.", term: "request"},
+    {key: "shared_wavefronts", title: "wave- fronts", term: "wavefront"},
 ];
 
 // ---- the source
@@ -179,7 +179,7 @@ function makeSourcePart(model) {
     }
     const controls = element("span", {class: "controls"}, "counts of ", choice.node);
     const statements = data.textbook.split(/(?<=;) (?![^(]*\))/); // a line is broken between them, if it must be
-    const words = ["For a sum a textbook has: ", element("code", null, statements.flatMap((text, i) => [i ? " " : "", element("span", null, text)]))];
+    const words = ["A textbook writes, for a sum: ", element("code", null, statements.flatMap((text, i) => [i ? " " : "", element("span", null, text)]))];
     const textbook = data.textbook ? [element("p", null, words)] : [];
     const node = panel("The kernel", ...textbook, box);
     node.classList.add("kernel-panel");
@@ -280,8 +280,8 @@ function makeOrdersPanel(data) {
 
 const DOCS = ["ladder.md", "glossary.md"];
 
-const PAGE_TERMS = ["active lane", "bank", "bank conflict", "bank degree", "barrier", "block", "divergence", "lane", "race",
-                    "request", "sector", "step", "utilization", "warp", "wavefront"];
+const PAGE_TERMS = ["active lane", "atomic", "bank", "bank conflict", "bank degree", "barrier", "block", "divergence", "lane", "occupancy",
+                    "partial result", "race", "request", "sector", "step", "utilization", "warp", "wavefront", "word"];
 
 function layOutPage(model, main, parts, controls) {
     const {data} = model;

@@ -160,7 +160,7 @@ function sectorX(sector) {
 function drawLine(model, access, line, y) {
     const count = LINE_NBYTES / model.data.element_nbytes, first = line.number * count;
     const range = `[${first}–${first + count - 1}]`, isLong = range.length > LINES.rangeMost;
-    const name = access.array === "input" ? `${isLong ? "" : "input"}${range}` : "result";
+    const name = access.array === "input" ? `${isLong ? "" : "input"}${range}` : access.array;
     const fetched = new Set([...line.words.keys()].map(word => Math.floor(word / WORDS_PER_SECTOR)));
     const sectorBox = sector => svgBox(fetched.has(sector) ? "sector fetched" : "sector", sectorX(sector), y,
                                        WORDS_PER_SECTOR * LINES.pitch, LINES.height);

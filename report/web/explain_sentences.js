@@ -1,12 +1,15 @@
 // What happens at a moment, in sentences.  Their numbers are the data's.
 
-const LISTED_MOST = 4; // more lanes or words are told by their first and last
+const LISTED_MOST = 4; // of more lanes or words only some are named
 
-// "0", "0 and 2", "0, 1 and 3", "0, 2 … 30"
+// "0", "0 and 2", "0, 1 and 3", "0, 2 … 30" where they are evenly spaced, else "0, 1, 5 and 4 more"
 function listNumbers(numbers) {
-    if (numbers.length > LISTED_MOST) return `${numbers[0]}, ${numbers[1]} … ${numbers[numbers.length - 1]}`;
+    const [first, second] = numbers, isMany = numbers.length > LISTED_MOST;
+    const isEven = numbers.every((number, i) => number === first + i * (second - first));
+    if (isMany && isEven) return `${first}, ${second} … ${numbers[numbers.length - 1]}`;
     if (numbers.length < 2) return numbers.join("");
-    return `${numbers.slice(0, -1).join(", ")} and ${numbers[numbers.length - 1]}`;
+    const named = isMany ? numbers.slice(0, LISTED_MOST - 1) : numbers.slice(0, -1);
+    return `${named.join(", ")} and ${isMany ? `${numbers.length - named.length} more` : numbers[numbers.length - 1]}`;
 }
 
 function namedNumbers(noun, numbers) {
@@ -27,8 +30,8 @@ function crowdedBanks(model, access) {
 function tellConflict(model, access) {
     const [{bank, words}, ...others] = crowdedBanks(model, access);
     const lanes = words.map(word => word.lanes[0]), places = words.map(word => word.word);
-    const all = lanes.length === 2 ? " both" : lanes.length > LISTED_MOST ? `, ${lanes.length} in all,` : " all";
-    const who = `${namedNumbers("Lane", lanes)}${all}`;
+    const listed = namedNumbers("Lane", lanes), isElided = listed.includes("…");
+    const who = `${listed}${lanes.length === 2 ? " both" : isElided ? `, ${lanes.length} in all,` : " all"}`;
     const cost = `this ${access.kind} takes ${plural(access.wavefronts, "turn")} instead of ${access.least}`;
     const alike = others.length ? ` Likewise at ${namedNumbers("bank", others.map(other => other.bank))}.` : "";
     return `${who} need bank ${bank}, ${namedNumbers("word", places)}: ${cost}.${alike}`;
@@ -42,11 +45,14 @@ function tellShared(model, access) {
     return `${who} in ${plural(banks, "bank")}: this ${access.kind} takes ${plural(access.wavefronts, "turn")}, the least.`;
 }
 
+// What is in global memory, by its name in the data.
+const ARRAY_WORDS = {input: "the input", partials: "the partial results", result: "the result", ticket: "the ticket"};
+
 // "Lanes 0, 1, 2 and 3 change 1 word of the result: 4 atomic operations, one after the other."
 function tellQueue(access) {
     const lanes = lanesOf(access.lanes), places = new Set(access.offsets).size, queue = lanesInQueue(access);
     const share = queue === lanes.length ? "" : `, up to ${queue} of them on one word`;
-    return `${namedNumbers("Lane", lanes)} change ${plural(places, "word")} of the result: `
+    return `${namedNumbers("Lane", lanes)} change ${plural(places, "word")} of ${ARRAY_WORDS[access.array]}: `
         + `${lanes.length} atomic operations${share}, one after the other.`;
 }
 
@@ -54,8 +60,7 @@ function tellGlobal(access) {
     if (lanesInQueue(access) > 1) return tellQueue(access);
     const lanes = lanesOf(access.lanes), lines = linesOf(access);
     const words = lines.reduce((sum, line) => sum + line.words.size, 0);
-    const where = access.array === "input" ? "the input" : "the result";
-    return `${namedNumbers("Lane", lanes)} ${lanes.length === 1 ? "touches" : "touch"} ${plural(words * WORD_NBYTES, "byte")} of ${where}: `
+    return `${namedNumbers("Lane", lanes)} ${lanes.length === 1 ? "touches" : "touch"} ${plural(words * WORD_NBYTES, "byte")} of ${ARRAY_WORDS[access.array]}: `
         + `this ${access.kind} takes ${plural(access.requests, "request")} and ${plural(access.sectors, "sector")} of ${SECTOR_NBYTES} bytes.`;
 }
 
@@ -74,7 +79,7 @@ function tellStep(data, step) {
     if (step.global_requests) words.push(plural(step.global_requests, "global request"));
     if (step.shared_wavefronts) words.push(`${plural(step.shared_wavefronts, "shared wavefront")}, bank degree ${numeral(step.bank_degree)}`);
     const isWithout = !step.global_requests && !step.shared_wavefronts;
-    return `${words.join("; ")}.${isWithout ? " Values go from register to register, no memory is touched." : ""}`;
+    return `${words.join("; ")}.${isWithout ? " Values go from register to register; no memory is touched." : ""}`;
 }
 
 function blockWords(data) {
@@ -82,20 +87,32 @@ function blockWords(data) {
     return data.cluster > 1 ? `${block}, the first of a cluster of ${data.cluster}` : block;
 }
 
-// "Thread 0 asks for 3 bulk copies: 8192, 8192 and 7232 bytes straight to shared memory."
+// ", each of 8192 bytes", or ": 2 of 8192 bytes and 1 of 7232 bytes"
+function tellSizes(sizes) {
+    const counts = new Map();
+    for (const nbytes of sizes) counts.set(nbytes, (counts.get(nbytes) || 0) + 1);
+    const each = `, ${sizes.length > 1 ? "each " : ""}of ${plural(sizes[0], "byte")}`;
+    return counts.size === 1 ? each : `: ${[...counts].map(([nbytes, count]) => `${numeral(count)} of ${plural(nbytes, "byte")}`).join(" and ")}`;
+}
+
+// "Thread 0 asks for 3 bulk copies straight to shared memory: 2 of 8192 bytes and 1 of 7232 bytes."
 function tellCopies({outside: {copies}}) {
     return [...new Set(copies.map(copy => copy.thread))].map(thread => {
-        const sizes = copies.filter(copy => copy.thread === thread).map(copy => numeral(copy.nbytes));
-        const many = sizes.length === 1 ? "one bulk copy" : `${numeral(sizes.length)} bulk copies`;
-        return ` Thread ${thread} asks for ${many}: ${listNumbers(sizes)} bytes straight to shared memory.`;
+        const sizes = copies.filter(copy => copy.thread === thread).map(copy => copy.nbytes);
+        return ` Thread ${thread} asks for ${plural(sizes.length, "bulk copy", "bulk copies")} straight to shared memory${tellSizes(sizes)}.`;
     }).join("");
+}
+
+// "7", of an argmax "7 at index 2"
+function resultText({result, index}) {
+    return index === undefined ? String(result) : `${result} at index ${index}`;
 }
 
 function caption(model, index) {
     const {data} = model, frame = model.frames[index];
     if (frame.kind === "start") return `${plural(data.n, "element")}; ${blockWords(data)}.${tellCopies(data)}`;
     if (frame.kind === "end")
-        return data.cluster > 1 ? `With what the cluster's other blocks wrote into this one's shared memory, the result is ${data.result}.`
-            : `The block's result is ${data.result}.`;
+        return data.cluster > 1 ? `With what the cluster's other blocks wrote into this one's shared memory, the result is ${resultText(data)}.`
+            : `The block's result is ${resultText(data)}.`;
     return tellStep(data, frame.step);
 }

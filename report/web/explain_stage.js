@@ -309,11 +309,11 @@ const ELEMENT_ROOM = 18;   // narrower elements go without their texts
 const ELEMENTS_MOST = 512; // more are one band
 
 // So many elements that each would be a hair: a band, from which each cell gets its share.
-function drawBand(layout, frame, count) {
+function drawBand(layout, frame, count, whose) {
     const width = roomOf(layout.width), middle = STAGE.left + width / 2, y = STAGE.cellsY;
     const each = layout.cells.map(cell => elementsOf(frame.after[cell].symbol).length);
     const least = Math.min(...each), most = Math.max(...each);
-    const words = `${plural(count, "element")}, ${least === most ? most : `${least} to ${most}`} for each thread`;
+    const words = `${plural(count, "element")}${whose}, ${least === most ? most : `${least} to ${most}`} for each thread`;
     return [svgBox("box read", STAGE.left, y, width, STAGE.cellHeight, 3), svgText(words, middle, y + 21, "middle"),
             layout.cells.map(cell => arrow(`M${layout.x.get(cell)} ${y + STAGE.cellHeight}V${STAGE.afterY - 1}`))];
 }
@@ -342,7 +342,7 @@ function drawLoads(model, index, layout, view) {
     const names = [isCopied ? drawCopies(model, layout) : null, elements.length ? rowName(isCopied ? "shared" : "input", STAGE.cellsY + 21) : null,
                    rowName(frame.store, STAGE.afterY + 21)];
     if (elements.length > ELEMENTS_MOST)
-        return [names, drawBand(layout, frame, elements.length), drawRow(STAGE.afterY, "made")];
+        return [names, drawBand(layout, frame, elements.length, view.all ? "" : ` of warp ${view.warp}`), drawRow(STAGE.afterY, "made")];
     const spread = roomOf(layout.width) / Math.max(1, elements.length);
     const x = new Map(elements.map((element, i) => [element, STAGE.left + (i + 0.5) * spread]));
     const width = Math.min(layout.pitch, spread) - (spread < ELEMENT_ROOM ? 1 : 4);
@@ -378,7 +378,7 @@ function drawElement(model, view, element, x, width, {room, isNamed}) {
 
 function drawResult(model, index, layout, view) {
     const frame = model.frames[index];
-    const result = view.symbols ? shortSymbol(model, model.data.symbol).join(" ") : model.data.result;
+    const result = view.symbols ? shortSymbol(model, model.data.symbol).join(" ") : resultText(model.data);
     const text = `result ${result}`, width = text.length * STAGE.characterWidth + 20;
     const x = layout.x.get(0) || layout.width / 2, room = STAGE.margin + width / 2;
     const middle = Math.max(room, Math.min(x, layout.width - room));

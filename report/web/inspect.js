@@ -19,7 +19,7 @@ const HEATS = [
         {key: "excess", title: "extra wavefronts"},
         {key: "shared_wavefronts", title: "wavefronts"},
         {key: "shared_accesses", title: "accesses"},
-        {key: "bank_degree", title: "degree"}]},
+        {key: "bank_degree", title: "degree", term: "bank degree"}]},
     {value: "waits", text: "Atomics and barriers", columns: [
         {key: "atomics", title: "atomics"},
         {key: "shuffles", title: "shuffles"},
@@ -265,7 +265,7 @@ function makeWrong(data) {
     return !wrong.length ? "" : panel("Wrong result",
         element("ul", {class: "findings"}, wrong.map(values => element("li", {class: "wrong-result"}, element("b", null, values.message)))),
         element("p", {class: "faint"}, data.findings.length ? "" : withCode(
-            "Nothing that the simulator watches for was met: the fault is in what the kernel computes. Print what it holds half-way (`--print K`), or step through a small block by hand.")));
+            "The simulator found no race and no other fault: the kernel computes something else. Print what it has stored (`--print K`), or step through a small block by hand.")));
 }
 
 // What was found, and what is advised; each is a button.
@@ -275,11 +275,11 @@ function makeProblems(data, findings, showAdvice) {
     const expected = (data.values || []).filter(values => "wrong" in values), isWrong = expected.some(values => values.wrong);
     const isGood = expected.length && !isWrong && !findings.length && !advice.length;
     const none = element("p", {class: isGood ? "none" : "faint"}, isGood ? "no findings, and the result is as expected"
-        : isWrong ? "no findings: but the result is wrong"
+        : isWrong ? "no findings, but the result is wrong"
         : advice.length ? "no findings: it may be right, but not yet fast" : "no findings: it may be right");
     const judged = element("p", {class: "faint"}, withCode(
-        "With these arguments no race, no access out of bounds, no missing barrier was met." +
-        (expected.length ? "" : " Whether the result is right, `--expect` or `warpfold judge` tells.")));
+        "With these arguments the simulator met no race, no access out of bounds and no missing barrier." +
+        (expected.length ? "" : " `--expect` or `warpfold judge` tells whether the result is right.")));
     if (isWrong && !findings.length && !advice.length) return ""; // makeWrong has said so
     return element("div", {class: advice.length && findings.length ? "columns two" : "columns"},
         findings.length ? panel(plural(findings.length, "finding"), list(findings)) : advice.length ? "" : panel("Findings", none, judged),
@@ -288,8 +288,8 @@ function makeProblems(data, findings, showAdvice) {
 
 const DOCS = ["findings.md", "glossary.md"];
 
-const PAGE_TERMS = ["active lane", "atomic", "bank conflict", "bank degree", "barrier", "divergence", "finding", "race", "request", "sector",
-                    "warp", "wavefront"];
+const PAGE_TERMS = ["active lane", "atomic", "bank", "bank conflict", "bank degree", "barrier", "divergence", "finding", "lane", "race", "request",
+                    "sector", "shuffle", "warp", "wavefront", "word"];
 
 // A wrong result, which is short, and what explains it.
 function beside(wrong, problems) {
@@ -338,8 +338,7 @@ function showPage(data, main) {
     const buttons = findings.map(finding => element("button",
         {type: "button", class: "finding", "aria-pressed": "false", onclick: () => showFinding(finding)},
         element("b", null, finding.kind), ` at ${finding.file.split("/").pop()}:${finding.line}`,
-        `, block (${finding.block}), thread (${finding.thread})`,
-        finding.count > 1 ? `, ${numeral(finding.count)} times` : "", quoteLines(data, finding), withCode(finding.message)));
+        tellOccurrences(finding), quoteLines(data, finding), withCode(finding.message)));
 
     main.classList.add("inspect");
     const wrong = makeWrong(data), summary = makeSummary(data);

@@ -234,7 +234,7 @@ function makeTable(caption, headings, rows) {
 
 // ---- the source
 
-// A listing with counts beside the lines.  columns: [{key, title}].  The result's
+// A listing with counts beside the lines.  columns: [{key, title, term}]; term: what the title means, where it does not name it itself.  The result's
 //   count(counts) sets them: a Map from line number to {key: count}; the longest bar is the greatest count;
 //   point(lines) marks the lines that execute;
 //   note(line, class, mark, title) marks one for good ("wrong", "noted").
@@ -242,9 +242,10 @@ function makeTable(caption, headings, rows) {
 function makeSource(text, columns, choose, first = 1) {
     const rows = text.replace(/\n$/, "").split("\n").slice(first - 1)
         .map((line, i) => makeSourceRow(line, i + first, columns, choose));
-    const heading = (name, text) => element("th", {class: name, scope: "col"}, text);
+    const heading = (name, ...content) => element("th", {class: name, scope: "col"}, content);
+    const title = column => column.term ? termNode(column.title, column.term) : withTerms(column.title);
     const head = element("tr", null, heading("number", "line"), element("th", null, ""),
-                         columns.map(column => heading("count", column.title)), heading("text", "source"));
+                         columns.map(column => heading("count", title(column))), heading("text", "source"));
     const node = element("table", {class: "source"}, element("thead", null, head),
                          element("tbody", null, rows.map(row => row.node)));
     function count(counts) {
@@ -326,6 +327,12 @@ function reveal(box, row) {
     box.scrollTop = first.offsetTop - head;
 }
 
+// ", block (0,0,0), thread (32,0,0); 60 threads of a block, 4 times": of an example and how often, as far as it is known.
+function tellOccurrences({block, thread, threads, count}) {
+    const example = thread ? `, block (${block}), thread (${thread})` : "", many = threads > 1 ? `; ${plural(threads, "thread")} of a block` : "";
+    return `${example}${many}${count > 1 ? `, ${numeral(count)} times` : ""}`;
+}
+
 // The lines that a finding is told at: one, or those between which the pairs of a race lie.
 function linesOfFinding(finding) {
     if (!(finding.pairs > 1)) return [finding.line];
@@ -371,8 +378,9 @@ function makeLegend(entries) {
 
 // ---- the page
 
-// Whole numbers beyond 2^53 stay the text that they were, where the browser tells it.
+// Whole numbers beyond 2^53 stay the text that they were, where the browser tells it; so does the zero that loses its sign as text.
 function keepWide(key, value, context) {
+    if (Object.is(value, -0)) return "-0";
     const isWide = typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value);
     return isWide && context && context.source ? context.source : value;
 }

@@ -143,7 +143,7 @@ function makeCards(rungs, choose) {
 
 function makeNumbers(run, rungs, metrics) {
     const row = (name, verdict, values) => [name, verdict, ...metrics.map(metric => textOf(values, metric))];
-    const table = makeTable("Every count", ["rung", "verified", ...metrics.map(metric => metric.text)],
+    const table = makeTable("Every count", ["rung", "verified", ...metrics.map(metric => termed(metric.text))],
         [...rungs.map(rung => row(rung.id, verdictOf(rung.row), rung.row)),
          row("sequential loop (CPU)", "", run.sequential || {})]);
     table.classList.add("facts-table");
@@ -160,13 +160,13 @@ function makeNumbers(run, rungs, metrics) {
 function makeComparison(rung, before, metrics) {
     const told = metrics.filter(metric => valueOf(rung.row, metric) !== undefined);
     if (!before) return scroller("Counts", makeTable("Counts", ["", rung.row.rung],
-        told.map(metric => [metric.text, textOf(rung.row, metric)])));
+        told.map(metric => [termed(metric.text), textOf(rung.row, metric)])));
     const rows = told.map(metric => {
         const value = valueOf(rung.row, metric), old = valueOf(before.row, metric);
         const change = changeOf(old, value, metric);
         const factor = change && old ? `× ${numeral(Number((value / old).toPrecision(3)))}` : "";
         const verdict = {better: "▲ better", worse: "▼ worse"}[change] || "";
-        return [metric.text, textOf(before.row, metric), {text: textOf(rung.row, metric), class: change ? `differs ${change}` : null}, factor, verdict];
+        return [termed(metric.text), textOf(before.row, metric), {text: textOf(rung.row, metric), class: change ? `differs ${change}` : null}, factor, verdict];
     });
     return scroller("Counts", makeTable(`Counts, ${before.row.rung} against this rung`,
         ["", before.row.rung, rung.row.rung, "factor", ""], rows));
@@ -201,8 +201,8 @@ function drawRung(rung, before, metrics) {
         element("h3", null, `${rung.id}: ${told.title}`), makeWayToSteps(rung),
         tellFix(rung, "p", "✓ "),
         told.costs ? element("p", {class: "change"}, element("b", {class: "costs"}, "✕ Still costs: "),
-                             words(told.costs)) : null,
-        told.idea.map(text => element("p", null, words(text))),
+                             withTermsAndCode(told.costs)) : null,
+        told.idea.map(text => element("p", null, withTermsAndCode(text))),
         element("div", {class: "trees"}, before ? makeFigure(before) : null, makeFigure(rung)), rung.tree ? makeTreeLegend([before, rung]) : null,
     ];
     const both = [element("div", null, lesson), makeComparison(rung, before, metrics)];
@@ -212,7 +212,10 @@ function drawRung(rung, before, metrics) {
 // ---- the page
 
 const LEAD = "Each rung is a kernel that adds up an array, and fixes one problem of the rung before. "
-    + "The chart compares what they take; a bar shows its rung below.";
+    + "The chart compares them; choose a bar to see its rung below.";
+
+const PAGE_TERMS = ["active lane", "atomic", "bank conflict", "bank degree", "barrier", "ceiling", "divergence", "lane", "race", "request", "rung",
+                    "sector", "step", "ulp", "warp", "wavefront", "word"];
 
 // The run with the most elements of those that were timed, where there is one: counts alone do not tell what is fast.
 function firstRun(runs) {
@@ -234,7 +237,7 @@ function showPage(data, main) {
     const showRun = run => body.replaceChildren(...drawRun(run, joinRungs(run, data.rungs)));
     const choices = runs.map((run, i) => ({value: i, text: nameOfRun(run, i >= own.length), title: tellRun(run)}));
     main.append(element("p", {class: "lead"}, withTerms(LEAD)),
-                element("div", {class: "controls"}, makeChoice("Run", choices, i => showRun(runs[i]), firstRun(runs)).node), body);
+                element("div", {class: "controls"}, makeChoice("Run", choices, i => showRun(runs[i]), firstRun(runs)).node), body, makeTermsPanel(PAGE_TERMS));
 }
 
 function drawRun(run, rungs) {

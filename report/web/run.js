@@ -143,9 +143,8 @@ function listFindings(data) {
 
 function findingButton(data, finding, choose) {
     const place = finding.file ? ` in ${finding.kernel} at ${placeOf(finding)}` : "";
-    const times = finding.count > 1 ? `, ${numeral(finding.count)} times` : "";
     return element("button", {type: "button", class: "finding", onclick: () => choose(finding)},
-        element("b", null, finding.kind), place + times, quoteLines(data, finding), withCode(finding.message));
+        element("b", null, finding.kind), place + tellOccurrences(finding), quoteLines(data, finding), withCode(finding.message));
 }
 
 // In the host's code without a line, the address in the program's file.
@@ -175,13 +174,17 @@ function sayRefused(data) {
     return refused > 0 ? element("p", null, `${plural(refused, told ? "other launch" : "launch", told ? "other launches" : "launches")} did not run.`) : null;
 }
 
+function sayLeftOut({findings_left_out: count}) {
+    return count ? element("p", null, `${plural(count, "more finding")} had no room in this report.`) : null;
+}
+
 function makeSummary(data) {
     const launches = data.kernels.reduce((sum, kernel) => sum + kernel.launches, 0);
     const end = data.signal ? `ended by signal ${data.signal}` : `status ${data.status}`;
     return panel("Summary",
         element("p", null, element("code", null, data.program), ` on a simulated ${data.gpu} · ${end} · `,
                 `${plural(data.kernels.length, "kernel")}, ${plural(launches, "launch", "launches")}`),
-        ...listFailures(data), sayRefused(data));
+        ...listFailures(data), sayRefused(data), sayLeftOut(data));
 }
 
 function showPage(data, main) {
@@ -189,7 +192,7 @@ function showPage(data, main) {
     const choose = place => listing && listing.show(place);
     main.classList.add("run");
     main.append(makeSummary(data), element("div", {class: "columns two"},
-        makeEntries(data, count => count ? plural(count, "finding") : "Findings", "no findings; whether its results are right, the program must say", listFindings(data), findingButton, choose),
+        makeEntries(data, count => count ? plural(count, "finding") : "Findings", "no findings; only the program itself can say whether its results are right", listFindings(data), findingButton, choose),
         makeEntries(data, count => count > 1 ? `${count} pieces of advice` : "Advice", "no advice", data.advice, adviceButton, choose)), makeKernels(data),
         listing ? listing.node : panel("Sources", element("p", null,
             "No source can be shown: compile with -lineinfo, and run beside the sources.")),
