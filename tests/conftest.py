@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 import each_value
-from each_value import pytest_runtest_makereport, pytest_runtest_setup  # noqa: F401: pytest calls them
+from each_value import (  # noqa: F401: pytest calls them
+    pytest_runtest_makereport, pytest_runtest_protocol, pytest_sessionfinish, pytest_terminal_summary, pytest_testnodedown)
 from kernel_helpers import NVRTC_CACHE, cuda_folders, has_nvrtc, real_nvrtc_library
 
 

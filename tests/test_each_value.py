@@ -13,9 +13,17 @@ TEST = """
 import pytest
 
 
+@pytest.fixture(scope="module")
+def opened():
+    lives = [True]
+    yield lives
+    lives.clear()
+
+
 @pytest.mark.parametrize("size", range(8))
 @pytest.mark.parametrize("kind", "abcdefgh")
-def test_case(kind, size):
+def test_case(kind, size, opened):
+    assert opened
     if (kind, size) == ("a", 0):
         pytest.skip("shows nothing")
 """
@@ -28,10 +36,13 @@ def commit(folder):
 
 def cases_run(folder, cases):
     """Those that passed, in a repository of one test that has these tests' conftest.py."""
-    done = subprocess.run([sys.executable, "-m", "pytest", "-v", "-p", "no:xdist", "-p", "no:cacheprovider", "test_it.py"],
+    done = subprocess.run([sys.executable, "-m", "pytest", "-v", "-p", "no:xdist", "-p", "no:cacheprovider", "test_it.py", "test_next.py"],
                           cwd=folder, env={**os.environ, "TESTS_CASES": cases}, stdout=subprocess.PIPE, text=True)
     assert done.returncode == 0, done.stdout
-    return set(re.findall(r"test_case\[(\S+)\] PASSED", done.stdout))
+    run = set(re.findall(r"test_case\[(\S+)\] PASSED", done.stdout))
+    told = re.search(r"^(\d+) cases left out", done.stdout, re.MULTILINE)
+    assert len(run) + int(told[1] if told else 0) + done.stdout.count("SKIPPED (shows nothing)") == len(ALL)
+    return run
 
 
 @pytest.fixture
@@ -41,7 +52,7 @@ def folder(tmp_path):
     (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = helpers\n")
     (tmp_path / "conftest.py").write_text("""
 import each_value
-from each_value import pytest_runtest_makereport, pytest_runtest_setup
+from each_value import pytest_runtest_makereport, pytest_runtest_protocol, pytest_terminal_summary
 
 
 def pytest_collection_modifyitems(items):
@@ -49,6 +60,7 @@ def pytest_collection_modifyitems(items):
         each_value.mix(items)
 """)
     (tmp_path / "test_it.py").write_text(TEST)
+    (tmp_path / "test_next.py").write_text("def test_next():\n    pass\n")  # begins after cases that are left out
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     commit(tmp_path)
     return tmp_path

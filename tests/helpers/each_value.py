@@ -17,6 +17,7 @@ import pytest
 WANTED = re.fullmatch(r"each value(?:, 1 in ([1-9][0-9]*))?", os.environ.get("TESTS_CASES", ""))
 CHOSEN = WANTED is not None
 shown = {}  # by test: values that cases have shown
+counted = {"left out": 0}
 
 
 def test_of(item):
@@ -56,10 +57,20 @@ def is_its_turn(item):
     return share and (zlib.crc32(item.nodeid.encode()) + commits()) % share == 0
 
 
-def pytest_runtest_setup(item):
+def shows_nothing_new(item):
     values = values_of(item)
-    if CHOSEN and values and values <= shown.get(test_of(item), set()) and not is_its_turn(item):
-        pytest.skip("other cases show each of its values: TESTS_CASES=every takes every combination")
+    return CHOSEN and values and values <= shown.get(test_of(item), set()) and not is_its_turn(item)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    """A case that is left out is neither set up nor reported, which takes milliseconds for each of thousands."""
+    if not shows_nothing_new(item):
+        return None
+    counted["left out"] += 1
+    item.session._setupstate.teardown_exact(nextitem)  # of what is set up for the next case's sake only that stays
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -67,3 +78,19 @@ def pytest_runtest_makereport(item):
     report = (yield).get_result()
     if CHOSEN and report.when == "call" and not report.skipped:
         shown.setdefault(test_of(item), set()).update(values_of(item))
+
+
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput.update(counted)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    counted["left out"] += getattr(node, "workeroutput", {}).get("left out", 0)
+
+
+def pytest_terminal_summary(terminalreporter):
+    if counted["left out"]:
+        terminalreporter.write_line(f"{counted['left out']} cases left out, as others show each of their values: "
+                                    "TESTS_CASES=every takes every combination")

@@ -8,7 +8,9 @@
  * TESTS_NVRTC_QUICK   the engine's PTX is optimized less (but see is_of_a_result): "mid", or what else
  *                     --Ofast-compile may be
  * TESTS_NVRTC_FULL    the types whose kernels are optimized as usual all the same: "f32 i8"
- * TESTS_NVRTC_UNRUN   likewise for the engine's machine code, where no GPU is to execute it */
+ * TESTS_NVRTC_UNRUN   likewise for the engine's machine code, where no GPU is to execute it
+ * TESTS_NVRTC_LOG     a file that tells of each compilation: the processor's seconds, bytes of PTX, mode, the source's name,
+ *                     pytest's test, options */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr */
 #endif
@@ -21,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -356,6 +359,30 @@ static bool compile_quickly(wf_nvrtc_program program, int option_count, const ch
     return compile_apart(program, option_count, options, returned);
 }
 
+/* Of this process and those that it has waited for. */
+static double processor_seconds(void) {
+    double sum = 0;
+    for (int i = 0; i < 2; i++) {
+        struct rusage usage;
+        getrusage(i ? RUSAGE_CHILDREN : RUSAGE_SELF, &usage);
+        sum += (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+               1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    }
+    return sum;
+}
+
+static void tell_of(wf_nvrtc_program program, int option_count, const char *const *options, double seconds) {
+    const char *path = getenv("TESTS_NVRTC_LOG"), *test = getenv("PYTEST_CURRENT_TEST"),
+               *mode = quick_mode(program, option_count, options);
+    FILE *file = path ? fopen(path, "a") : NULL;
+    if (!file) return;
+    fprintf(file, "%.3f\t%zu\t%s\t%s\t%s\t", seconds, program->results[PTX].nbytes, mode ? mode : "full", program->name,
+            test ? test : "");
+    for (int i = 0; i < option_count; i++) fprintf(file, "%s ", options[i]);
+    fputc('\n', file);
+    fclose(file);
+}
+
 /* Apart, so that this process is not copied: what NVRTC compiles after something with that option, in the same process, is
  * other code than before (13.0).  Likewise in a process with a sanitizer, whose allocator NVRTC would have. */
 static bool compile(wf_nvrtc_program program, int option_count, const char *const *options, int *returned) {
@@ -420,9 +447,12 @@ int nvrtcCompileProgram(wf_nvrtc_program program, int option_count, const char *
     if (!is_kept || !read_entry(&key, folder, program, &returned)) {
         int claim = is_kept ? wf_cache_claim(&key) : -1; /* of what another worker compiles at this moment */
         pthread_mutex_lock(&mutex);
-        if ((claim < 0 || !read_entry(&key, folder, program, &returned)) &&
-            compile(program, option_count, options, &returned) && is_kept)
-            keep(&key, folder, program, &returned);
+        if (claim < 0 || !read_entry(&key, folder, program, &returned)) {
+            double before = processor_seconds();
+            bool is_what_was_asked = compile(program, option_count, options, &returned);
+            tell_of(program, option_count, options, processor_seconds() - before);
+            if (is_what_was_asked && is_kept) keep(&key, folder, program, &returned);
+        }
         pthread_mutex_unlock(&mutex);
         wf_cache_release(&key, claim);
     }
