@@ -195,6 +195,112 @@ template <class> static void copy_batches() {
     for (int i = SEGMENTS; i-- > 0;)
         result.insert(result.end(), data.begin() + offsets[i], data.begin() + offsets[i + 1]);
 }
+template <class> static void memory_batches() {
+    void **from = (void **)other, **to = (void **)keys;
+    for (int i = 0; i < SEGMENTS; i++) {
+        from[i] = in + offsets[i], to[i] = out + N - offsets[i + 1];
+        count[i] = (offsets[i + 1] - offsets[i]) * int(sizeof *in);
+    }
+    CALL(DeviceMemcpy::Batched(t, n, from, to, count, SEGMENTS));
+    for (int i = SEGMENTS; i-- > 0;)
+        result.insert(result.end(), data.begin() + offsets[i], data.begin() + offsets[i + 1]);
+}
+struct store_index {
+    int *out;
+    __device__ void operator()(int i, int row, int column) const { out[i] = 1000 * column + row; }
+};
+template <class> static void for_each_in_extents() {
+    CALL(DeviceFor::ForEachInExtents(t, n, cuda::std::extents<int, 50, 100>{}, store_index{out}));
+    for (int i = 0; i < N; i++) result.push_back(1000 * (i % 100) + i / 100);
+}
+struct negate_in_place {
+    __device__ void operator()(int &value) const { value = -value; }
+};
+template <class> static void for_each_n() {
+    cudaMemcpy(out, in, N * sizeof *in, cudaMemcpyDefault);
+    CALL(DeviceFor::ForEachN(t, n, out, N, negate_in_place{}));
+    std::transform(data.begin(), data.end(), std::back_inserter(result), std::negate<int>());
+}
+/* Of 1250 pixels of four channels, of which three count. */
+template <class> static void multi_histogram() {
+    int *counts[] = {out, out + 10, out + 30}, levels[] = {11, 21, 6}, lower[] = {0, 0, 100}, upper[] = {1000, 1000, 600};
+    CALL(DeviceHistogram::MultiHistogramEven<4, 3>(t, n, in, counts, levels, lower, upper, N / 4));
+    result.resize(35);
+    for (int i = 0; i < N; i++) {
+        const int value = data[i], channel = i % 4;
+        if (channel == 0) result[value / 100]++;
+        if (channel == 1) result[10 + value / 50]++;
+        if (channel == 2 && value >= 100 && value < 600) result[30 + (value - 100) / 100]++;
+    }
+}
+template <class> static void multi_histogram_range() {
+    int *counts[] = {out, out + 3}, *levels[] = {other, other + 4}, level_counts[] = {4, 3};
+    const int limits[] = {0, 10, 500, 1000, 0, 999, 1000};
+    std::copy(limits, limits + 7, other);
+    CALL(DeviceHistogram::MultiHistogramRange<2, 2>(t, n, in, counts, level_counts, levels, N / 2));
+    result.resize(5);
+    for (int i = 0; i < N; i++) {
+        if (i % 2) result[3 + (data[i] >= 999)]++;
+        else result[(data[i] >= 10) + (data[i] >= 500)]++;
+    }
+}
+/* What is not selected comes behind, in reverse. */
+template <class> static void partition_flagged() {
+    for (int i = 0; i < N; i++) keys[i] = i % 3 == 0;
+    CALL(DevicePartition::Flagged(t, n, in, keys, out, count, N));
+    for (int i = 0; i < N; i += 3) result.push_back(data[i]);
+    for (int i = N; i-- > 0;)
+        if (i % 3) result.push_back(data[i]);
+}
+template <class> static void flagged_if() {
+    CALL(DeviceSelect::FlaggedIf(t, n, in, keys, out, count, N, is_odd()));
+    for (int i = 0; i < N; i++)
+        if (i / SEGMENT % 2) result.push_back(data[i]);
+}
+template <class> static void merge_pairs() {
+    for (int i = 0; i < N; i++) other[i] = i < 2000 ? 3 * i : 2 * (i - 2000);
+    CALL(DeviceMerge::MergePairs(t, n, other, in, 2000, other + 2000, in + 2000, N - 2000, keys, out, cuda::std::less<int>{}));
+    for (int i = 0, j = 2000; i < 2000 || j < N;) result.push_back(data[j == N || (i < 2000 && 3 * i <= 2 * (j - 2000)) ? i++ : j++]);
+}
+template <class Sort> static void sort_segments_by_tens(Sort sort) {
+    for (int i = 0; i < N; i++) keys[i] = data[i] / 10;
+    sort();
+    each_segment([](auto first, auto last) { std::stable_sort(first, last, [](int a, int b) { return a / 10 < b / 10; }); });
+    result = data;
+}
+template <class> static void segmented_sort_pairs() {
+    sort_segments_by_tens([] { CALL(DeviceSegmentedSort::StableSortPairs(t, n, keys, other, in, out, N, SEGMENTS, offsets, offsets + 1)); });
+}
+template <class> static void segmented_radix_sort_pairs() {
+    sort_segments_by_tens([] { CALL(DeviceSegmentedRadixSort::SortPairs(t, n, keys, other, in, out, N, SEGMENTS, offsets, offsets + 1)); });
+}
+template <class> static void segmented_arg_max() {
+    auto *found = reinterpret_cast<cub::KeyValuePair<int, int> *>(out);
+    CALL(DeviceSegmentedReduce::ArgMax(t, n, in, found, SEGMENTS, offsets, offsets + 1));
+    each_segment([](auto first, auto last) {
+        const auto most = std::max_element(first, last);
+        result.insert(result.end(), {int(most - first), *most});
+    });
+}
+template <class> static void exclusive_scan_by_key() {
+    CALL(DeviceScan::ExclusiveScanByKey(t, n, keys, in, out, cuda::maximum<int>{}, -5, N));
+    each_segment([](auto first, auto last) { std::exclusive_scan(first, last, std::back_inserter(result), -5, [](int a, int b) { return std::max(a, b); }); });
+}
+template <class> static void scan_with_initial_value() {
+    CALL(DeviceScan::InclusiveScanInit(t, n, in, out, cuda::std::plus<int>{}, 100, N));
+    std::inclusive_scan(data.begin(), data.end(), std::back_inserter(result), std::plus<int>(), 100);
+}
+struct weigh {
+    __device__ int operator()(int a, int b) const { return 3 * a - b; }
+};
+template <class> static void transform_two() {
+    cub::DeviceTransform::TransformStableArgumentAddresses(cuda::std::make_tuple(in, keys), out, N, weigh());
+    for (int i = 0; i < N; i++) result.push_back(3 * data[i] - i / SEGMENT);
+}
+template <class> static void reduce_with_operation() {
+    CALL(DeviceReduce::Reduce(t, n, in, out, N, cuda::minimum<int>{}, 1 << 20));
+    result = {*std::min_element(data.begin(), data.end())};
+}
 template <class Unit> static void in_blocks(Unit unit) {
     unit<<<(N + 511) / 512, 128>>>(in, out);
     for (int i = 0; i < N; i += 512) {

@@ -11,7 +11,7 @@ from fractions import Fraction
 import pytest
 
 from cli_helpers import run
-from inspect_helpers import inspected, read_npy
+from inspect_helpers import HEAD, inspected, kernel, read_npy
 from kernel_helpers import KERNELS, SCHEDULES, Case, check, given, has_nvrtc, inspect, result, zeros
 from test_kernels_matrix import BITS, DECODE, ENCODE, chip_sum, small, write_words
 
@@ -474,8 +474,22 @@ def test_what_is_not_known_is_named(tmp_path, opcode):
     (tmp_path / "k.ptx").write_text(text)
     findings = inspected(tmp_path / "k.ptx", "--block", 128, *["--arg", "u32[512]=zeros"] * 4, *["--arg", "u64:0"] * 2,
                          status=3)["findings"]
+    instead = ": wgmma of all elements of the matrix, zeros among them, does the same" if ".sp." in opcode else ""
     assert [(f["kind"], f["message"]) for f in findings] == [
-        ("unsupported", f"the simulator does not know the instruction '{opcode}'")]
+        ("unsupported", f"the simulator does not know the instruction '{opcode}'{instead}")]
+
+
+@pytest.mark.parametrize("text, instead", [
+    ("multimem.ld_reduce.global.add.f32 %f0, [%rd0]", "it needs memory of several GPUs as cuMulticastCreate() makes it; load, store or add to each peer's copy instead"),
+    ("mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.f32.e4m3.e5m2.f32 {%f0, %f1, %f2, %f3}, {%r0, %r0, %r0, %r0}, "
+     "{%r0, %r0, %r0, %r0}, {%f0, %f1, %f2, %f3}, %r0, 0", "mma of all elements of the matrix, zeros among them, does the same"),
+    ("tcgen05.wait::ld.sync.aligned", "it is of GPUs from compute capability 10.0 on; compile for one that --gpu names")])
+def test_what_does_the_same_is_told(tmp_path, text, instead):
+    zeros = "mov.u64 %rd0, 0; mov.b32 %r0, 0; " + " ".join(f"mov.f32 %f{number}, 0f00000000;" for number in range(4))
+    (tmp_path / "k.ptx").write_text(HEAD + kernel("k", "", f"{zeros}\n{text};\nret;"))
+    finding, = inspected(tmp_path / "k.ptx", "--block", 32, status=3)["findings"]
+    assert finding["kind"] == "unsupported"
+    assert finding["message"] == f"the simulator does not know the instruction '{text.split()[0]}': {instead}"
 
 
 def test_nvrtc_alone_compiles_it(write):

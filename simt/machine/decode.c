@@ -6,11 +6,29 @@
 
 /* ---- instructions */
 
+/* What does the same. */
+static const char *instead_of(const struct instruction *instruction) {
+    static const struct {
+        const char *base, *modifier, *instead;
+    } others[] = {
+        {"multimem", "", ": it needs memory of several GPUs as cuMulticastCreate() makes it; load, store or add to each peer's copy instead"},
+        {"mma", "sp", ": mma of all elements of the matrix, zeros among them, does the same"},
+        {"mma", "sp::ordered_metadata", ": mma of all elements of the matrix, zeros among them, does the same"},
+        {"wgmma", "sp", ": wgmma of all elements of the matrix, zeros among them, does the same"},
+        {"tcgen05", "", ": it is of GPUs from compute capability 10.0 on; compile for one that --gpu names"},
+        {"clusterlaunchcontrol", "", ": it is of GPUs from compute capability 10.0 on; compile for one that --gpu names"},
+    };
+    for (size_t o = 0; o < sizeof others / sizeof *others; o++)
+        if (simt_is_base(instruction, others[o].base) && (!*others[o].modifier || simt_has(instruction, others[o].modifier)))
+            return others[o].instead;
+    return "";
+}
+
 static enum outcome execute_unsupported(struct warp *warp, struct path *path, const struct code *code,
                                         uint32_t mask) {
     simt_event event = simt_event_of(warp, path, mask);
     simt_record_finding(&event, SIMT_FINDING_UNSUPPORTED, (uint32_t)__builtin_ctz(mask), 0,
-                        "the simulator does not know the instruction '%s'", code->instruction->opcode);
+                        "the simulator does not know the instruction '%s'%s", code->instruction->opcode, instead_of(code->instruction));
     simt_stop(&event);
     return OUTCOME_LEFT;
 }
