@@ -10,8 +10,8 @@ import pytest
 
 import warpfold_ctypes as wf
 from cuda_helpers import gpu  # noqa: F401: a fixture
-from gpu_pair import pair  # noqa: F401: pair is a fixture
 from each_type import but_alike
+from gpu_pair import pair  # noqa: F401: pair is a fixture
 from group_helpers import Laid, integer_vector
 from oracle import INTEGERS, TYPES, ops_of
 from samples import NAN_POLICIES
