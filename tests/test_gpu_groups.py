@@ -13,6 +13,7 @@ import pytest
 
 import warpfold_ctypes as wf
 from cuda_helpers import gpu  # noqa: F401: a fixture
+from each_type import one_of
 from gpu_pair import Binades, EDGES, pair, random_arrays, returned  # noqa: F401: pair is a fixture
 from group_helpers import Laid, integer_vector, operands, random_offsets, random_shape
 from oracle import INTEGERS, TYPES
@@ -222,7 +223,7 @@ def test_extremes_of_short_rows_by_key(pair, type_name):
     labels = integer_vector(keys, "i32")
     for kind in ("plain", "special"):
         array = Laid(type_name, (len(keys), 33), rng, kind, plain=kind == "plain")
-        for op in ("min", "max"):
+        for op in one_of(("min", "max"), type_name == "i32"):
             pair.check(op, library.wf_groups_keys(0, 20, byref(labels)), [array], kind, nan="error")
 
 

@@ -36,6 +36,16 @@ def test_what_was_compiled_is_what_nvrtc_compiles(nvrtc, entries, monkeypatch):
     assert twice == [ladder_ptx.Nvrtc().compile("a.cu", SOURCE, HEADERS, OPTIONS)] * 2
 
 
+def test_each_compilation_is_noted(nvrtc, monkeypatch, tmp_path):
+    """And not what was found."""
+    monkeypatch.setenv("TESTS_NVRTC_LOG", str(tmp_path / "log"))
+    texts = [nvrtc.compile("a.cu", SOURCE, HEADERS, OPTIONS) for _ in range(2)]
+    seconds, nbytes, mode, name, test, options = (tmp_path / "log").read_text().splitlines()[0].split("\t")
+    assert (tmp_path / "log").read_text().count("\n") == 1
+    assert 0 < float(seconds) < 60 and int(nbytes) == len(texts[0].encode()) + 1
+    assert (mode, name, options) == ("full", "a.cu", OPTIONS[0] + " ") and "test_each_compilation_is_noted" in test
+
+
 def test_whatever_decides_is_heeded(nvrtc, entries, monkeypatch, tmp_path):
     nvrtc.compile("a.cu", SOURCE, HEADERS, OPTIONS)
     assert "54321" in nvrtc.compile("a.cu", SOURCE, {"value.h": "#define VALUE 54321\n"}, OPTIONS)

@@ -39,12 +39,21 @@ FAULTS = r"""([leastContrast, leastLarge, leastText, leastTarget]) => {
         return [...document.getElementById(pattern[1]).children].flatMap(part => [getComputedStyle(part)[part.matches("rect") ? "fill" : "stroke"]])
             .map(colour => faded(colourOf(colour)));
     };
+    // Of a rectangle but for its corners it is told by four comparisons: thousands of calls of isPointInFill take longer than all else.
+    const isInFill = (node, x, y) => {
+        const point = new DOMPoint(x, y).matrixTransform(node.getScreenCTM().inverse());
+        if (!node.matches("rect")) return node.isPointInFill(point);
+        const {rx, ry} = getComputedStyle(node), corner = Math.max(parseFloat(rx) || 0, parseFloat(ry) || 0);
+        const left = point.x - node.x.baseVal.value, top = point.y - node.y.baseVal.value;
+        const across = Math.min(left, node.width.baseVal.value - left), down = Math.min(top, node.height.baseVal.value - top);
+        return across >= 0 && down >= 0 && (across >= corner || down >= corner || node.isPointInFill(point));
+    };
     const groundsOf = (text, at, shapes, page) => {
         const {paintOrder, stroke, strokeWidth} = getComputedStyle(text);
         if (paintOrder.startsWith("stroke") && stroke !== "none" && parseFloat(strokeWidth) >= 3) return [colourOf(stroke).rgb];
         const x = (at.left + at.right) / 2, y = (at.top + at.bottom) / 2;
         const behind = shapes.filter(shape => within(shape.at, x, y) && shape.node.compareDocumentPosition(text) & 4 &&
-            shape.node.isPointInFill(new DOMPoint(x, y).matrixTransform(shape.node.getScreenCTM().inverse())));
+            isInFill(shape.node, x, y));
         return behind.reduce((grounds, {node}) => grounds.flatMap(ground => paintOf(node).map(paint => lay(paint, ground))), [page]);
     };
     const opacityOf = node => node ? kept(opacities, node, () => getComputedStyle(node).opacity * opacityOf(node.parentElement)) : 1;
@@ -118,9 +127,8 @@ FAULTS = r"""([leastContrast, leastLarge, leastText, leastTarget]) => {
         if (isSeen(node) && (width < leastTarget - 0.01 || height < leastTarget - 0.01)) say("target", node, `${width} x ${height}`);
     }
     for (const node of document.querySelectorAll("body *")) {
-        const style = getComputedStyle(node), isWide = node.scrollWidth > node.clientWidth + 1;
-        if (isSeen(node) && /auto|scroll/.test(style.overflowX) && isWide && node.tabIndex < 0 && !node.querySelector("a, button, [tabindex]"))
-            say("no key", node, "");
+        if (node.scrollWidth <= node.clientWidth + 1 || !/auto|scroll/.test(getComputedStyle(node).overflowX)) continue;
+        if (isSeen(node) && node.tabIndex < 0 && !node.querySelector("a, button, [tabindex]")) say("no key", node, "");
     }
     if (document.documentElement.scrollWidth > innerWidth) say("too wide", document.body, document.documentElement.scrollWidth);
     if ([...document.querySelectorAll("h1")].filter(isSeen).length !== 1) say("headings", document.body, "not one h1");
