@@ -183,6 +183,10 @@ def test_what_stands_above_bulk_copies_and_a_cluster(options, sizes, show, tmp_p
     for i, access in enumerate(last):
         choose_access(page, i)
         check_sentence(page, data, access)
+        assert page.locator(".banks .word").evaluate_all("""words => words.every(word => {
+            const {left, right} = word.querySelector(".box").getBoundingClientRect();
+            return [...word.querySelectorAll("text")].map(text => text.getBoundingClientRect())
+                .every(text => left <= text.left && text.right <= right); })"""), access
 
 
 @pytest.mark.parametrize("rung, options", [("05", ["-n", 33]), ("00", ["-n", 1]), ("12", ["-n", 40]), ("14", ["-n", 300]),

@@ -611,7 +611,7 @@ def blank(tmp_path_factory):
 @needs_nvcc
 @pytest.mark.parametrize("changes", [{}, {"refused_launches": 1, "signal": 11, "leaks": 0, "failed_calls": FAILED}, {"refused_launches": 3, "leaks": 1, "leaked_bytes": 256, "findings_left_out": 12345},
                                      {"refused_launches": 5, "failed_calls": [{**FAILED[1], "count": 4, "refused_launches": 4}]},
-                                     {"refused_launches": 1, "failed_calls": [{**FAILED[1], "refused_launches": 1}]}])
+                                     {"refused_launches": 1, "failed_calls": [{**FAILED[1], "refused_launches": 1}], "advice": 3 * REPORT["advice"]}])
 def test_what_is_told_of_a_program(changes, blank, show):
     path, data = altered(blank, lambda data: data.update({**REPORT, **changes}))
     page = show(path)
@@ -637,6 +637,8 @@ def test_what_is_told_of_a_program(changes, blank, show):
     leak = [f"leak{plural(data['leaks'], 'allocation')} of device memory, {numeral(data['leaked_bytes'])} bytes, "
             "not freed when the program ended: call cudaFree"] if data["leaks"] else []
     assert texts(page.locator("button.finding")) == [*map(told, data["findings"]), *leak]
+    advised = len(data["advice"])
+    assert {plural(len(data["findings"]) + len(leak), "finding"), f"{advised} pieces of advice" if advised > 1 else "Advice"} <= set(texts(page.locator("h2")))
     assert texts(page.locator("button.advice")) == [
         f"{advice['kind']} in {advice['kernel']} at {advice['file']}:{advice['line']}{advice['message']}Cure: {advice['cure']}".replace("`", "")
         for advice in data["advice"]]

@@ -4,7 +4,7 @@ const LINE_NBYTES = 128, SECTOR_NBYTES = 32, WORD_NBYTES = 4;
 const SECTORS = [0, 1, 2, 3]; // of a line
 const WORDS_PER_SECTOR = SECTOR_NBYTES / WORD_NBYTES;
 const BANKS = {left: 62, pitch: 28, crowdedPitch: 22, crowded: 16, laneY: 13, headY: 64, rowY: 71, rowHeight: 30,
-               lowHeight: 17, rowsRoomy: 2, scaleMost: 1.15};
+               lowHeight: 17, rowsRoomy: 2, scaleMost: 1.15, tinyWidth: 6.9};
 const LINES = {left: 96, pitch: 17.5, rowHeight: 32, top: 20, height: 26, scaleMost: 1.15,
                nameMost: 11, rangeMost: 8};
 
@@ -109,12 +109,13 @@ function drawSlot(layout, name, bank, row) {
     return svgBox(name, x, layout.rowY(row), layout.pitch - 2, layout.rowHeight - 3);
 }
 
-// In low rows there is room for the lane only.
+// In low rows there is room for the lane only, in a narrow slot for no long name of a word.
 function drawWord(model, layout, word, isClashing) {
     const x = layout.bankX(word.bank), y = layout.rowY(word.wavefront);
     const isLow = layout.rowHeight < BANKS.rowHeight, isNarrow = layout.pitch < BANKS.pitch;
     const lanes = word.lanes.length > 2 ? `${word.lanes.length}×` : word.lanes.join(",");
     const name = isNarrow && lanes.length > 1 ? lanes : `L${lanes}`; // of two digits the mark has no room
+    const below = wordName(model, word.word), hasRoom = !isLow && below.length * BANKS.tinyWidth <= layout.pitch;
     const place = `bank ${word.bank}, wavefront ${word.wavefront + 1}`;
     const attributes = {class: "word", "data-bank": word.bank, "data-wavefront": word.wavefront,
                         "data-word": word.word};
@@ -123,7 +124,7 @@ function drawWord(model, layout, word, isClashing) {
                drawSlot(layout, isClashing ? "box conflict" : "box read", word.bank, word.wavefront),
                svgBox("plate", x - layout.pitch / 2 + 3, y + 2, layout.pitch - 6, layout.rowHeight - 7, 2),
                svgText(name, x, y + (isLow ? 12 : 13), `middle strong ${isNarrow ? "tiny" : "small"}`),
-               isLow ? null : svgText(wordName(model, word.word), x, y + 23, "middle tiny"));
+               hasRoom ? svgText(below, x, y + 23, "middle tiny") : null);
 }
 
 // ---- lines
