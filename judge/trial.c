@@ -166,9 +166,9 @@ static void name_owner(const struct trial *trial, struct judge_reason *reason) {
 static void name_guard(const struct trial *trial, const simt_finding *finding, struct judge_reason *reason) {
     static const char *const allocated[] = {" or too little is allocated", ", unless too little is allocated"};
     const struct judge_request *request = trial->judging->request;
+    const struct judge_outside outside = {reason->argument, trial->launch.block, reason->beyond == 0};
     char text[JUDGE_MESSAGE_CAPACITY];
-    const bool is_known = reason->beyond >= 0 && request->guard &&
-                          request->guard(request->source, finding, reason->argument, trial->launch.block, text, sizeof text);
+    const bool is_known = reason->beyond >= 0 && request->guard && request->guard(request->source, finding, &outside, text, sizeof text);
     if (!is_known) snprintf(text, sizeof text, "; a guard must leave that out, unless the index is calculated wrongly");
     for (size_t a = 0; a < sizeof allocated / sizeof *allocated; a++) {
         char *at = strstr(text, allocated[a]);

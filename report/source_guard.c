@@ -322,7 +322,7 @@ static bool read_extent(const char *at, char extent[NAME_MAX_NBYTES]) {
     while (text_is_word(*end)) end++;
     const char next = *text_skip_blanks(end);
     snprintf(extent, NAME_MAX_NBYTES, "%.*s", (int)(end - begin), begin);
-    return end > begin && end - begin < NAME_MAX_NBYTES && next && strchr(");&|", next);
+    return end > begin && end - begin < NAME_MAX_NBYTES && next && strchr(");&|?", next);
 }
 
 /* `i <= n`, or if (i > n) return. */
