@@ -111,9 +111,15 @@ struct judge_verdict {
     size_t gate_count;
 };
 
-/* What the kernel's source tells of a guard of several indices that lets an access through to what is behind the end of an argument,
- * by threads of a block of that extent: begins with "; ".  false: nothing, and the text is as it was.  Several threads may ask at once. */
-typedef bool judge_guard_function(const void *source, const simt_finding *finding, const uint32_t block[3], char *text, size_t nbytes);
+/* What lies behind the end of an argument, as threads of a block of that extent access it. */
+struct judge_outside {
+    const char *argument;
+    const uint32_t *block;
+    bool is_just_behind; /* the last element */
+};
+
+/* What the kernel's source tells of a guard that lets such an access through: begins with "; ".  false: nothing, and the text is as it was.  Several threads may ask at once. */
+typedef bool judge_guard_function(const void *source, const simt_finding *finding, const struct judge_outside *outside, char *text, size_t nbytes);
 
 struct judge_request {
     const struct judge_task *task;

@@ -15,7 +15,8 @@ static const struct basic {
     size_t nbytes;
 } basics[] = {{'f', "float", true, 4},          {'d', "double", true, 8},      {'i', "int", false, 4},       {'j', "unsigned int", false, 4},
               {'l', "long", false, 8},          {'m', "unsigned long", false, 8}, {'x', "long long", false, 8}, {'y', "unsigned long long", false, 8},
-              {'s', "short", false, 2},         {'t', "unsigned short", false, 2}};
+              {'s', "short", false, 2},         {'t', "unsigned short", false, 2}, {'c', "char", false, 1},     {'a', "signed char", false, 1},
+              {'h', "unsigned char", false, 1}, {'b', "bool", false, 1}};
 
 static const struct basic *basic_of(char letter) {
     for (size_t i = 0; i < sizeof basics / sizeof *basics; i++)

@@ -164,13 +164,16 @@ static void name_owner(const struct trial *trial, struct judge_reason *reason) {
 
 /* What a guard lacks, as far as the source tells; how much is allocated is the task's. */
 static void name_guard(const struct trial *trial, const simt_finding *finding, struct judge_reason *reason) {
-    static const char allocated[] = " or too little is allocated";
+    static const char *const allocated[] = {" or too little is allocated", ", unless too little is allocated"};
     const struct judge_request *request = trial->judging->request;
+    const struct judge_outside outside = {reason->argument, trial->launch.block, reason->beyond == 0};
     char text[JUDGE_MESSAGE_CAPACITY];
-    const bool is_known = reason->beyond >= 0 && request->guard && request->guard(request->source, finding, trial->launch.block, text, sizeof text);
+    const bool is_known = reason->beyond >= 0 && request->guard && request->guard(request->source, finding, &outside, text, sizeof text);
     if (!is_known) snprintf(text, sizeof text, "; a guard must leave that out, unless the index is calculated wrongly");
-    char *at = strstr(text, allocated);
-    if (at) memmove(at, at + strlen(allocated), strlen(at + strlen(allocated)) + 1);
+    for (size_t a = 0; a < sizeof allocated / sizeof *allocated; a++) {
+        char *at = strstr(text, allocated[a]);
+        if (at) memmove(at, at + strlen(allocated[a]), strlen(at + strlen(allocated[a])) + 1);
+    }
     append_text(reason, text);
 }
 

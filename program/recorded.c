@@ -127,7 +127,8 @@ static void name_index(const struct program *program, const struct names *names,
              parameter->name, parameter->type);
     struct sources sources;
     const char *source = read_source(program, names, finding->place.file, &sources);
-    const struct guard_access access = {finding->place.line, finding->place.block, finding->place.thread, finding->block_extent};
+    const struct guard_access access = {finding->place.line, finding->place.block, finding->place.thread, finding->block_extent, parameter->name,
+                                        guard_is_just_behind(text)};
     bounds_add_cure(text, RECORD_MESSAGE_NBYTES, index, source, &access);
     sources_clear(&sources);
 }

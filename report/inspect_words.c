@@ -67,7 +67,8 @@ void finding_message(const struct inspection_report *report, const simt_finding 
     name_arguments(report, text, nbytes);
     const size_t length = strlen(text);
     const int64_t index = buffer ? name_index(report, buffer, finding, text + length, nbytes - length) : 0;
-    const struct guard_access access = {finding->line, finding->block, finding->thread, report->launch->block};
+    const struct guard_access access = {finding->line, finding->block, finding->thread, report->launch->block, buffer ? buffer->name : NULL,
+                                        guard_is_just_behind(finding->message)};
     if (buffer && finding->kind == SIMT_FINDING_BOUNDS)
         bounds_add_cure(text, nbytes, index, source_text(&report->sources, finding->file), &access);
     numerals_group(text, nbytes);

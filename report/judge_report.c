@@ -13,9 +13,9 @@ enum { DIGITS = 3, MESSAGE_NBYTES = JUDGE_MESSAGE_CAPACITY + 64 };
 
 static bool is_in(const struct judged_source *source, const char *file) { return source->text && !strcmp(source->path, file); }
 
-bool judge_guard(const void *source, const simt_finding *finding, const uint32_t block[3], char *text, size_t nbytes) {
+bool judge_guard(const void *source, const simt_finding *finding, const struct judge_outside *outside, char *text, size_t nbytes) {
     const struct judged_source *judged = source;
-    const struct guard_access access = {finding->line, finding->block, finding->thread, block};
+    const struct guard_access access = {finding->line, finding->block, finding->thread, outside->block, outside->argument, outside->is_just_behind};
     return is_in(judged, finding->file) && guard_find_fault(judged->text, &access, text, nbytes);
 }
 

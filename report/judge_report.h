@@ -13,7 +13,7 @@ struct judged_source {
 };
 
 /* A judge_guard_function, whose source is a judged_source. */
-bool judge_guard(const void *source, const simt_finding *finding, const uint32_t block[3], char *text, size_t nbytes);
+bool judge_guard(const void *source, const simt_finding *finding, const struct judge_outside *outside, char *text, size_t nbytes);
 
 struct judgement {
     const char *path;      /* of the kernel */

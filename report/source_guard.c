@@ -279,13 +279,88 @@ static bool say_fault(const struct kernel_text *kernel, char *text, size_t nbyte
     return true;
 }
 
+/* ---- one index */
+
+/* What stands in the brackets of `array[i + 1]` on the last line, if that is a sum, and the same wherever it stands there. */
+static bool read_subscript(const struct kernel_text *kernel, const char *array, char *subscript, size_t nbytes) {
+    const char *line = kernel->end;
+    while (line > kernel->begin && line[-1] != '\n') line--;
+    *subscript = '\0';
+    for (const char *at = line; (at = text_find_word(at, array, strlen(array))) && at < kernel->end; at++) {
+        const char *open = text_skip_blanks(at + strlen(array)), *close = *open == '[' ? strchr(open, ']') : NULL;
+        char found[NAME_MAX_NBYTES];
+        if (!close || close > kernel->end) continue;
+        snprintf(found, sizeof found, "%.*s", (int)(close - open - 1), open + 1);
+        if ((size_t)(close - open) > sizeof found || strpbrk(found, "*/%[(?<>=&|^,") || (*subscript && strcmp(found, subscript))) return false;
+        snprintf(subscript, nbytes, "%s", found);
+    }
+    return *subscript != '\0';
+}
+
+/* Whether the condition that ends there sends threads away, or ends a loop. */
+static bool is_left_behind(const char *condition_end) {
+    static const char *const words[] = {"return", "continue", "break"};
+    const char *at = text_skip_blanks(condition_end);
+    if (*at == '{') at = text_skip_blanks(at + 1);
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+        if (text_find_word(at, words[w], strlen(words[w])) == at) return true;
+    return false;
+}
+
+/* Whether the place is in the condition of an `if` that does so. */
+static bool sends_away(const struct kernel_text *kernel, const char *place) {
+    for (const char *at = kernel->begin; (at = text_find_word(at, "if", 2)) && at < place; at++) {
+        const char *open = text_skip_blanks(at + 2), *end = *open == '(' ? text_behind_bracket(open) : NULL;
+        if (end && open < place && place < end) return is_left_behind(end);
+    }
+    return false;
+}
+
+/* A name or a number alone, behind which the comparison is over. */
+static bool read_extent(const char *at, char extent[NAME_MAX_NBYTES]) {
+    const char *begin = text_skip_blanks(at), *end = begin;
+    while (text_is_word(*end)) end++;
+    const char next = *text_skip_blanks(end);
+    snprintf(extent, NAME_MAX_NBYTES, "%.*s", (int)(end - begin), begin);
+    return end > begin && end - begin < NAME_MAX_NBYTES && next && strchr(");&|?", next);
+}
+
+/* `i <= n`, or if (i > n) return. */
+static bool says_one_too_many(const struct kernel_text *kernel, const char *name, char *text, size_t nbytes) {
+    const size_t length = strlen(name);
+    char extent[NAME_MAX_NBYTES];
+    for (const char *at = kernel->begin; (at = text_find_word(at, name, length)) && at < kernel->end; at++) {
+        const char *sign = text_skip_blanks(at + length);
+        const bool is_inside = sign[0] == '<' && sign[1] == '=', is_outside = sign[0] == '>' && sign[1] != '=' && sign[1] != '>';
+        if ((!is_inside && !is_outside) || !read_extent(sign + 1 + is_inside, extent) || (is_outside && !sends_away(kernel, at))) continue;
+        snprintf(text, nbytes, "; line %" PRIu32 " lets `%s` be equal to `%s`, which is one too many: %s, unless too little is allocated",
+                 line_of(kernel->all, at), name, extent, is_inside ? "< in place of <=" : ">= in place of >");
+        return true;
+    }
+    return false;
+}
+
+static bool say_subscript(const struct kernel_text *kernel, const struct guard_access *access, char *text, size_t nbytes) {
+    char subscript[NAME_MAX_NBYTES];
+    if (!access->argument || !read_subscript(kernel, access->argument, subscript, sizeof subscript)) return false;
+    if (access->is_just_behind && says_one_too_many(kernel, subscript, text, nbytes)) return true;
+    snprintf(text, nbytes, "; a guard such as if (%s < n) must leave that out, %s", subscript, unless);
+    return true;
+}
+
+bool guard_is_just_behind(const char *message) {
+    static const char byte[] = ": byte ", allocation[] = " of an allocation of ";
+    const char *at = strstr(message, byte), *of = at ? strstr(at, allocation) : NULL;
+    return of && strtoull(at + strlen(byte), NULL, 10) == strtoull(of + strlen(allocation), NULL, 10);
+}
+
 bool guard_find_fault(const char *source, const struct guard_access *access, char *text, size_t nbytes) {
     char *plain = text_without_comments(source);
     struct kernel_text kernel = {.all = plain, .end = plain ? end_of_line(plain, access->line) : NULL};
     kernel.begin = kernel.end ? last_word(plain, kernel.end, "__global__") : NULL;
     if (kernel.begin) find_axes(&kernel, access);
     for (size_t i = 0; i < kernel.count; i++) kernel.axes[i].is_compared = is_compared(&kernel, &kernel.axes[i]);
-    const bool is_found = kernel.count == 2 && say_fault(&kernel, text, nbytes);
+    const bool is_found = kernel.begin && ((kernel.count == 2 && say_fault(&kernel, text, nbytes)) || say_subscript(&kernel, access, text, nbytes));
     free(plain);
     return is_found;
 }

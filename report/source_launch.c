@@ -61,6 +61,34 @@ static bool is_same_but_blanks(const char *one, const char *one_end, const char 
     }
 }
 
+/* The first `extern __shared__` array from `at` to `end`, with its type; NULL: there is none. */
+static const char *find_extern_array(const char *text, const char *at, const char *end, struct kernel_parameter *array) {
+    static const char shared[] = "__shared__";
+    for (const char *begin = at; (at = text_find_word(at, shared, strlen(shared))) && at < end; at += strlen(shared)) {
+        const char *before = text_before_blanks(begin, at);
+        if (before - begin < 6 || strncmp(before - 6, "extern", 6)) continue;
+        type_read_parameter(at + strlen(shared), at + strcspn(at, ";"), array);
+        type_resolve(text, array);
+        return at;
+    }
+    return NULL;
+}
+
+/* What sizeof is about in the expression: the type that it names; or, where it stands in a variable's definition, the elements of the
+ * array that the bytes are for. */
+static size_t nbytes_of_sizeof(const char *text, const char *at, const char *end) {
+    static const char word[] = "sizeof";
+    char name[KERNEL_WORD];
+    struct kernel_parameter array;
+    const char *found = text_find_word(at, word, strlen(word)), *open = found && found < end ? text_skip_blanks(found + strlen(word)) : "";
+    const char *close = *open == '(' ? text_behind_bracket(open) : NULL;
+    const size_t length = close ? (size_t)(close - open - 2) : 0;
+    snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : 0, length ? open + 1 : "");
+    size_t nbytes = length ? type_any_nbytes(text, name) : 0;
+    if (!nbytes && find_extern_array(text, text, text + strlen(text), &array)) nbytes = type_nbytes(array.type);
+    return nbytes > 1 || (nbytes && length) ? nbytes : sizeof(float);
+}
+
 bool launch_read(const char *text, const char *name, size_t length, const char *instance, struct kernel_source *source) {
     for (const char *at = text; (at = text_find_word(at, name, length)); at += length) {
         const char *open = strstr(at, "<<<");
@@ -76,7 +104,8 @@ bool launch_read(const char *text, const char *name, size_t length, const char *
         if (block_end < close) {
             bool is_known;
             const char *shared = block_end + 1;
-            uint64_t nbytes = text_evaluate(text, shared, text_item_end(shared, close), 4, 0, &is_known);
+            const char *shared_end = text_item_end(shared, close);
+            uint64_t nbytes = text_evaluate(text, shared, shared_end, nbytes_of_sizeof(text, shared, shared_end), 0, &is_known);
             source->shared = is_known ? nbytes : 0;
         }
         read_launch_arguments(text, text_skip_blanks(close + 3), source);
@@ -235,14 +264,9 @@ static bool is_of_function(const char *text, const char *there) {
 
 /* What each thread has of `extern __shared__ float s[]`: one element; of bytes, eight. */
 static uint64_t guess_shared(const char *text, const char *body, const char *end, uint64_t threads, bool is_of_functions) {
-    static const char shared[] = "__shared__";
-    for (const char *at = body; (at = text_find_word(at, shared, strlen(shared))) && at < end; at += strlen(shared)) {
-        const char *before = at, *stop = at + strcspn(at, ";");
-        struct kernel_parameter array;
-        while (before > body && text_skip_blanks(before - 1) == at) before--;
-        if (before - body < 6 || strncmp(before - 6, "extern", 6) || (is_of_functions && !is_of_function(text, at))) continue;
-        type_read_parameter(at + strlen(shared), stop, &array);
-        type_resolve(text, &array);
+    struct kernel_parameter array;
+    for (const char *at = body; (at = find_extern_array(text, at, end, &array)); at++) {
+        if (is_of_functions && !is_of_function(text, at)) continue;
         const size_t nbytes = type_nbytes(array.type);
         return factor_of_index(body, end, array.name) * threads * (nbytes > 1 ? nbytes : sizeof(uint64_t));
     }

@@ -228,7 +228,7 @@ def test_elements_of_structs_are_named_with_their_member(number, said, write):
     finding, = inspected(write("structs.cu", STRUCTS), "--block", 32, "--arg", "u8[80]=zeros", "--arg", "f32[64]=zeros", "--arg",
                          f"i32:{number}", status=3)["findings"]
     assert finding["kind"] == "bounds" and finding["message"].endswith(
-        said + ("; a guard such as if (i < n) must leave that out, unless the index is calculated wrongly or too little is allocated" if number < 2 else BEHIND_ARRAY))
+        said + ("; a guard such as if (t < n) must leave that out, unless the index is calculated wrongly or too little is allocated" if number < 2 else BEHIND_ARRAY))
 
 
 AWAY = """__global__ void f(const float *in, const int *from, float *out, int n) {
@@ -241,7 +241,8 @@ AWAY = """__global__ void f(const float *in, const int *from, float *out, int n)
 """
 
 
-@pytest.mark.parametrize("number, said", enumerate(["`in[4294967295]`, an index of -1 if it were signed", "`from[7]`, a pointer to nothing",
+@pytest.mark.parametrize("number, said", enumerate(["`in[4294967295]`, an index of -1 if it were signed: no element comes before the "
+                                                    "first, and an unsigned number is never below 0: leave it out there, or correct the index", "`from[7]`, a pointer to nothing",
                                                     "`out[1099511627776]`",
                                                     "`out[-1894967296]`, as by an int that has grown beyond 2,147,483,647: long long, or "
                                                     "size_t, for it and for the factors that it is calculated from"]))
@@ -343,6 +344,30 @@ def test_of_a_guard_of_two_dimensions_it_is_said_what_it_lacks(name, write):
     assert (finding["kind"], finding["line"]) == ("bounds", line_of(source, "here"))
     assert finding["message"].endswith("(index 3500 of `in`, float[3500])" + said.format(line_of(source, "guard"))), finding["message"]
     inspected(write("right.cu", GUARDED % (ROW, "if (column < width && row < height)")), *arguments, status=0)
+
+
+INDEXED = """__global__ void f(const float *in, float *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, left = blockIdx.x * blockDim.x;
+    %s
+        out[i - left] = in[%s]; // here
+}
+"""
+ONE_TOO_MANY = "line 3 lets `i` be equal to `n`, which is one too many: "
+
+
+@pytest.mark.parametrize("guard, index, said", [
+    ("if (i <= n)", "i", ONE_TOO_MANY + "< in place of <=, unless too little is allocated"),
+    ("for (; i <= n; i += 128)", "i", ONE_TOO_MANY + "< in place of <=, unless too little is allocated"),
+    ("if (i < 0 || i > n) return;", "i", ONE_TOO_MANY + ">= in place of >, unless too little is allocated"),
+    ("if (i < n)", "i + 1", "a guard such as if (i + 1 < n) must leave that out" + UNLESS),
+    ("if (i <= n - 1)", "i + 28", "a guard such as if (i + 28 < n) must leave that out" + UNLESS),
+    ("if (n > 28)", "i", "a guard such as if (i < n) must leave that out" + UNLESS),
+    ("if (i < n)", "2 * i", "a guard such as if (i < n) must leave that out" + UNLESS),
+])
+def test_of_one_index_it_is_said_what_the_guard_lacks(guard, index, said, write):
+    finding, = inspected(write("indexed.cu", INDEXED % (guard, index)), "--block", 128, "--arg", "f32[100]=iota", "--arg", "f32[128]", "--arg", "i32:100",
+                         status=3)["findings"]
+    assert (finding["kind"], finding["line"]) == ("bounds", 4) and finding["message"].endswith("`in`, float[100]); " + said), finding["message"]
 
 
 TILED = """__global__ void f(const float *in, float *out, int width, int height) {

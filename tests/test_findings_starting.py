@@ -64,6 +64,29 @@ def test_without_arguments_it_says_which_command_to_begin_with(write):
     assert report["values"][0]["name"] == "out" and len(report["values"][0]["elements"]) == 8
 
 
+ROWS = """typedef struct { double low, high; } Range;
+__global__ void rows(const double *in, double *out, int columns) {
+    extern __shared__ double part[];
+    part[threadIdx.x] = in[blockIdx.x * columns + threadIdx.x];
+    __syncthreads();
+    out[blockIdx.x] = part[0];
+}
+#if 0
+int main() {
+    dim3 grid(5), block(64);
+    size_t bytes = block.x * sizeof(double);
+    rows<<<grid, block, %s>>>(a, b, 64);
+}
+#endif
+"""
+
+
+@pytest.mark.parametrize("shared, nbytes", [("block.x * sizeof(double)", 512), ("sizeof(Range) * block.x", 1024), ("bytes", 512), ("64 * sizeof(*a)", 512),
+                                            ("8 * sizeof(char)", 8), ("16 * sizeof(short2)", 64), ("96", 96)])
+def test_bytes_of_shared_memory_are_those_of_the_type(shared, nbytes, write):
+    assert f"--grid 5 --block 64 --shared {nbytes} --arg" in run("inspect", write("rows.cu", ROWS % shared)).stderr
+
+
 def test_extents_of_a_launch(write):
     source = TRANSPOSE + """#if 0
 int main() {

@@ -177,6 +177,8 @@ TOLD = {
                             "each block takes its own elements and those of all blocks behind it: the loop must go on by gridDim.x * blockDim.x elements"),
     "pointers to int": ("sum", (SUM + LOAD + TREE_IN_STEPS).replace("float", "int"), "the kernel takes `in` for int *, but its elements are f32: __global__ void "
                         "reduce(const float *in, float *out, int n)"),
+    "pointers to bytes": ("histogram", GOOD["histogram"].replace("const int *in", "const unsigned char *in"), "the kernel takes `in` for unsigned char *, but its "
+                          "elements are i32: __global__ void histogram(const int *in, int *bins, int n)"),
     "an atomic on int": ("sum", """__global__ void reduce(const float *in, float *out, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -308,3 +310,10 @@ WITHOUT_TILES = """__global__ void transpose(const float *in, float *out, int ro
 def test_where_the_indices_are_known_they_are_told(write):
     reason = verdict(write("kernel.cu", WITHOUT_TILES), "--task", "transpose", status=3)["reasons"][0]
     assert "; `x` is 1 and `y` is 0 here; line 3 sends threads away only where both `x` and `y` are beyond their extents: || in place of &&" in reason["message"]
+
+
+def test_a_guard_that_lets_one_index_too_many_through_is_told_as_that(write):
+    """Also where there is no element, and memory for none."""
+    (reason,) = reasons_of("sum", [("i < n", "i <= n")], write)
+    assert reason["kind"] == "bounds" and "; line 5 lets `i` be equal to `n`, which is one too many: < in place of <=" in reason["message"]
+    assert "allocated" not in reason["message"].partition("`in`")[2] and "n = 0, " in reason["where"], reason

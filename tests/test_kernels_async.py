@@ -235,7 +235,7 @@ def test_wrong(wrong, tmp_path):
         assert is_at(found["other"]["line"], wrong.other)
         values["other"] = f"{found['other']['file']}:{found['other']['line']}"
         values |= {"line": found["line"], "other_line": found["other"]["line"]}
-    element = r"( \((?:index \d+ of `\w+`|`\w+(?:\[\d+\])+`), \w+(?:\[\d+\])+\)(?:; a guard such as if \(i < n\) [^;]*)?)?"  # of an argument
+    element = r"( \((?:index \d+ of `\w+`|`\w+(?:\[\d+\])+`), \w+(?:\[\d+\])+\)(?:; a guard such as if [^;]*)?)?"  # of an argument
     said = re.sub("; (the same holds at the other accesses of lines|line [0-9]+ must also have waited for the copy|one there orders [0-9]+ pairs) .*",
                   "", found["message"])
     said = re.sub(r"at line \d+", "at line L", said) if wrong.kind == "barrier" else said

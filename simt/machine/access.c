@@ -68,7 +68,8 @@ static void name_index(const struct warp *warp, const struct path *path, const s
     const int64_t index = (int64_t)(request->addresses[lane] - pointer) / (size ? size : 1), wrap = INT64_C(1) << 32, far = INT64_C(1) << 24;
     const char *zero = pointer ? "" : ", a pointer to nothing";
     if (index >= wrap / 2 && index < wrap)
-        snprintf(text, nbytes, ": `argument %u[%" PRId64 "]`%s, an index of %" PRId64 " if it were signed", number, index, zero, index - wrap);
+        snprintf(text, nbytes, ": `argument %u[%" PRId64 "]`%s, an index of %" PRId64 " if it were signed: no element comes before the first, and an "
+                 "unsigned number is never below 0: leave it out there, or correct the index", number, index, zero, index - wrap);
     else if (index >= -wrap / 2 && index <= -far)
         snprintf(text, nbytes, ": `argument %u[%" PRId64 "]`%s, as by an int that has grown beyond 2147483647: long long, or size_t, for it and "
                  "for the factors that it is calculated from", number, index, zero);
