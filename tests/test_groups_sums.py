@@ -138,6 +138,51 @@ def test_few_rows(handle, type_name, rows):
             assert Oracle(type_name, cells).reduce(op, ddof=ddof) == expected[some]
 
 
+def odd_column(kind, type_name, rows, rng):
+    """A column that is not like the others: the bits of its elements."""
+    form = FLOATS[type_name]
+    largest, one, least = form.infinity - 1, nearest(type_name, 1.0), 1
+    column = [nearest(type_name, rng.gauss(0, 1)) for _ in range(rows)]
+    places = rng.sample(range(rows), 2)
+    if kind == "-0":
+        column = [form.sign] * rows
+    elif kind == "0":
+        column = [form.sign] * (rows - 1) + [0]
+    elif kind == "cancels":
+        half = column[:rows // 2]
+        column = [*half, *[bits ^ form.sign for bits in half], *[0] * (rows - 2 * len(half))]
+    elif kind == "overflows":
+        column = [largest if r % 2 else one for r in range(rows)]
+    else:
+        values = {"large": (largest, one), "cancels late": (largest, largest ^ form.sign), "small": (least, least),
+                  "infinite": (form.infinity, one), "no number": (form.infinity, form.infinity | form.sign),
+                  "NaN": (form.nan | form.sign, form.infinity)}[kind]
+        for place, bits in zip(places, values):
+            column[place] = bits
+    return column
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", FLOATS)
+@pytest.mark.parametrize("rows", [3, 20, 70, 300])
+def test_columns_of_which_few_are_odd(handle, type_name, rows):
+    """Sums and means of more columns than a panel has; of a few the sum is not what that of the others is found by."""
+    rng, columns = random.Random(f"odd columns {type_name} {rows}"), 1100
+    kinds = [["-0", "0", "cancels"], ["large", "cancels late"], ["small"], ["overflows"], ["infinite", "no number", "NaN"]]
+    nbytes = struct.calcsize(TYPECODES[type_name])
+    plain = [[nearest(type_name, rng.gauss(0, 100)) for _ in range(rows)] for _ in range(7)]
+    for some in [*kinds, [*itertools.chain(*kinds)]]:
+        odd = {rng.randrange(columns): odd_column(kind, type_name, rows, rng) for kind in some}
+        cells = [odd.get(c, plain[c % 7]) for c in range(columns)]
+        data = pack(type_name, [column[r] for r in range(rows) for column in cells])
+        array = wf.strided(data, type_name, (rows, columns), (columns * nbytes, nbytes))
+        for op in ("sum", "mean", "norm1"):
+            results = [Oracle(type_name, pack(type_name, column)).reduce(op) for column in (*plain, *odd.values())]
+            of_odd = dict(zip(odd, results[7:]))
+            expected = as_returned([of_odd.get(c, results[c % 7]) for c in range(columns)], op, type_name)
+            assert returned(handle, op, library.wf_groups_axes(1), [array]) == expected, (some, op)
+
+
 def integers_of_kinds(type_name, count, rng):
     """Elements of every size, the ends of the range, and of 64 bits such as have sums that fit but are no f64."""
     nbytes = struct.calcsize(TYPECODES[type_name])

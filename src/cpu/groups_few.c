@@ -20,8 +20,9 @@ static void write_value(const wf_value *value, const struct few *few, size_t c) 
     wf_value_store(value, few->result + (int64_t)c * few->result_stride_bytes);
 }
 
-/* Writes results of nbytes each: mostly contiguous, so that they cost a single copy. */
+/* Writes results of nbytes each, unless they are where they belong: mostly contiguous, so that they cost a single copy. */
 static void write_found(const struct few *few, const void *found, size_t nbytes) {
+    if (found == few->result) return;
     if (few->result_stride_bytes == (int64_t)nbytes) {
         memcpy(few->result, found, few->groups * nbytes);
         return;

@@ -216,10 +216,18 @@ static void choose_bounded(struct job *job) {
         job->bounded = quotient_of(job, parts, !part);
 }
 
+/* Whether the groups are columns, in place, and their sums are those that the tier tells to be exact. */
+static bool are_exact_columns(const struct job *job) {
+    const struct dimension *last = &job->dimension[job->ndim - 1];
+    return job->cpu->tier->tells_exact && job->counts_groups < 0 && job->view.ndim == 1 && last->length >= WF_STRIP_COLUMNS &&
+           last->stride_bytes[0] == (int64_t)job->view.nbytes;
+}
+
 /* Sets how the results of few elements, or of integers, follow from their sums.  The counts of segments differ, and are set
  * when the segments are in a tile. */
 static void choose_quotient(struct job *job) {
     enum { FLOAT_SQUARES_MAX = 512 }; /* of columns: more are too far apart in memory */
+    enum { EXACT_F64_MAX = 64 };      /* longer ones that have NaNs would be looked at too long once more */
     const struct wf_accumulator *empty = job->grouped->empty;
     bool of_index, is_segment = job->counts_groups >= 0;
     enum wf_part part;
@@ -229,13 +237,14 @@ static void choose_quotient(struct job *job) {
     bool is_dot = parts == WF_PART_DOT;
     bool are_products = is_dot || parts & WF_PART_SQUARES;
     int64_t most = !is_float ? WF_INTEGER_ROWS_MAX : are_products ? FLOAT_SQUARES_MAX : WF_FEW_ROWS_MAX;
-    const bool is_product = parts == WF_PART_PRODUCT;
+    const bool is_product = parts == WF_PART_PRODUCT, is_exact = is_float && !are_products && are_exact_columns(job);
     if (is_float && is_dot) most = WF_ROW_DOTS_MAX;
+    if (is_exact) most = empty->type == WF_F64 ? EXACT_F64_MAX : WF_EXACT_ROWS_MAX;
     if (is_product) most = WF_TREE_ROWS_MAX;
     bool is_sum = is_dot || (parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES)) == 0;
     if (!is_quotient(job, parts) || !(is_sum || is_product) || count > most) return;
     if (is_segment && !are_few_segments(job, part)) return;
-    if (part && !are_worth_pairs(empty->type, count, is_dot)) return;
+    if (part && !is_exact && !are_worth_pairs(empty->type, count, is_dot)) return;
     job->quotient = quotient_of(job, parts, !part && !is_product);
 }
 

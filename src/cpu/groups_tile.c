@@ -196,8 +196,8 @@ static void reduce_neighbours(struct job *job, struct worker *worker, struct pla
     }
 }
 
-/* Finds the results of that many groups that a view shows, or adds them up; false if all strips have failed. */
-static bool find_panel(const struct job *job, struct wf_panel_sums *sums, const struct wf_view *view, size_t groups) {
+/* Finds the results of that many groups that a view shows, in `found`, or adds them up; false if all strips have failed. */
+static bool find_panel(const struct job *job, struct wf_panel_sums *sums, void *found, const struct wf_view *view, size_t groups) {
     const struct wf_tier *tier = job->cpu->tier;
     wf_type type = job->grouped->empty->type;
     struct wf_panel rows = {view->data[0], view->stride_bytes[0][0], (size_t)view->count, groups, 0, NULL, 0};
@@ -209,11 +209,11 @@ static bool find_panel(const struct job *job, struct wf_panel_sums *sums, const 
     if (job->panel == PANEL_OF_SUMS) return wf_panel_sum(sums, tier, type, wf_job_summed_part(job), view, groups);
     if (groups < WF_STRIP_COLUMNS) return false;
     if (job->panel == PANEL_OF_DOTS) {
-        tier->find_column_dots[type](&rows, (uint64_t *)sums->unit);
+        tier->find_column_dots[type](&rows, found);
         memset(sums->has_failed, 0, sizeof sums->has_failed);
         return true;
     }
-    tier->find_few_rows[type](&rows, groups, &job->quotient, sums->unit, sums->has_failed);
+    tier->find_few_rows[type](&rows, groups, &job->quotient, found, sums->has_failed);
     return true;
 }
 
@@ -260,13 +260,15 @@ static void reduce_panel(struct job *job, struct worker *worker, struct place pl
     int64_t first, taken, failed = 0, stride = job->dimension[job->ndim - 1].result_stride_bytes;
     int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->result_type);
     struct wf_view view = wf_place_view_tile(job, &place, &first);
-    bool is_found = !begins_with_bounds(job, worker) && find_panel(job, sums, &view, (size_t)count);
+    const bool in_place = job->panel == PANEL_OF_FEW_ROWS && stride == nbytes;
+    unsigned char *found = in_place ? place.result : (unsigned char *)sums->unit;
+    bool is_found = !begins_with_bounds(job, worker) && find_panel(job, sums, found, &view, (size_t)count);
     for (int64_t c = 0; c < count; c += taken, wf_place_move(&place, job, job->ndim - 1, taken)) {
         const int64_t left = count - c, most = left < WF_BOUNDED_COLUMNS_MAX ? left : WF_BOUNDED_COLUMNS_MAX;
         taken = is_found ? count_strip_groups(job, sums, c, left) : most;
         struct few few = {.groups = (size_t)taken, .count = view.count, .result = place.result,
                           .result_stride_bytes = stride, .panel = sums, .first = (size_t)c, .view = &view};
-        if (job->panel != PANEL_OF_SUMS) few.found = (const unsigned char *)sums->unit + c * nbytes;
+        if (job->panel != PANEL_OF_SUMS) few.found = found + c * nbytes;
         bool is_whole = is_found && !sums->has_failed[c / WF_STRIP_COLUMNS];
         if (is_whole && wf_few_write(worker, job, &few)) continue;
         failed += is_found;

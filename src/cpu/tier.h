@@ -11,6 +11,8 @@
 #include "cpu/minmax.h"
 #include "cpu/round_slots.h"
 
+#define WF_EXACT_ROWS_MAX 1024 /* of sums and means of floats, by find_few_rows, if the tier tells_exact */
+
 struct wf_tier {
     const char *name;
     wf_block_function *add_block[WF_TYPE_COUNT];
@@ -44,6 +46,7 @@ struct wf_tier {
     wf_round_bounded_function *round_bounded[WF_TYPE_COUNT];
     wf_round_slots_function *round_slots;
     wf_round_squares_function *round_squares;
+    bool tells_exact; /* that sums of floats have not rounded, which costs nothing */
 };
 
 /* The tiers that the build may have: scalar is always there. */

@@ -9,6 +9,7 @@
 #ifndef WF_CPU_LOOPS_FEW_ROWS_H
 #define WF_CPU_LOOPS_FEW_ROWS_H
 
+#include "cpu/loops/exact_columns.h"
 #include "cpu/loops/few_sums.h"
 #include "cpu/loops/left_out.h"
 #include "cpu/loops/panel_sums.h"
@@ -229,6 +230,59 @@ FIND_FEW(find_few_special_sums, FEW_SUM, true)
 FIND_FEW(find_few_special_magnitudes, FEW_MAGNITUDES, true)
 FIND_FEW(find_few_special_means, FEW_MEAN, true)
 
+/* ---- sums that are exact ---- */
+
+/* Results of exact sums, of which some have failed; of f64 what is not finite becomes what IEEE addition makes of it.  Returns
+ * whether any that is used stays so. */
+APART bool settle_exact(rounded *results, vi64 *lost, struct strip strip, size_t used, enum few_asked asked, bool gives_nan) {
+    vi64 any = {0};
+    for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES) {
+        vi64 *some = lost + c / LANES;
+        for (size_t v = 0; v < FEW_VECTORS; v++, strip.x += LANES * sizeof(uword))
+            if (IS_F64 && any_lane_set(some[v]))
+                some[v] = settle_few_specials(results + c + v * LANES, some[v], strip, asked == FEW_MAGNITUDES, gives_nan);
+        any |= any_used(some, c, used);
+    }
+    return any_lane_set(any);
+}
+
+/* The results of exact sums; whether all are found. */
+INLINE bool finish_exact(rounded *results, const struct exact_sums *sums, struct strip strip, size_t used,
+                         const struct wf_quotient *quotient, enum few_asked asked) {
+    vi64 lost[EXACT_COLUMNS_MAX / LANES], any = {0};
+    struct lane_quotient lanes = quotient_at(quotient, 0);
+    vf64 reciprocal = 1 / lanes.divisor;
+    for (size_t c = 0; c < strip.columns; c += LANES) {
+        struct few_sums told = {.lost = {0}};
+        if (quotient->counts) lanes = quotient_at(quotient, c);
+        if (quotient->counts) reciprocal = 1 / lanes.divisor;
+        const vf64 found = exact_result(&told.lost, &sums[c / LANES], &lanes, reciprocal, asked == FEW_MEAN);
+        any |= lost[c / LANES] = store_few(results + c, found, &told, FEW_SUM, true, quotient->gives_nan);
+    }
+    if (has_rounded()) forget_rounding();
+    return !any_lane_set(any) || !settle_exact(results, lost, strip, used, asked, quotient->gives_nan);
+}
+
+/* The results of at most EXACT_COLUMNS_MAX columns. */
+INLINE bool find_exactly_of_strip(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient,
+                                  double level, enum few_asked asked) {
+    struct exact_sums sums[EXACT_COLUMNS_MAX / LANES];
+    return find_exact_sums(sums, strip, level, asked == FEW_MAGNITUDES) &&
+           finish_exact(results, sums, strip, used, quotient, asked);
+}
+
+typedef bool find_exactly_function(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient, double level);
+
+#define FIND_EXACTLY(name, asked)                                                                                   \
+    APART bool name(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient, double level) { \
+        return find_exactly_of_strip(results, strip, used, quotient, level, asked);                                  \
+    }
+FIND_EXACTLY(find_exact_few_sums, FEW_SUM)
+FIND_EXACTLY(find_exact_few_magnitudes, FEW_MAGNITUDES)
+FIND_EXACTLY(find_exact_few_means, FEW_MEAN)
+
+/* ---- strips ---- */
+
 typedef bool find_few_function(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient);
 
 static find_few_function *few_function(const struct wf_quotient *asked, size_t rows) {
@@ -246,6 +300,14 @@ static find_few_function *few_special_function(find_few_function *find) {
     if (find == find_few_sums) return find_few_special_sums;
     if (find == find_few_magnitudes) return find_few_special_magnitudes;
     return find == find_few_means ? find_few_special_means : NULL;
+}
+
+/* The same where the tier tells that sums are exact; NULL: there is no other. */
+static find_exactly_function *exact_function(find_few_function *find) {
+    if (!NOTES_ROUNDING) return NULL;
+    if (find == find_few_sums) return find_exact_few_sums;
+    if (find == find_few_magnitudes) return find_exact_few_magnitudes;
+    return find == find_few_means ? find_exact_few_means : NULL;
 }
 
 /* The number of elements of each column, and what its sums are divided by: 1 where there is no value. */
@@ -310,25 +372,56 @@ static bool find_few_with_nans(rounded *results, struct strip strip, size_t used
     return true;
 }
 
+/* How strips are done, one after the other. */
+struct few_way {
+    find_few_function *find, *specially;
+    bool takes_nans, has_nans, has_specials; /* has_: the strip before: this one will have some, too */
+};
+
+/* The results of a strip; false if it fails, as one of many rows does that is not exact: bounds read its rows in longer pieces. */
+static bool find_few_strip(struct few_way *way, rounded *results, struct strip strip, size_t used, const struct wf_quotient *asked) {
+    if (strip.rows > WF_FEW_ROWS_MAX && !(asked->parts & WF_PART_SQUARES)) return false;
+    prefetch_few(strip);
+    bool is_found = !way->has_nans && !way->has_specials && way->find(results, strip, used, asked);
+    if (!is_found && !way->has_nans && way->specially) is_found = way->has_specials = way->specially(results, strip, used, asked);
+    if (!is_found && way->takes_nans && (way->has_nans || has_nan_result((const unsigned char *)results, used)))
+        is_found = find_few_with_nans(results, strip, used, asked, &way->has_nans);
+    return is_found;
+}
+
+/* Results from the first columns on, as many as are found exactly. */
+static size_t find_first_exactly(find_exactly_function *exactly, rounded *results, struct strip strip, size_t used, size_t width,
+                                 const struct wf_quotient *of_all) {
+    const size_t columns = strip.columns / width * width, most = strip.rows > EXACT_ROWS ? EXACT_COLUMNS_MAX : EXACT_COLUMNS;
+    const double level = choose_exact_level(strip);
+    struct wf_quotient asked = *of_all;
+    for (size_t c = 0; c < columns; c += strip.columns, strip.x += strip.columns * sizeof(uword)) {
+        strip.columns = columns - c < most ? columns - c : most;
+        if (!exactly(results + c, strip, used - c < strip.columns ? used - c : strip.columns, &asked, level)) return c;
+        if (asked.counts) asked.counts += strip.columns, asked.divisors += strip.columns;
+    }
+    return columns;
+}
+
 wf_few_rows_function WF_LOOPS_NAME(find_few_rows, TYPE, TIER);
 
 void WF_LOOPS_NAME(find_few_rows, TYPE, TIER)(const struct wf_panel *rows, size_t used, const struct wf_quotient *asked,
                                               void *results, bool *has_failed) {
-    find_few_function *find = few_function(asked, rows->rows), *specially = few_special_function(find);
-    const bool takes_nans = asked->omits_nan || (asked->gives_nan && asked->parts & WF_PART_SQUARES);
-    bool has_nans = false, has_specials = false; /* the strip before: this one will have some, too */
+    struct few_way way = {.find = few_function(asked, rows->rows),
+                          .takes_nans = asked->omits_nan || (asked->gives_nan && asked->parts & WF_PART_SQUARES)};
+    find_exactly_function *exactly = exact_function(way.find);
     const size_t columns = rows->columns, width = columns < WF_STRIP_COLUMNS ? columns : WF_STRIP_COLUMNS;
-    for (size_t first = 0; first < columns; first += width) {
+    struct strip strip = {rows->x, rows->stride_bytes, rows->rows, columns, 0, NULL, 0};
+    const size_t exact = exactly ? find_first_exactly(exactly, results, strip, used, width, asked) : 0;
+    memset(has_failed, false, exact / width);
+    way.specially = few_special_function(way.find);
+    strip.columns = width;
+    for (size_t first = exact; first < columns; first += width) {
         size_t begin = columns - first < width ? columns - width : first; /* the last strip may begin in the one before, */
-        struct strip strip = {rows->x + begin * sizeof(uword), rows->stride_bytes, rows->rows, width, 0, NULL, 0};
         size_t left = used - begin < width ? used - begin : width;
         rounded found[WF_STRIP_COLUMNS], *own = begin == first ? (rounded *)results + begin : found;
-        prefetch_few(strip);
-        bool is_found = !has_nans && !has_specials && find(own, strip, left, asked);
-        if (!is_found && !has_nans && specially) is_found = has_specials = specially(own, strip, left, asked);
-        if (!is_found && takes_nans && (has_nans || has_nan_result((const unsigned char *)own, left)))
-            is_found = find_few_with_nans(own, strip, left, asked, &has_nans);
-        has_failed[first / WF_STRIP_COLUMNS] = !is_found;
+        strip.x = rows->x + begin * sizeof(uword);
+        has_failed[first / WF_STRIP_COLUMNS] = !find_few_strip(&way, own, strip, left, asked);
         /* whose results stay: where this one fails, they may be others, as which of two ways is taken depends on a vector's lanes */
         if (begin != first) memcpy((rounded *)results + first, found + (first - begin), (columns - first) * sizeof *found);
     }

@@ -1,5 +1,7 @@
 /* A tier's table of loops: compiled for each tier. */
+#define TYPE F64 /* what the vectors hold */
 #include "cpu/tier.h"
+#include "cpu/loops/vector.h"
 
 #define TIER_STRUCT_(tier) wf_tier_##tier
 #define TIER_STRUCT(tier) TIER_STRUCT_(tier)
@@ -59,6 +61,7 @@ const struct wf_tier TIER_STRUCT(TIER) = {
     .name = TIER_NAME(TIER),
     .round_slots = ROUND_SLOTS(TIER),
     .round_squares = ROUND_SQUARES(TIER),
+    .tells_exact = NOTES_ROUNDING,
 #define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
     EACH(add_block, NAME)                                                                                    \
     EACH(add_columns, NAME)                                                                                  \
