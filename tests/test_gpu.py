@@ -248,6 +248,31 @@ def test_the_same_again_and_again(engines, op, type_name, kind, turns):
     assert {large.reduce(op, array) for _ in range(turns)} == {expected}
 
 
+@pytest.mark.parametrize("type_name", but_slow(FLOATS, "f64", "bf16"))
+def test_special_values_at_the_ends_of_small_arrays(engines, type_name):
+    """NaNs and infinities before the first whole vector, after the last one, or in both: counted once each, found at their index.
+    The other numbers few levels hold, or none; or all are -0, or every other one is 0."""
+    form, nbytes = FLOATS[type_name], nbytes_of(type_name)
+    nan, infinity = form.infinity + 1, form.infinity
+    counts = engines.choose((3, 37, 1000, 5001, 70001, 300007), (37, BLOCKS_NBYTES // nbytes))
+    kinds = engines.choose(("normal", "full", "negative_zeros", "zeros"), ("full", "negative_zeros"))
+    for turn, (count, kind) in enumerate(itertools.product(counts, kinds)):
+        ends = [((0, nan),), ((-1, nan),), ((0, nan), (-1, nan)), ((1, infinity), (-1, nan | form.sign)), ((-2, infinity | form.sign),)]
+        for places in engines.choose(ends, [ends[turn % 2 + 2]]):
+            numbers = gpu_data.make(type_name, count, kind, "ends")
+            elements = [numbers[i * nbytes:(i + 1) * nbytes] for i in range(count)]
+            for place, bits in places:
+                elements[place] = bits.to_bytes(nbytes, "little")
+            data, offset = b"".join(elements), nbytes * (1 - turn % 2)
+            on_host = wf.vector(bytes(offset) + data, type_name, count, offset)
+            on_device = engines.gpu.memory(bytes(offset) + data).vector(type_name, count, offset)
+            for op, policy in itertools.product(engines.ops_of(type_name), NAN_POLICIES):
+                pair = 2 if op == "dot" else 1
+                expected = outcome(engines.host, op, [on_host] * pair, nan=policy)
+                got = outcome(engines.devices[0], op, [on_device] * pair, nan=policy)
+                agree(expected, got, op, type_name, kind, count, places, policy)
+
+
 # ---- where elements lie ------------------------------------------------------------------------------
 
 

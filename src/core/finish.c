@@ -12,6 +12,11 @@ static int64_t element_count(const struct wf_finish *of) {
     return of->count - (of->nan == WF_NAN_OMIT ? nan_count(of) : 0);
 }
 
+/* The result is a NaN, or where there is one, an index. */
+static bool propagates_nan(const struct wf_finish *of) {
+    return nan_count(of) && of->nan == WF_NAN_PROPAGATE;
+}
+
 /* ---- sums ---- */
 
 /* The sum, as far as infinities and zeros decide it: false where the digits do. */
@@ -65,8 +70,7 @@ static wf_error finish_mean(const struct wf_finish *of, struct wf_number *number
 }
 
 /* n*S2 - S1^2, in units of 2^(2 * low exponent); replaces S2. */
-static void variance_numerator(struct wf_big *squares, const struct wf_big *sum, int64_t count, struct wf_big *square) {
-    wf_big_multiply(square, sum, sum);
+static void variance_numerator(struct wf_big *squares, int64_t count, const struct wf_big *square) {
     wf_big_multiply_u64(squares, (uint64_t)count);
 #ifndef __CUDACC_RTC__ /* where no sum lacks anything */
     if (wf_big_compare(squares, square) < 0) *squares = *square;
@@ -78,9 +82,10 @@ static wf_error finish_variance(const struct wf_finish *of, bool root, struct wf
     int64_t count = element_count(of);
     if (count <= of->ddof) return WF_ERROR_EMPTY;
     *number = wf_number_nan();
-    if (has_infinity(of)) return WF_OK;
+    if (has_infinity(of) || propagates_nan(of)) return WF_OK;
     struct wf_total *squares = of->product_sum;
-    variance_numerator(&squares->magnitude, &of->sum->magnitude, count, of->square);
+    if (!of->is_squared) wf_big_multiply(of->square, &of->sum->magnitude, &of->sum->magnitude);
+    variance_numerator(&squares->magnitude, count, of->square);
     wf_u128 divisor = (wf_u128)count * (wf_u128)(count - of->ddof);
     *number = root ? wf_big_quotient_root(&squares->magnitude, squares->exponent, divisor)
                    : wf_big_quotient(&squares->magnitude, squares->exponent, false, divisor);
@@ -118,8 +123,7 @@ static wf_error finish_max(const struct wf_finish *of, struct wf_number *number)
 static wf_error finish_index(const struct wf_finish *of, uint64_t index, struct wf_number *number) {
     if (element_count(of) == 0) return WF_ERROR_EMPTY;
     if (of->count > of->index_count) return WF_ERROR_MERGE;
-    bool of_nan = nan_count(of) && of->nan == WF_NAN_PROPAGATE;
-    *number = wf_number_of_u64(of_nan ? of->partial->first_nan : index);
+    *number = wf_number_of_u64(propagates_nan(of) ? of->partial->first_nan : index);
     return WF_OK;
 }
 
@@ -227,6 +231,6 @@ WF_INLINED wf_error wf_finish_value(const struct wf_finish *of, wf_op op, wf_typ
     if (nan_count(of) && of->nan == WF_NAN_ERROR) return WF_ERROR_NAN;
     wf_error error = finish_op(op, of, number);
     if (error) return error;
-    if (wf_op_gives_value(op) && nan_count(of) && of->nan == WF_NAN_PROPAGATE) *number = wf_number_nan();
+    if (wf_op_gives_value(op) && propagates_nan(of)) *number = wf_number_nan();
     return wf_number_round(number, result_type, value) ? WF_OK : WF_ERROR_RANGE;
 }

@@ -49,15 +49,15 @@ static bool has_both_signs(const struct wf_cuda_task *task) {
     return (task->parts & WF_PART_SUM) && (task->parts & WF_PART_ABS);
 }
 
-static struct wide_bins wide_bins(const struct wf_cuda_task *task) {
+static struct wide_bins wide_bins(const struct wf_cuda_task *task, bool is_small) {
     bool has_both = has_values(task) && has_products(task);
-    if (task->type == WF_F64) return (struct wide_bins){54, 2, 54, 3, has_both ? WARP / 2 : WARP};
-    if (task->type == WF_F32) return (struct wide_bins){16, 1, 32, 2, WARP};
-    return (struct wide_bins){32, 1, 32, 1, WARP};
+    int columns = (task->type == WF_F64 && has_both ? WARP / 2 : WARP) / (is_small ? 2 : 1);
+    if (task->type == WF_F64) return (struct wide_bins){54, 2, 54, 3, columns};
+    return (struct wide_bins){16, 1, 32, task->type == WF_F32 ? 2 : 1, columns};
 }
 
-static int wide_nbytes(const struct wf_cuda_task *task) {
-    struct wide_bins bins = wide_bins(task);
+static int wide_nbytes(const struct wf_cuda_task *task, bool is_small) {
+    struct wide_bins bins = wide_bins(task, is_small);
     int largest = task->type == WF_F64 ? 2046 : 254; /* exponent: bf16 has those of f32 */
     int signs = has_both_signs(task) ? 2 : 1;
     int value_rows = has_values(task) ? signs * (largest / bins.value_binades + bins.value_words) : 0;
@@ -78,10 +78,10 @@ static int bins_nbytes(const struct wf_cuda_task *task) {
     return task->type == WF_BF16 ? 64 * WARP * (int)sizeof(float) : 16 * WARP * (int)sizeof(double);
 }
 
-static int sums_nbytes(const struct wf_cuda_task *task) {
+static int sums_nbytes(const struct wf_cuda_task *task, bool is_small) {
     if (!is_float(task) || task->type == WF_F16 || !(has_values(task) || has_products(task))) return 0;
-    if (is_packed(task)) return packed_nbytes(task);
-    return task->type == WF_F64 || has_products(task) ? wide_nbytes(task) : bins_nbytes(task);
+    if (is_packed(task) && !is_small) return packed_nbytes(task);
+    return is_small || task->type == WF_F64 || has_products(task) ? wide_nbytes(task, is_small) : bins_nbytes(task);
 }
 
 /* ---- the plan ------------------------------------------------------------------------------------ */
@@ -145,6 +145,8 @@ static bool plan_small(struct wf_cuda_plan *plan, const struct wf_cuda_task *tas
     int resident = small_resident(task);
     if (!gpu->takes_small || task->parts == WF_PARTS_STATS) return false;
     if (task->nbytes > row * small_blocks(gpu, resident) * (resident == 1 ? MANY : FEW)) return false;
+    int nbytes = sums_nbytes(task, true);
+    if (BLOCK / WARP * nbytes > gpu->shared_per_block - STATIC_NBYTES) return false;
     bool is_one = task->nbytes <= (resident == 1 ? SINGLE_BLOCK_NBYTES : row * MANY);
     bool is_less = task->nbytes <= row * FEW * (is_one ? 1 : small_blocks(gpu, 1));
     plan->is_small = true;
@@ -152,7 +154,7 @@ static bool plan_small(struct wf_cuda_plan *plan, const struct wf_cuda_task *tas
     plan->vectors = (is_one || resident == 1) && !is_less ? MANY : FEW;
     plan->resident = is_one || is_less ? 1 : resident;
     plan->grid = is_one;
-    plan->sums_nbytes = 0;
+    plan->sums_nbytes = nbytes;
     return true;
 }
 
@@ -165,7 +167,7 @@ static int count_blocks(const struct wf_cuda_plan *plan, const struct wf_cuda_ta
 }
 
 struct wf_cuda_plan wf_cuda_plan_make(const struct wf_cuda_task *task, const struct wf_gpu *gpu) {
-    struct wf_cuda_plan plan = {.sums_nbytes = sums_nbytes(task)};
+    struct wf_cuda_plan plan = {.sums_nbytes = sums_nbytes(task, false)};
     if (!plan_small(&plan, task, gpu) && gpu->major >= COPY_ENGINE_MAJOR && task->alignment == VECTOR_NBYTES)
         plan_ring(&plan, task, gpu);
     else if (!plan.is_small)

@@ -90,6 +90,25 @@ static __device__ __forceinline__ wf_error direct_bits(u64 *bits)
     return WF_OK;
 }
 
+// Whether NaNs or infinities alone decide the result, which is then in *bits.
+static __device__ __forceinline__ bool special_bits(const struct wf_kernel_arguments *r, u64 *bits)
+{
+    if (!IS_FLOAT) return false;
+    const u32 both = WF_SPECIAL_POSITIVE_INFINITY | WF_SPECIAL_NEGATIVE_INFINITY;
+    u32 infinities = IS_PLAIN_FLOAT_SUM ? (u32)block_partial.special_seen & both : 0;
+    bool is_nan = infinities == both;
+    if (block_partial.nan_count) {
+        if (r->nan != WF_NAN_PROPAGATE) return false;
+        is_nan = true;
+        if (IS_PLAIN_INDEX) {
+            *bits = block_partial.first_nan;
+            return true;
+        }
+    }
+    *bits = INFINITY_BITS | (is_nan ? (u64)1 << (FRACTION_BITS - 1) : infinities == WF_SPECIAL_NEGATIVE_INFINITY ? SIGN_BIT : 0);
+    return is_nan || infinities;
+}
+
 static __device__ __forceinline__ struct finish_target target_of(const struct wf_kernel_arguments *r)
 {
     struct finish_target target = {(void *)r->value, (int *)r->status};
@@ -103,6 +122,15 @@ static __device__ __forceinline__ void finish_directly(const struct wf_kernel_ar
     wf_error error = direct_bits(&bits);
     if (lane_number()) return;
     store_result(target_of(r), (wf_type)FINISH_RESULT_TYPE, bits, error);
+}
+
+// The same where there is something special: false if that takes more.
+static __device__ __forceinline__ bool finish_specially(const struct wf_kernel_arguments *r)
+{
+    u64 bits;
+    if (!special_bits(r, &bits)) return false;
+    if (lane_number() == 0) store_result(target_of(r), (wf_type)FINISH_RESULT_TYPE, bits, WF_OK);
+    return true;
 }
 
 #else

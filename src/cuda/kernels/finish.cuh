@@ -103,6 +103,41 @@ static void total_of_digits(struct wf_total *total, const unsigned long long *di
     total->magnitude.lowest = lowest;
 }
 
+// a^2, by a warp, a lane for a column of each row of 32.  Limbs below a->lowest are not read.
+static void square_of_big(struct wf_big *square, const struct wf_big *a, int digit_count)
+{
+    const int rows = (2 * digit_count + 31) / 32;
+    uint32_t last_middle = 0, last_high = 0, last_higher = 0, last_carry = 0, limb[FINISH_ROWS_MAX];
+    uint64_t sum[FINISH_ROWS_MAX];
+    int count = 0;
+#pragma unroll
+    for (int row = 0; row < rows; row++) {
+        int column = 32 * row + threadIdx.x % 32, first = max(a->lowest, column - a->count + 1);
+        int last = min(a->count - 1, column - a->lowest);
+        uint64_t low = 0;
+        uint32_t high = 0;
+        for (int i = first; i <= last; i++) {
+            uint64_t part = (uint64_t)a->limb[i] * a->limb[column - i];
+            low += part;
+            high += low < part;
+        }
+        __syncwarp();
+        uint64_t parts = (uint64_t)(uint32_t)low + from_below((uint32_t)(low >> 32), &last_middle) +
+                         from_below(from_below(high, &last_high), &last_higher);
+        sum[row] = (uint32_t)parts + (uint64_t)from_below((uint32_t)(parts >> 32), &last_carry);
+    }
+    move_carries(rows, sum, limb);
+#pragma unroll
+    for (int row = 0; row < rows; row++) {
+        uint32_t nonzero = __ballot_sync(FINISH_LANES, limb[row] != 0);
+        if (nonzero) count = 32 * row + 32 - __clz((int)nonzero);
+        square->limb[32 * row + threadIdx.x % 32] = limb[row];
+    }
+    if (threadIdx.x % 32) return;
+    square->count = count;
+    square->lowest = 2 * a->lowest;
+}
+
 static struct wf_number number_of_product(const struct wf_partial *partial)
 {
     bool negative = (partial->product_flags & WF_PRODUCT_NEGATIVE) != 0;
@@ -211,6 +246,12 @@ static void finish(const struct wf_partial *partial, struct finish_settings sett
     if (needs & WF_PART_SUM) total_of_digits(&sum, partial->sum, low, high);
     if (needs & WF_PART_ABS) total_of_digits(&sum, partial->abs, low, high);
     if (needs & (WF_PART_SQUARES | WF_PART_DOT)) total_of_digits(&products, partial->product_sum, 2 * low, 2 * high);
+    finish.is_squared = op == WF_VAR || op == WF_STD;
+    if (finish.is_squared) {
+        __syncwarp();
+        square_of_big(&square, &sum.magnitude, wf_exact_digit_count(low, high));
+        __syncwarp();
+    }
     if (threadIdx.x % 32 == 0) {
         wf_value value;
         finish.product = number_of_product(&words);

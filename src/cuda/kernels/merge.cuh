@@ -220,6 +220,21 @@ static __device__ __forceinline__ void put_partial_special(const lane_state *lan
     block_partial.special_seen = lane->special_seen;
 }
 
+// Combines what all warps have put into block_partial, by the first of them.
+static __device__ __forceinline__ void combine_warps(lane_state *lane)
+{
+    lane_clear(lane);
+    if (lane_number() < BLOCK / 32) {
+        get_merged(lane, lane_number());
+        if (IS_FLOAT) get_special(lane, lane_number());
+    }
+    merge_lanes(lane);
+    if (IS_FLOAT) merge_special(lane);
+    if (lane_number() != 0) return;
+    put_partial(lane);
+    if (IS_FLOAT) put_partial_special(lane);
+}
+
 // Combines all lanes of the block into block_partial, except the digits, which are there already.
 static __device__ __forceinline__ void merge_warps(lane_state *lane)
 {
@@ -230,19 +245,7 @@ static __device__ __forceinline__ void merge_warps(lane_state *lane)
         if (IS_FLOAT) put_special(lane, warp_number());
     }
     __syncthreads();
-    if (warp_number() == 0) {
-        lane_clear(lane);
-        if (lane_number() < BLOCK / 32) {
-            get_merged(lane, lane_number());
-            if (IS_FLOAT) get_special(lane, lane_number());
-        }
-        merge_lanes(lane);
-        if (IS_FLOAT) merge_special(lane);
-        if (lane_number() == 0) {
-            put_partial(lane);
-            if (IS_FLOAT) put_partial_special(lane);
-        }
-    }
+    if (warp_number() == 0) combine_warps(lane);
     __syncthreads();
 }
 

@@ -24,13 +24,13 @@
 #define USES_PRODUCT_LEVELS (IS_FLOAT && HAS_PRODUCT_SUM)
 #define USES_ERROR_LEVELS (USES_PRODUCT_LEVELS && WIDTH == 64)
 #define USES_LEVELS (USES_VALUE_LEVELS || USES_PRODUCT_LEVELS)
-#define USES_WIDE (USES_LEVELS && !IS_F16 && !IS_SMALL) // f16's levels hold all
-#define USES_PACKED (USES_WIDE && IS_BF16 && HAS_SQUARES && HAS_VALUE_SUM) // in their place
+#define USES_WIDE (USES_LEVELS && !IS_F16) // f16's levels hold all
+#define USES_PACKED (USES_WIDE && !IS_SMALL && IS_BF16 && HAS_SQUARES && HAS_VALUE_SUM) // in their place
 
 // Of f16 two levels have 84 bits and one has 42: all products have 80, all values 40.
 #define LEVELS_OF_F16 (HAS_PRODUCT_SUM ? 2 : 1)
 #define IS_ONE_F64_SUM (IS_FLOAT && WIDTH == 64 && !HAS_PRODUCT_SUM && HAS_SUM != HAS_ABS && !IS_SMALL) // which has room
-#define ARE_BINS_SOON (USES_PACKED || (USES_WIDE && IS_BF16 && HAS_DOT)) // for which a third level leaves too few registers
+#define ARE_BINS_SOON (USES_PACKED || (USES_WIDE && !IS_SMALL && IS_BF16 && HAS_DOT)) // for which a third level leaves too few registers
 #define LEVELS_OF_OTHERS (ARE_BINS_SOON || (IS_SMALL && WIDTH < 64 && !HAS_PRODUCT_SUM) ? 2 : IS_ONE_F64_SUM ? 4 : 3)
 #define LEVELS (IS_F16 ? LEVELS_OF_F16 : LEVELS_OF_OTHERS)
 
@@ -66,7 +66,7 @@
 
 // Wide bins (wide.cuh): how many binades they are apart, and in how many of them a term lies, of a value and of a product;
 // rows for all exponents, and where the first row's unit lies in the digits; columns, of which the lanes of a warp have one
-// each, or share them where memory has no room for that.
+// each, or share them where memory has no room for that, or where clearing and emptying them would take longer than adding.
 #define VALUE_BINADES (WIDTH == 64 ? 54 : 1 << VALUE_BINADES_LOG2)
 #define VALUE_BINADES_LOG2 4
 #define VALUES_ARE_F64 (WIDTH < 64) // in bins of f64
@@ -79,7 +79,7 @@
 #define PRODUCT_ROWS (4 * BIAS / PRODUCT_BINADES + PRODUCT_WORDS)
 #define PRODUCT_FIRST (-4)
 #define WIDE_WORD_BITS (WIDTH == 64 ? 54 : 50) // 50: of 2^13 values of f32 as well
-#define WIDE_COLUMNS (WIDTH == 64 && HAS_VALUE_SUM && HAS_PRODUCT_SUM ? 16 : 32)
+#define WIDE_COLUMNS ((WIDTH == 64 && HAS_VALUE_SUM && HAS_PRODUCT_SUM ? 16 : 32) / (IS_SMALL ? 2 : 1))
 #define VALUE_BINS (HAS_VALUE_SUM ? VALUE_SIGNS * VALUE_ROWS * WIDE_COLUMNS : 0)
 #define PRODUCT_BINS (HAS_PRODUCT_SUM ? PRODUCT_ROWS * WIDE_COLUMNS : 0)
 

@@ -27,7 +27,7 @@
 static_assert(!IS_FLOAT || WIDTH >= 16, "a word of floats of 8 bits: magnitude.cuh, extremes.cuh, specials.cuh, segment.cuh, sums.cuh know "
                                         "one float of 32 bits, or two of 16");
 
-#define SUMS_NBYTES_NEEDED (IS_SMALL || !IS_FLOAT ? 0 : USES_BINS ? BINS_NBYTES : WIDE_NBYTES)
+#define SUMS_NBYTES_NEEDED (!IS_FLOAT ? 0 : USES_BINS ? BINS_NBYTES : WIDE_NBYTES)
 static_assert(SUMS_NBYTES == SUMS_NBYTES_NEEDED, "the plan (cuda/plan.c) and the kernel must agree");
 
 // ---- all but small arrays

@@ -16,7 +16,7 @@ static __device__ __forceinline__ void write_result(const struct wf_kernel_argum
     if (warp_number() != 0) return;
     if (CAN_BE_DIRECT && r->count && !has_special()) {
         finish_directly(r);
-    } else {
+    } else if (!(IS_SMALL && CAN_BE_DIRECT && finish_specially(r))) { // of a large array it would not be noticed
         struct finish_settings settings = {r->count, r->first_index, r->end_index, r->ddof, FINISH_OP, FINISH_TYPE,
                                            FINISH_RESULT_TYPE, r->nan};
         if (!IS_FLOAT && lane_number() == 0) put_plain();

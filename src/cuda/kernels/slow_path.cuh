@@ -1,5 +1,5 @@
-// The slow path: element by element, for the few that are no whole chunk, and for small arrays that small.cuh cannot
-// take.  NaNs and infinities are noted and left out; each term of a float sum goes straight to the digits.
+// The slow path: element by element, for the few that are no whole chunk, and for small arrays of integers that have no
+// padding (small.cuh).  NaNs and infinities are noted and left out; each term of a float sum goes straight to the digits.
 
 #ifndef SLOW_PATH_CUH
 #define SLOW_PATH_CUH

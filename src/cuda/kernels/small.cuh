@@ -1,6 +1,6 @@
 // A small array: all its vectors are in registers at once, VECTORS of a thread at the most, and each warp's are one
-// segment.  What counts here is how many instructions are fetched and waited for on the way, so a block that meets
-// anything special (infinities, NaNs, or terms that no levels hold) begins again elsewhere.
+// segment.  What counts here is how many instructions are fetched and waited for on the way, so what few arrays need
+// (infinities, NaNs, zeros, terms that few levels do not hold) is apart, and in loops that are not unrolled.
 
 #ifndef SMALL_CUH
 #define SMALL_CUH
@@ -96,7 +96,7 @@ static __device__ __forceinline__ void load_ends(const struct wf_kernel_argument
         if (place_of(range, j) == place) x[j] = end;
 }
 
-// ---- all that there is in most arrays
+// ---- loading, and where extremes are
 
 static __device__ __forceinline__ void load_small(const struct wf_kernel_arguments *r, const small_range *range, bool is_second,
                                                   vector x[VECTORS])
@@ -152,46 +152,170 @@ static __device__ __forceinline__ void find_in_registers(const struct wf_kernel_
     }
 }
 
-#if USES_LEVELS
-static __device__ __forceinline__ void add_registers(sums_state *sums, const small_range *range, const vector x[VECTORS],
-                                                     const vector y[VECTORS], int value_levels, int product_levels)
-{
-#pragma unroll
-    for (int j = 0; j < VECTORS; j++)
-        if (is_there(range, j)) add_batch(sums, &x[j], &y[j], 1, value_levels, product_levels);
-}
+// ---- what is rare: NaNs and infinities
 
+// A lane's vectors, in memory, so that loops over them need not be unrolled.
 typedef struct {
     vector x[VECTORS], y[OPERANDS == 2 ? VECTORS : 1];
 } small_vectors;
 
-// What was seen of terms of which some are 0, or that need all levels; NOT_HELD: these do not hold them.
-#define NOT_HELD 0x80000000u
+// What a lane's vectors have that is rare; keys: of the extremes but for NaNs.
+typedef struct {
+    u64 first_nan, min_key, max_key;
+    u32 nan_count, special_seen;
+} small_seen;
 
-static __device__ __noinline__ u32 take_unplain(small_range range, small_vectors v)
+static __device__ __forceinline__ small_vectors put_aside(const vector x[VECTORS], const vector y[VECTORS])
 {
-    sums_state sums;
-    const vector *y = OPERANDS == 2 ? v.y : v.x;
-    field_range of_x = fields_of(v.x), of_y = OPERANDS == 2 ? fields_of(y) : of_x;
-    bool is_nothing = of_x.low > of_x.high || of_y.low > of_y.high;
-    if (of_x.high > 2 * BIAS || of_y.high > 2 * BIAS) return NOT_HELD; // infinities and NaNs
-    if (!is_nothing) {
-        int margin = margin_of(of_x, of_y);
-        int high_x = high_with_margin(of_x.high, margin), high_y = high_with_margin(of_y.high, margin);
-        if (USES_VALUE_LEVELS && class_of_values(high_x, of_x) == TO_BINS) return NOT_HELD;
-        if (USES_PRODUCT_LEVELS && class_of_products(high_x, high_y, of_x, of_y) == TO_BINS) return NOT_HELD;
-        place_levels(&sums, high_x, high_y);
-        add_registers(&sums, &range, v.x, y, LEVELS, LEVELS);
-        flush_levels(&sums, LEVELS, LEVELS, &block_partial);
-    }
-    u32 special_seen = 0;
+    small_vectors v;
 #pragma unroll
     for (int j = 0; j < VECTORS; j++) {
-#pragma unroll
-        for (int e = 0; e < PER_VECTOR; e++)
-            if (is_there(&range, j)) special_seen |= special_of(element_at(&v.x[j], e), element_at(&y[j], e));
+        v.x[j] = x[j];
+        if (OPERANDS == 2) v.y[j] = y[j];
     }
-    return PLAIN_SPECIAL && !__any_sync(ALL_LANES, special_seen & PLAIN_SPECIAL) ? NOT_HELD : PLAIN_SPECIAL;
+    return v;
+}
+
+// A bit for each of the vector's elements that exists.
+static __device__ __forceinline__ u32 present_at(const struct wf_kernel_arguments *r, const small_range *range, u32 place)
+{
+    const u32 all = (1u << PER_VECTOR) - 1;
+    if (place < range->whole) return all;
+    return number_of(r, range, place) < 0 ? all & ~0u << (PER_VECTOR - r->head) : (1u << r->tail) - 1;
+}
+
+// A bit for each of the vector's elements, or pairs, that is a NaN.
+static __device__ __forceinline__ u32 nans_of(const vector *x, const vector *y)
+{
+    u32 nans = 0;
+#pragma unroll
+    for (int e = 0; e < PER_VECTOR; e++)
+        if (is_either_nan(element_at(x, e), element_at(y, e))) nans |= 1u << e;
+    return nans;
+}
+
+// Notes the NaNs of the vector at such a place, `count` if all its elements exist.  The lane's first one is in the first
+// vector that has any, or in that which lies before all others and has the last place.
+static __device__ __forceinline__ void note_nans_at(const struct wf_kernel_arguments *r, const small_range *range, u32 place,
+                                                    const vector *x, const vector *y, u32 count, small_seen *seen)
+{
+    bool is_end = place >= range->whole;
+    if (count == 0) return;
+    if (seen->nan_count == 0 || is_end) {
+        u32 nans = nans_of(x, y) & present_at(r, range, place);
+        i64 index = r->index + (i64)number_of(r, range, place) * PER_VECTOR + __ffs((int)nans) - 1;
+        if (nans) seen->first_nan = min(seen->first_nan, (u64)index);
+        if (is_end) count = (u32)__popc(nans);
+    }
+    seen->nan_count += count;
+}
+
+#if USES_LEVELS
+
+// Notes what is special in all of the lane's vectors, and leaves zeros there.
+static __device__ __forceinline__ void clean_all(const struct wf_kernel_arguments *r, const small_range *range, small_vectors *v,
+                                                 small_seen *seen)
+{
+#pragma unroll 1
+    for (int j = 0; j < VECTORS && is_there(range, j); j++) {
+        vector x = v->x[j], y = OPERANDS == 2 ? v->y[j] : x, clean_x = x, clean_y = y;
+        u32 count = clean_vectors(&seen->special_seen, &clean_x, &clean_y, 1);
+        note_nans_at(r, range, place_of(range, j), &x, &y, count, seen);
+        v->x[j] = clean_x;
+        if (OPERANDS == 2) v->y[j] = clean_y;
+    }
+    __syncwarp();
+}
+
+// What all terms of the lane mean to the sign of a sum that is zero.
+static __device__ __forceinline__ u32 signs_of_zeros(const small_range *range, const small_vectors *v)
+{
+    u32 special_seen = 0;
+#pragma unroll 1
+    for (int j = 0; j < VECTORS && is_there(range, j); j++) {
+        const vector *x = &v->x[j], *y = OPERANDS == 2 ? &v->y[j] : x;
+#pragma unroll
+        for (int e = 0; e < PER_VECTOR; e++) special_seen |= special_of(element_at(x, e), element_at(y, e));
+    }
+    __syncwarp();
+    return special_seen;
+}
+
+// ---- what is rare: zeros, and terms that few levels do not hold
+
+static __device__ __forceinline__ void add_vectors(sums_state *sums, const small_range *range, const small_vectors *v)
+{
+#pragma unroll 1
+    for (int j = 0; j < VECTORS && is_there(range, j); j++)
+        add_batch(sums, &v->x[j], OPERANDS == 2 ? &v->y[j] : &v->x[j], 1, LEVELS, LEVELS);
+    __syncwarp();
+    flush_levels(sums, LEVELS, LEVELS, &block_partial);
+}
+
+// Adds all to bins: values and products, whichever of them the levels do not hold.
+static __device__ __forceinline__ void add_vectors_to_wide(const sums_state *sums, const small_range *range,
+                                                           const small_vectors *v)
+{
+    wide_clear(value_bins(sums), WIDE_NBYTES / 8 / WIDE_COLUMNS);
+    __syncwarp();
+#pragma unroll 1
+    for (int j = 0; j < VECTORS && __any_sync(ALL_LANES, is_there(range, j)); j += WIDE_VECTORS)
+        add_terms_to_wide(sums, &v->x[j], OPERANDS == 2 ? &v->y[j] : &v->x[j], USES_VALUE_LEVELS, USES_PRODUCT_LEVELS);
+    __syncwarp();
+    if (USES_VALUE_LEVELS) wide_flush_values(value_bins(sums));
+    if (USES_PRODUCT_LEVELS) wide_flush_products(product_bins(sums));
+}
+
+static __device__ __forceinline__ void add_unplain(const small_range *range, const small_vectors *v, field_range of_x,
+                                                   field_range of_y, char *memory)
+{
+    sums_state sums;
+    int margin = margin_of(of_x, of_y);
+    int high_x = high_with_margin(of_x.high, margin), high_y = high_with_margin(of_y.high, margin);
+    bool values_fit = !USES_VALUE_LEVELS || class_of_values(high_x, of_x) != TO_BINS;
+    bool products_fit = !USES_PRODUCT_LEVELS || class_of_products(high_x, high_y, of_x, of_y) != TO_BINS;
+    sums.memory = memory;
+    if (USES_WIDE && !(values_fit && products_fit)) {
+        add_vectors_to_wide(&sums, range, v);
+        return;
+    }
+    place_levels(&sums, high_x, high_y);
+    add_vectors(&sums, range, v);
+}
+
+// Whether the lane's first term is not 0, as most are.
+static __device__ __forceinline__ bool has_term(const small_range *range, const small_vectors *v)
+{
+    unit a = element_at(&v->x[0], 0), b = OPERANDS == 2 ? element_at(&v->y[0], 0) : a;
+    return is_there(range, 0) && is_nonzero(a) && is_nonzero(b);
+}
+
+// memory: the warp's, for bins.
+static __device__ __noinline__ small_seen take_unplain(const struct wf_kernel_arguments *r, small_range range, small_vectors v,
+                                                       char *memory)
+{
+    small_seen seen = {NO_INDEX, 0, 0, 0, 0};
+    field_range of_x = fields_of(v.x), of_y = OPERANDS == 2 ? fields_of(v.y) : of_x;
+    if (max(of_x.high, of_y.high) > 2 * BIAS) {
+        clean_all(r, &range, &v, &seen);
+        of_x = fields_of(v.x);
+        of_y = OPERANDS == 2 ? fields_of(v.y) : of_x;
+    }
+    if (PLAIN_SPECIAL)
+        seen.special_seen |= __any_sync(ALL_LANES, has_term(&range, &v)) ? PLAIN_SPECIAL : signs_of_zeros(&range, &v);
+    if (of_x.low <= of_x.high && of_y.low <= of_y.high) add_unplain(&range, &v, of_x, of_y, memory);
+    seen.special_seen = warp_or(seen.special_seen);
+    return seen;
+}
+
+// ---- all that there is in most arrays
+
+static __device__ __forceinline__ void add_registers(sums_state *sums, const small_range *range, const vector x[VECTORS],
+                                                     const vector y[VECTORS])
+{
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++)
+        if (is_there(range, j)) add_batch(sums, &x[j], &y[j], 1, VALUE_FEW, PRODUCT_FEW);
 }
 
 // Places the levels.  Whether the lane's terms go to few of them, and none is 0.
@@ -222,36 +346,61 @@ static __device__ __forceinline__ bool place_registers(sums_state *sums, const s
     return are_usual;
 }
 
-// Adds all that the lane has in registers; false if the levels do not hold it.
+// Adds all that the lane has in registers; whether the warp has anything special.
 static __device__ __forceinline__ bool take_registers(const struct wf_kernel_arguments *r, const small_range *range,
                                                       const vector x[VECTORS], const vector y[VECTORS], lane_state *lane)
 {
+    extern __shared__ __align__(128) char shared[];
     sums_state sums;
-    (void)r;
+    lane->special_seen = PLAIN_SPECIAL;
     if (__all_sync(ALL_LANES, place_registers(&sums, range, x, y))) {
-        add_registers(&sums, range, x, y, VALUE_FEW, PRODUCT_FEW);
+        add_registers(&sums, range, x, y);
         flush_levels(&sums, VALUE_FEW, PRODUCT_FEW, &block_partial);
-        lane->special_seen |= PLAIN_SPECIAL;
-        return true;
+        return false;
     }
-    small_vectors v;
-#pragma unroll
-    for (int j = 0; j < VECTORS; j++) {
-        v.x[j] = x[j];
-        if (OPERANDS == 2) v.y[j] = y[j];
-    }
-    u32 special_seen = take_unplain(*range, v);
-    if (special_seen != NOT_HELD) lane->special_seen |= special_seen;
-    return special_seen != NOT_HELD;
+    small_seen seen = take_unplain(r, *range, put_aside(x, y), shared + warp_number() * SUMS_NBYTES);
+    lane->nan_count = seen.nan_count;
+    lane->first_nan = seen.first_nan;
+    lane->special_seen = seen.special_seen;
+    return seen.nan_count || seen.special_seen != PLAIN_SPECIAL;
 }
 
 #else
 
-// Adds all that the lane has in registers; false if there are NaNs.
+#if LOOKS_FOR_NAN
+
+static __device__ __noinline__ small_seen take_nans(const struct wf_kernel_arguments *r, small_range range, small_vectors v)
+{
+    small_seen seen = {NO_INDEX, 0, 0, 0, 0};
+    segment_state segment;
+    clear_extremes(&segment);
+#pragma unroll 1
+    for (int j = 0; j < VECTORS && is_there(&range, j); j++) {
+        vector x = v.x[j];
+        if (HAS_EXTREMES) accumulate_extremes(&segment, &x, true);
+        note_nans_at(r, &range, place_of(&range, j), &x, &x, count_nans(&x, &x, 1), &seen);
+    }
+    if (HAS_MIN) seen.min_key = least_key(&segment);
+    if (HAS_MAX) seen.max_key = largest_key(&segment);
+    return seen;
+}
+
+static __device__ __forceinline__ void keep_seen(lane_state *lane, const small_seen *seen)
+{
+    lane->nan_count = seen->nan_count;
+    lane->first_nan = seen->first_nan;
+    if (HAS_MIN) lane->min_key = seen->min_key;
+    if (HAS_MAX) lane->max_key = seen->max_key;
+}
+
+#endif
+
+// Adds all that the lane has in registers; whether the warp has NaNs.
 static __device__ __forceinline__ bool take_registers(const struct wf_kernel_arguments *r, const small_range *range,
                                                       const vector x[VECTORS], const vector y[VECTORS], lane_state *lane)
 {
     segment_state segment;
+    bool has_nans = false;
     segment_clear(lane, &segment, 0);
 #pragma unroll
     for (int j = 0; j < VECTORS; j++)
@@ -259,16 +408,22 @@ static __device__ __forceinline__ bool take_registers(const struct wf_kernel_arg
             accumulate(&segment, &x[j], &y[j]);
             if (HAS_EXTREMES) accumulate_extremes(&segment, &x[j], false);
         }
-    if (LOOKS_FOR_NAN && __any_sync(ALL_LANES, has_seen_nan(&segment))) return false;
+    if (LOOKS_FOR_NAN) has_nans = __any_sync(ALL_LANES, has_seen_nan(&segment));
     if (HAS_EXTREMES && IS_INDEXED) note_extremes(&segment, x, 0, false);
     segment_commit(lane, &segment, &block_partial);
+#if LOOKS_FOR_NAN
+    if (has_nans) {
+        small_seen seen = take_nans(r, *range, put_aside(x, y));
+        keep_seen(lane, &seen);
+    }
+#endif
     if (HAS_EXTREMES && IS_INDEXED) find_in_registers(r, range, x, lane);
-    return true;
+    return has_nans;
 }
 
 #endif
 
-// ---- what is rare, kept apart: all of it for a block once more
+// ---- the block
 
 static __device__ __noinline__ void write_special_result(const struct wf_kernel_arguments *r, u32 specials)
 {
@@ -276,13 +431,38 @@ static __device__ __noinline__ void write_special_result(const struct wf_kernel_
     write_result(r);
 }
 
+// Publishes the block's parts; the last block writes the result.  By the first warp.
+static __device__ __forceinline__ void finish_block(const struct wf_kernel_arguments *r)
+{
+    u32 specials = 0;
+    if (gridDim.x == 1 || merge_blocks(r, has_special(), &specials)) write_special_result(r, specials);
+}
+
+// Merges the warps' parts where there is something special.
+static __device__ __noinline__ void merge_special_warps(const struct wf_kernel_arguments *r, u64 nan_count, u64 first_nan,
+                                                        u32 special_seen)
+{
+    lane_state lane;
+    lane_clear(&lane);
+    lane.nan_count = nan_count;
+    lane.first_nan = first_nan;
+    lane.special_seen = special_seen;
+    merge_special(&lane);
+    if (lane_number() == 0) put_special(&lane, warp_number());
+    __syncthreads();
+    if (warp_number() != 0) return;
+    combine_warps(&lane);
+    __syncwarp();
+    finish_block(r);
+}
+
+// Integers that have no padding, all of them once more, by the slow path.
 static __device__ __noinline__ void reduce_slow(const struct wf_kernel_arguments *r, small_range range)
 {
     slow_range whole = {range.first, range.step, VECTORS, 1, range.whole};
     slow_range ends = {NO_VECTOR, 0, 1, 1, (i64)range.whole + 1};
     u32 place = place_of_end(&range);
     lane_state lane;
-    u32 specials = 0;
     clear_block_digits();
     __syncthreads();
     lane_clear(&lane);
@@ -290,11 +470,8 @@ static __device__ __noinline__ void reduce_slow(const struct wf_kernel_arguments
     if (place != NOWHERE) ends.first = number_of(r, &range, place);
     if (__any_sync(ALL_LANES, place != NOWHERE)) accumulate_slow(r, &lane, ends);
     merge_warps(&lane);
-    if (warp_number() == 0 && (gridDim.x == 1 || merge_blocks(r, has_special(), &specials)))
-        write_special_result(r, specials);
+    if (warp_number() == 0) finish_block(r);
 }
-
-// ---- the block
 
 // Merges the parts of all warps, one in each lane; called by the first warp.
 static __device__ __forceinline__ void merge_plain(const struct wf_kernel_arguments *r, lane_state *lane)
@@ -340,14 +517,17 @@ static __device__ __forceinline__ void reduce_small(const struct wf_kernel_argum
     clear_block_digits();
     need_soon(r);
     if (HAS_SUMS) __syncthreads();
-    if (range.first - lane_number() < range.end && !take_registers(r, &range, x, OPERANDS == 2 ? y : x, &lane))
+    if (range.first - lane_number() < range.end && take_registers(r, &range, x, OPERANDS == 2 ? y : x, &lane))
         is_special = true;
     merge_lanes(&lane);
     if (lane_number() == 0) put_merged(&lane, warp_number());
-    if (__syncthreads_or(is_special))
+    if (!__syncthreads_or(is_special)) {
+        if (warp_number() == 0) merge_plain(r, &lane);
+    } else if (!CAN_BE_PADDED && ends) {
         reduce_slow(r, range);
-    else if (warp_number() == 0)
-        merge_plain(r, &lane);
+    } else {
+        merge_special_warps(r, lane.nan_count, lane.first_nan, lane.special_seen);
+    }
 }
 
 #endif

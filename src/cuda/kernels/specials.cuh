@@ -11,11 +11,11 @@
 
 // ---- NaNs
 
-static __device__ __forceinline__ u32 count_nans(const vector x[VECTORS], const vector y[VECTORS])
+static __device__ __forceinline__ u32 count_nans(const vector *x, const vector *y, int vectors)
 {
     u32 count = 0;
 #pragma unroll
-    for (int j = 0; j < VECTORS; j++) {
+    for (int j = 0; j < vectors; j++) {
 #pragma unroll
         for (int i = 0; WIDTH == 16 && i < 4; i++)
             count += (u32)__popc(nan_tops(x[j].word[i]) | (OPERANDS == 2 ? nan_tops(y[j].word[i]) : 0));
@@ -30,7 +30,7 @@ static __device__ __forceinline__ u32 count_nans(const vector x[VECTORS], const 
 static __device__ __forceinline__ void note_nans(lane_state *lane, const vector x[VECTORS], const vector y[VECTORS],
                                                  u32 chunk)
 {
-    u32 count = count_nans(x, y);
+    u32 count = count_nans(x, y, VECTORS);
     lane->nan_count += count;
     if (count && lane->nan_chunk == NOWHERE) lane->nan_chunk = chunk;
 }
@@ -96,11 +96,11 @@ static __device__ __forceinline__ u32 special_of_tops(u32 infinite, u32 invalid,
     return infinite || (invalid && !negative) ? special_seen | PLAIN_SPECIAL : special_seen;
 }
 
-static __device__ __forceinline__ bool has_infinities(const vector x[VECTORS])
+static __device__ __forceinline__ bool has_infinities(const vector *x, int vectors)
 {
     u32 infinite = 0;
 #pragma unroll
-    for (int i = 0; i < 4 * VECTORS; i++) {
+    for (int i = 0; i < 4 * vectors; i++) {
         u32 magnitude = x[i / 4].word[i % 4] & 0x7fff7fff;
         infinite |= (magnitude + (0x8000 - INFINITY_BITS) * 0x10001) & ~(magnitude + (0x7fff - INFINITY_BITS) * 0x10001);
     }
@@ -108,11 +108,11 @@ static __device__ __forceinline__ bool has_infinities(const vector x[VECTORS])
 }
 
 // Puts -0 in the place of NaNs, of which it gives the number, where there are no infinities.
-static __device__ __forceinline__ u32 clean_nans(vector x[VECTORS])
+static __device__ __forceinline__ u32 clean_nans(vector *x, int vectors)
 {
     u32 masks = 0;
 #pragma unroll
-    for (int i = 0; i < 4 * VECTORS; i++) {
+    for (int i = 0; i < 4 * vectors; i++) {
         u32 *word = &x[i / 4].word[i % 4], mask = spread_tops(tops_from(*word, INFINITY_BITS));
         masks += mask; // 0xffff for each, modulo 2^32
         *word = (*word & ~mask) | (mask & 0x80008000);
@@ -122,12 +122,12 @@ static __device__ __forceinline__ u32 clean_nans(vector x[VECTORS])
 }
 
 // Puts -0 in the place of what is special.  Gives how many NaNs there were.
-static __device__ __forceinline__ u32 clean_vectors(lane_state *lane, vector x[VECTORS], vector y[VECTORS])
+static __device__ __forceinline__ u32 clean_vectors(u32 *special_seen, vector *x, vector *y, int vectors)
 {
-    if (OPERANDS == 1 && !has_infinities(x)) return clean_nans(x);
+    if (OPERANDS == 1 && !has_infinities(x, vectors)) return clean_nans(x, vectors);
     u32 counts = 0, infinite[2] = {0, 0}, invalid[2] = {0, 0}; // of positive terms, of negative ones
 #pragma unroll
-    for (int i = 0; i < 4 * VECTORS; i++) {
+    for (int i = 0; i < 4 * vectors; i++) {
         u32 *a = &x[i / 4].word[i % 4], *b = &y[i / 4].word[i % 4], sign = *a, zeros = 0;
         u32 nans = nan_tops(*a), specials = tops_from(*a, INFINITY_BITS);
         if (OPERANDS == 2) {
@@ -145,20 +145,20 @@ static __device__ __forceinline__ u32 clean_vectors(lane_state *lane, vector x[V
         *a = (*a & ~mask) | (mask & 0x80008000);
         if (OPERANDS == 2) *b &= ~mask;
     }
-    lane->special_seen |= special_of_tops(infinite[0], invalid[0], false) | special_of_tops(infinite[1], invalid[1], true);
+    *special_seen |= special_of_tops(infinite[0], invalid[0], false) | special_of_tops(infinite[1], invalid[1], true);
     return (counts & 0xffff) + (counts >> 16);
 }
 
 #else
 
-static __device__ __forceinline__ u32 note_infinities(lane_state *lane, const vector x[VECTORS], const vector y[VECTORS])
+static __device__ __forceinline__ u32 note_infinities(u32 *special_seen, const vector *x, const vector *y, int vectors)
 {
     u32 infinities = 0;
 #pragma unroll
-    for (int i = 0; i < LANE_ELEMENTS; i++) {
+    for (int i = 0; i < vectors * PER_VECTOR; i++) {
         unit a = element_at(&x[i / PER_VECTOR], i % PER_VECTOR), b = element_at(&y[i / PER_VECTOR], i % PER_VECTOR);
         if (is_either_special(a, b) && !is_either_nan(a, b)) {
-            lane->special_seen |= special_of(a, b);
+            *special_seen |= special_of(a, b);
             infinities++;
         }
     }
@@ -181,18 +181,18 @@ static __device__ __forceinline__ bool is_special_float(unit bits)
 }
 
 // Puts zeros in the place of what is special.  Gives how many NaNs there were.
-static __device__ __forceinline__ u32 clean_vectors(lane_state *lane, vector x[VECTORS], vector y[VECTORS])
+static __device__ __forceinline__ u32 clean_vectors(u32 *special_seen, vector *x, vector *y, int vectors)
 {
     u32 specials = 0, infinities = 0;
     bool infinite = false;
 #pragma unroll
-    for (int i = 0; i < LANE_ELEMENTS; i++) {
+    for (int i = 0; i < vectors * PER_VECTOR; i++) {
         infinite = infinite || is_infinite_float(element_at(&x[i / PER_VECTOR], i % PER_VECTOR));
         if (OPERANDS == 2) infinite = infinite || is_infinite_float(element_at(&y[i / PER_VECTOR], i % PER_VECTOR));
     }
-    if (infinite) infinities = note_infinities(lane, x, y);
+    if (infinite) infinities = note_infinities(special_seen, x, y, vectors);
 #pragma unroll
-    for (int i = 0; i < LANE_ELEMENTS; i++) {
+    for (int i = 0; i < vectors * PER_VECTOR; i++) {
         unit a = element_at(&x[i / PER_VECTOR], i % PER_VECTOR), b = element_at(&y[i / PER_VECTOR], i % PER_VECTOR);
         bool is_special = is_special_float(a) || (OPERANDS == 2 && is_special_float(b));
         if (is_special) specials++;
@@ -209,7 +209,7 @@ static __device__ __forceinline__ u32 clean_vectors(lane_state *lane, vector x[V
 // Notes what is special and puts zeros in its place, -0 of which means nothing to a sum, not even its sign.
 static __device__ __forceinline__ void clean_chunk(lane_state *lane, vector x[VECTORS], vector y[VECTORS], u32 chunk)
 {
-    u32 nans = clean_vectors(lane, x, y);
+    u32 nans = clean_vectors(&lane->special_seen, x, y, VECTORS);
     lane->nan_count += nans;
     if (nans && lane->nan_chunk == NOWHERE) lane->nan_chunk = chunk;
 }

@@ -296,7 +296,7 @@ static __device__ __forceinline__ wide_term value_term(const sums_state *sums, u
 {
     wide_bin *bins = value_bins(sums) + (VALUE_SIGNS == 2 && is_negative(bits) ? VALUE_ROWS * WIDE_COLUMNS : 0);
     if (!HAS_SUM) bits &= MAGNITUDE;
-    return WIDTH == 64 ? wide_value(bins, widen(bits)) : wide_narrow_value(bins, (u32)bits);
+    return WIDTH == 64 ? wide_value(bins, widen(bits)) : wide_narrow_value(bins, bits);
 }
 
 static __device__ __forceinline__ wide_term product_term(const sums_state *sums, unit a, unit b)
@@ -322,19 +322,26 @@ static __device__ __forceinline__ void rotate(vector x[VECTORS])
         x[j] = j + WIDE_VECTORS < VECTORS ? x[j + WIDE_VECTORS] : first[j + WIDE_VECTORS - VECTORS];
 }
 
+// WIDE_VECTORS of them.
+static __device__ __forceinline__ void add_terms_to_wide(const sums_state *sums, const vector *x, const vector *y, bool values,
+                                                         bool products)
+{
+    wide_term value[WIDE_VECTORS * PER_VECTOR], product[WIDE_VECTORS * PER_VECTOR];
+#pragma unroll
+    for (int e = 0; e < WIDE_VECTORS * PER_VECTOR; e++) {
+        unit a = element_at(&x[e / PER_VECTOR], e % PER_VECTOR), b = element_at(&y[e / PER_VECTOR], e % PER_VECTOR);
+        if (values) value[e] = value_term(sums, a);
+        if (products) product[e] = product_term(sums, a, b);
+    }
+    wide_add(values ? value : 0, products ? product : 0, WIDE_VECTORS * PER_VECTOR);
+}
+
 static __device__ __forceinline__ void add_to_wide(const sums_state *sums, vector x[VECTORS], vector y[VECTORS], bool values,
                                                    bool products)
 {
 #pragma unroll 1
     for (int i = 0; i < VECTORS; i += WIDE_VECTORS) {
-        wide_term value[WIDE_VECTORS * PER_VECTOR], product[WIDE_VECTORS * PER_VECTOR];
-#pragma unroll
-        for (int e = 0; e < WIDE_VECTORS * PER_VECTOR; e++) {
-            unit a = element_at(&x[e / PER_VECTOR], e % PER_VECTOR), b = element_at(&y[e / PER_VECTOR], e % PER_VECTOR);
-            if (values) value[e] = value_term(sums, a);
-            if (products) product[e] = product_term(sums, a, b);
-        }
-        wide_add(values ? value : 0, products ? product : 0, WIDE_VECTORS * PER_VECTOR);
+        add_terms_to_wide(sums, x, y, values, products);
         rotate(x);
         if (OPERANDS == 2) rotate(y);
     }

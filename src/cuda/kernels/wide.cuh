@@ -67,12 +67,12 @@ static __device__ __forceinline__ wide_term wide_value(wide_bin *bins, double va
     return term;
 }
 
-// One of f32.
-static __device__ __forceinline__ wide_term wide_narrow_value(wide_bin *bins, u32 bits)
+// One of a narrower float.
+static __device__ __forceinline__ wide_term wide_narrow_value(wide_bin *bins, unit bits)
 {
     wide_term term;
     term.bin = wide_row(bins, bits >> (FRACTION_BITS + VALUE_BINADES_LOG2) & (VALUE_ROWS - 1));
-    term.word[0] = (u64)__double_as_longlong((double)__uint_as_float(bits));
+    term.word[0] = (u64)__double_as_longlong(widen(bits));
     return term;
 }
 
