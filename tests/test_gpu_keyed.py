@@ -427,3 +427,15 @@ def test_extremes_with_bad_keys(pair):
     for nan in ("propagate", "error"):
         for flags in (0, 1):
             pair.check("max", library.wf_groups_keys(0, 100, byref(keys)), [array], nan, flags=flags, nan=nan)
+
+
+def test_minus_zeros_that_no_sample_sees(pair):
+    """The only element of its group, in a table in global memory."""
+    rng = random.Random("gpu minus zeros")
+    groups, count = (1 << 20, 4 << 20) if pair.gpu.is_real else (20_000, 1 << 16)
+    keys = sorted([rng.randrange(groups) for _ in range(count - 1)] + [groups])
+    alone = next(i for i in range(1, count) if i % 8 == 3 and keys[i - 1] < keys[i] < keys[i + 1])
+    array = put(tiled(Laid("f32", (TABLE_COUNT,), rng, "plain", plain=True), count), {alone: -0.0})
+    labels = integer_vector(keys, "i32")
+    pair.check("sum", library.wf_groups_keys(0, groups + 1, byref(labels)), [array])
+    assert b"a table in global memory, laid out by a sample" in library.wf_handle_plan(pair.device.pointer)

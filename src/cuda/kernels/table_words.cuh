@@ -270,8 +270,9 @@ static __device__ __forceinline__ void add_value(const struct wf_table_arguments
     } else if (is_either_special(bits, bits)) {
         note_special(r, sum->key, bits);
         if (is_nan(bits) && r->groups.nan == WF_NAN_OMIT) return;
-    } else if (!add_to_grids(grids, widen(bits), sum)) {
-        note_missed(r);
+    } else {
+        if (HAS_SUM && bits == SIGN_BIT) findings_of(r)->has_negative_zero = 1; // of which a sample may see none
+        if (!add_to_grids(grids, widen(bits), sum)) note_missed(r);
     }
     if (has_counts(r)) sum->word[COUNT_AT]++;
 }
