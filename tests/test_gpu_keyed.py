@@ -126,11 +126,11 @@ def scattered_keys(rng, groups, count):
 @pytest.mark.parametrize("op", ("sum", "norm1", "mean"))
 @pytest.mark.parametrize("type_name", ("f16", "f32", "f64"))
 def test_scattered_keys(pair, type_name, op):
-    """A table in global memory, to whose words elements go in pairs."""
+    """Elements are brought to buckets, though the cache holds all words, and added there to two words, or to all."""
     if not pair.gpu.is_real and op != "sum":
         pytest.skip("no GPU: on the simulator one op")
     rng = random.Random(f"gpu scattered {type_name} {op}")
-    groups, count = (40_000, 14 << 20) if pair.gpu.is_real else (6000, 1 << 18)
+    groups, count = (40_000, 16 << 20) if pair.gpu.is_real else (6000, 1 << 18)
     values = scattered_keys(rng, groups, TABLE_COUNT) * (count // TABLE_COUNT + 1)
     keys = integer_vector(values[:count], "i32")
     kinds = SCATTERED_KINDS[:3] if type_name == "f16" else SCATTERED_KINDS
@@ -143,7 +143,7 @@ def test_scattered_keys(pair, type_name, op):
             array = put(array, {i: rng.gauss(0, 1) * 2.0 ** rng.randrange(-30, 20) for i in range(0, count, 2)})
         for flags in (0, 1) if pair.gpu.is_real else (1,):
             pair.check(op, library.wf_groups_keys(0, groups, byref(keys)), [array], kind, flags=flags)
-            assert b"a table in global memory" in library.wf_handle_plan(pair.device.pointer)
+            assert b"buckets of" in library.wf_handle_plan(pair.device.pointer)
 
 
 @pytest.mark.parametrize("op, type_name", (("var", "f32"), ("mean", "f32"), ("norm2", "f64"), ("var", "i16"), ("mean", "bf16")))
@@ -152,7 +152,7 @@ def test_several_words_of_an_element(pair, op, type_name):
     if not pair.gpu.is_real and (op, type_name) not in (("var", "f32"), ("mean", "bf16")):
         pytest.skip("no GPU: on the simulator fewer kernels")
     rng = random.Random(f"gpu several words {type_name} {op}")
-    groups, count = (40_000, 14 << 20) if pair.gpu.is_real else (9000, 1 << 18)
+    groups, count = (40_000, 16 << 20) if pair.gpu.is_real else (9000, 1 << 18)
     values = scattered_keys(rng, groups, TABLE_COUNT) * (count // TABLE_COUNT + 1)
     for order in ("random", "sorted") if pair.gpu.is_real else ("random",):
         keys = integer_vector(sorted(values[:count]) if order == "sorted" else values[:count], "i32")
@@ -428,3 +428,34 @@ def test_extremes_with_bad_keys(pair):
     for nan in ("propagate", "error"):
         for flags in (0, 1):
             pair.check("max", library.wf_groups_keys(0, 100, byref(keys)), [array], nan, flags=flags, nan=nan)
+
+
+def sampled_positions(count, buckets):
+    """Where the GPU looks at keys to find how much room buckets need: sampled_position in kernels/table_buckets.cuh."""
+    every = count // (512 * buckets)
+    return [i * every + ((i * 2654435761 & 0xffffffff) * every >> 32) for i in range(count // every)]
+
+
+def test_buckets_without_room(pair):
+    """A sample that tells nothing of most buckets: what was brought to them does not count, and tables take everything."""
+    rng = random.Random("gpu rooms")
+    groups, count, log2 = (40_000, 16 << 20, 13) if pair.gpu.is_real else (6000, 1 << 18, 11)
+    values = [rng.randrange(groups) for _ in range(TABLE_COUNT)] * (count // TABLE_COUNT + 1)
+    for position in sampled_positions(count, (groups - 1 >> log2) + 1):
+        values[position] %= 1 << log2
+    keys = integer_vector(values[:count], "i32")
+    array = tiled(Laid("f32", (TABLE_COUNT,), rng, "plain", plain=True), count)
+    pair.check("sum", library.wf_groups_keys(0, groups, byref(keys)), [array])
+    assert f" {(groups - 1 >> log2) + 1} buckets of {1 << log2} keys" in library.wf_handle_plan(pair.device.pointer).decode()
+
+
+def test_minus_zeros_that_no_sample_sees(pair):
+    """The only element of its group, in a table in global memory."""
+    rng = random.Random("gpu minus zeros")
+    groups, count = (1 << 20, 4 << 20) if pair.gpu.is_real else (20_000, 1 << 16)
+    keys = sorted([rng.randrange(groups) for _ in range(count - 1)] + [groups])
+    alone = next(i for i in range(1, count) if i % 8 == 3 and keys[i - 1] < keys[i] < keys[i + 1])
+    array = put(tiled(Laid("f32", (TABLE_COUNT,), rng, "plain", plain=True), count), {alone: -0.0})
+    labels = integer_vector(keys, "i32")
+    pair.check("sum", library.wf_groups_keys(0, groups + 1, byref(labels)), [array])
+    assert b"a table in global memory, laid out by a sample" in library.wf_handle_plan(pair.device.pointer)

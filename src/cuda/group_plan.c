@@ -211,7 +211,7 @@ static void choose_tables(struct wf_cuda_group_plan *plan, const struct wf_cuda_
     plan->has_tables = task->are_keys && task->is_vector && task->is_aligned && wf_cuda_tables_fit(empty, task->positions, task->labels);
     if (!plan->has_tables) return;
     plan->tables_suffice = wf_cuda_tables_suffice(empty);
-    plan->tables = wf_cuda_tables_plan(empty, task->result_type, task->positions, task->labels, gpu);
+    plan->tables = wf_cuda_tables_plan(empty, task->result_type, task->key_nbytes, task->positions, task->labels, gpu);
 }
 
 static void plan_trees(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {

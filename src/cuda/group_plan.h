@@ -16,6 +16,7 @@ struct wf_cuda_group_task {
     int64_t labels, positions; /* of segments and keys: how many groups there are, and places on the axis */
     bool are_labelled;  /* segments and keys, whose lengths differ */
     bool are_keys;
+    int key_nbytes;      /* of each */
     bool are_positions_sorted; /* elements are found through the sorted positions of keys */
     bool is_vector;     /* there is no dimension but that of labels */
     bool is_folded;     /* a group has elements along several dimensions */

@@ -11,9 +11,10 @@ enum {
     KEPT_MAX = 1 << 13,
     PASSES_MAX = 8,            /* more take longer than they save */
     SAMPLING_MAX = 16,         /* blocks */
+    FAR_MIN = 7,               /* times as many pairs of neighbours far from each other as near, where the L2 cache holds the table */
     STRAYS_EVERY = 8,          /* at most one run in that many elements is listed, in the room for records */
     WALK_TABLE = 4,            /* no walk of kernels/groups.cu, ... */
-    WALK_SCATTERED = 5,        /* nor this one, */
+    WALK_BUCKETS = 5,          /* nor this one, */
     HAS_RUNS = 4               /* ... nor an IS_SHORT */
 };
 
@@ -92,11 +93,16 @@ static int64_t words_nbytes(const struct wf_accumulator *empty, int64_t groups) 
     return (table_nbytes(empty, groups) * (has_index_stage(empty) ? 2 : 1) + 7) / 8 * 8;
 }
 
-/* Shared memory of a block, of which a multiprocessor has two. */
+/* Shared memory of a block, of which a multiprocessor has so many. */
+static int room_of_block(const struct wf_gpu *gpu, int blocks) {
+    enum { RESERVED_NBYTES = 1024, SCAN_NBYTES = 256 }; /* of each block, by the driver, and for scans */
+    int room = gpu->shared_per_multiprocessor / blocks - RESERVED_NBYTES;
+    return (room < gpu->shared_per_block ? room : gpu->shared_per_block) - SCAN_NBYTES;
+}
+
+/* Of most stages' blocks. */
 static int find_room(const struct wf_gpu *gpu) {
-    enum { RESERVED_NBYTES = 1024 + 256 }; /* of each block, by the driver, and for scans */
-    int room = gpu->shared_per_multiprocessor / 2 - RESERVED_NBYTES;
-    if (room > gpu->shared_per_block) room = gpu->shared_per_block;
+    int room = room_of_block(gpu, 2);
     return room < SHARED_NBYTES ? room : SHARED_NBYTES;
 }
 
@@ -136,32 +142,50 @@ static int record_nbytes(const struct wf_accumulator *empty) {
     return wf_type_nbytes(empty->type) == 8 ? 16 : 8;
 }
 
-/* Instead of passes, of sums: as many keys in each as shared memory has room for, if, in addition to two words for each bucket, there is
- * room for tiles of some elements a bucket. */
-static void choose_buckets(struct wf_cuda_table_plan *plan, const struct wf_accumulator *empty, int64_t groups,
-                           const struct wf_gpu *gpu) {
+/* One key in so many tells how much room buckets need. */
+static int64_t sample_every(int64_t count, int64_t buckets) {
+    int64_t samples = buckets * WF_TABLE_BUCKET_SAMPLES;
+    return samples && count > samples ? count / samples : 1;
+}
+
+/* Room for the records of all buckets, whatever a sample tells. */
+static int64_t records_nbytes(const struct wf_accumulator *empty, int64_t count, int64_t buckets) {
+    int64_t every = sample_every(count, buckets);
+    return (WF_TABLE_ROOM(count / every, every) + WF_TABLE_ROOM(0, every) * buckets) * record_nbytes(empty);
+}
+
+/* A block's tile: two words for each bucket, and for elements of no group, ... */
+static int64_t tile_words_nbytes(int64_t buckets) {
+    return 8 * (buckets + 3);
+}
+
+/* ... and records. */
+static int find_tile(const struct wf_accumulator *empty, int64_t buckets, int room) {
     enum { MULTIPLE = 512 };
-    int log2 = 0, room = find_room(gpu);
+    int64_t left = room - tile_words_nbytes(buckets), nbytes = left < WF_TABLE_TILE_NBYTES ? left : WF_TABLE_TILE_NBYTES;
+    return nbytes < 0 ? 0 : (int)(nbytes / record_nbytes(empty) / MULTIPLE * MULTIPLE);
+}
+
+/* Of sums: as many keys in each as shared memory has room for, if it has room for a tile of some elements of each, and if scratch memory
+ * stays within twice what is read. */
+static void choose_buckets(struct wf_cuda_table_plan *plan, const struct wf_accumulator *empty, int key_nbytes, int64_t count,
+                           int64_t groups, const struct wf_gpu *gpu) {
+    int log2 = 0, room = room_of_block(gpu, 1), element_nbytes = (int)wf_type_nbytes(empty->type) + key_nbytes;
+    if (are_extremes(empty)) return;
     while (table_nbytes(empty, INT64_C(2) << log2) <= room) log2++;
-    int64_t buckets = ((groups - 1) >> log2) + 1, left = room - 8 * (buckets + 2), tile = left / record_nbytes(empty);
-    if (are_extremes(empty) || tile < buckets || tile < MULTIPLE) return;
+    int64_t buckets = ((groups - 1) >> log2) + 1;
+    int tile = find_tile(empty, buckets, room);
+    if (tile == 0 || tile < buckets || 4 * (buckets + 1) > find_room(gpu)) return;
+    if (records_nbytes(empty, count, buckets) > 2 * element_nbytes * count + 64 * groups) return;
     plan->buckets = (int)buckets;
     plan->bucket_log2 = log2;
-    plan->tile = (int)(tile / MULTIPLE * MULTIPLE);
+    plan->tile = tile;
     plan->passes = 1;
 }
 
 /* Whether so much is read that a launch costs nothing beside it, even if it has nothing to do. */
 static bool are_many(int64_t count, const struct wf_gpu *gpu) {
     return count * 8 >= 2 * gpu->l2_nbytes;
-}
-
-/* Whether an element goes to so many words that bringing it to a bucket takes less time than as many atomic operations in memory.
- * Those of 64 bits take twice as long to bring; those of 8, with keys of 16, are less than half as long as their records. */
-static bool prefers_buckets(const struct wf_accumulator *empty, int64_t count, const struct wf_gpu *gpu) {
-    size_t nbytes = wf_type_nbytes(empty->type);
-    bool has_mean = has_counts(empty) && !is_of_nonzero(empty);
-    return (count_square_terms(empty) || (has_mean && nbytes < 8)) && nbytes > 1 && are_many(count, gpu);
 }
 
 /* Whether a look at all values would cost more than launches that only matter if a sample misleads: where the cache holds them,
@@ -182,15 +206,14 @@ static bool is_sum_of_floats(const struct wf_accumulator *empty) {
     return wf_type_is_float(empty->type) && (empty->op == WF_SUM || empty->op == WF_NORM1);
 }
 
-struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty, wf_type result_type, int64_t count,
-                                              int64_t groups, const struct wf_gpu *gpu) {
+struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty, wf_type result_type, int key_nbytes,
+                                              int64_t count, int64_t groups, const struct wf_gpu *gpu) {
     struct wf_cuda_table_plan plan = {.copies = count_copies(empty, groups, find_room(gpu)), .passes = 1};
     if (!plan.copies) plan.passes = count_passes(empty, groups, gpu);
-    bool has_buckets = !plan.copies && (plan.passes > 1 || prefers_buckets(empty, count, gpu));
     plan.tries_segments = plan.passes > 1;
-    if (has_buckets) choose_buckets(&plan, empty, groups, gpu);
+    if (!plan.copies && (plan.passes > 1 || are_many(count, gpu))) choose_buckets(&plan, empty, key_nbytes, count, groups, gpu);
     plan.tries_segments = plan.tries_segments || plan.buckets;
-    plan.is_sampled = !plan.tries_segments && suffices_sample(empty, count, gpu);
+    plan.is_sampled = suffices_sample(empty, count, gpu);
     if (plan.copies) return plan;
     plan.kept = count_kept(empty, find_room(gpu));
     plan.tries_runs = plan.tries_segments && are_runs_short(count, groups) &&
@@ -218,7 +241,7 @@ static struct places find_places(const struct wf_accumulator *empty, int64_t cou
     places.nexts = align(places.words + (size_t)words_nbytes(empty, groups));
     places.records = places.nexts + of_buckets;
     places.cleared = plan->buckets ? places.flags : places.nexts;
-    places.offsets = places.records + (plan->buckets ? (size_t)count * (size_t)record_nbytes(empty) : 0);
+    places.offsets = places.records + (plan->buckets ? align((size_t)records_nbytes(empty, count, plan->buckets)) : 0);
     places.end = places.offsets + (plan->tries_segments ? align(((size_t)groups + 1) * 4) : 0);
     return places;
 }
@@ -236,14 +259,15 @@ static wf_error find_kernel(wf_handle *handle, const struct wf_cuda_table_task *
     key.parts = task->empty->parts;
     key.is_indexed = are_extremes(task->empty) && wf_accumulator_is_indexed(task->empty);
     key.walk = walk + 1;
-    key.is_short = task->plan.tries_runs ? HAS_RUNS : 0;
+    key.is_short = walk == WALK_TABLE && task->plan.tries_runs ? HAS_RUNS : 0;
     key.alignment = 16;
     key.block = 32;
     key.vectors = 1;
     key.resident = 1;
     key.finish_op = task->empty->op;
     key.finish_type = task->result_type;
-    int room = find_room(&cuda->gpu), shared = task->sums_nbytes > room ? task->sums_nbytes : room;
+    int room = walk == WALK_BUCKETS ? room_of_block(&cuda->gpu, 1) : find_room(&cuda->gpu);
+    int shared = task->sums_nbytes > room ? task->sums_nbytes : room;
     return wf_kernels_tables(handle, &cuda->gpu, &cuda->kernels, &key, shared, function);
 }
 
@@ -264,12 +288,9 @@ static bool are_packed(const struct wf_cuda_table_task *task, int64_t key_stride
     return are_side_by_side && (r->x | (uintptr_t)task->keys->data) % 16 == 0;
 }
 
-/* Whether a sample may choose the kernel of table_scattered.cuh: for sums of floats in one table in global memory, and so many that its
- * launch costs nothing beside them, even if it has nothing to do. */
-static bool has_scattered(const struct wf_cuda_table_task *task, const struct wf_gpu *gpu) {
-    const struct wf_accumulator *empty = task->empty;
-    bool is_of_pairs = wf_type_is_float(empty->type) && count_terms(empty) && !count_square_terms(empty) && !is_of_nonzero(empty);
-    return is_of_pairs && are_many(wf_array_length(task->keys, 0), gpu) && !task->plan.copies && !task->plan.tries_segments;
+/* Whether the L2 cache does not hold the words, so that buckets pay even if many neighbours' keys are near each other. */
+static bool is_table_large(const struct wf_cuda_table_task *task, const struct wf_gpu *gpu) {
+    return count_passes(task->empty, task->table_count, gpu) > 1;
 }
 
 static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task *task, const struct wf_gpu *gpu,
@@ -294,12 +315,14 @@ static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task 
                                    .blocks = (int)count_blocks(count, gpu),
                                    .buckets = task->plan.buckets,
                                    .bucket_log2 = task->plan.bucket_log2,
+                                   .bucket_far = is_table_large(task, gpu) ? 1 : FAR_MIN,
+                                   .tile = task->plan.tile,
+                                   .sample_every = (int)sample_every(count, task->plan.buckets),
                                    .offsets = task->offsets,
                                    .words = task->scratch + places->words,
                                    .flags = task->scratch + places->flags,
                                    .bucket_begins = task->scratch + places->begins,
                                    .bucket_nexts = task->scratch + places->nexts,
-                                   .tile = task->plan.tile,
                                    .records = task->scratch + places->records,
                                    .runs = task->plan.tries_strays ? (int)(count / STRAYS_EVERY) : 0,
                                    .key_nbytes = (int)wf_type_nbytes(task->keys->type),
@@ -318,54 +341,44 @@ static wf_error launch_passes(wf_handle *handle, wf_cuda_function function, stru
     return error;
 }
 
-/* What has to be known before elements are added, and where they are brought before. */
-static wf_error launch_looks(wf_handle *handle, const struct wf_accumulator *empty, wf_cuda_function function,
-                             struct wf_table_arguments *r) {
+/* What has to be known before elements are added. */
+static wf_error launch_look(wf_handle *handle, const struct wf_accumulator *empty, wf_cuda_function function, struct wf_table_arguments *r) {
     bool has_grid = wf_type_is_float(empty->type) && !are_extremes(empty) && !is_of_nonzero(empty);
-    int64_t of_buckets = r->buckets * 4, of_tile = 8 * (r->buckets + 2) + r->tile * record_nbytes(empty);
-    int64_t block = WF_TABLE_BLOCK;
-    wf_error error = WF_OK;
-    if (has_grid || r->buckets) error = launch(handle, function, r, WF_TABLE_LOOK, r->blocks, block, of_buckets);
-    if (error || !r->buckets) return error;
-    error = launch(handle, function, r, WF_TABLE_SCAN, 1, block, 0);
-    return error ? error : launch(handle, function, r, WF_TABLE_PLACE, r->blocks, block, of_tile);
+    if (!has_grid && !r->buckets) return WF_OK;
+    return launch(handle, function, r, WF_TABLE_LOOK, r->blocks, WF_TABLE_BLOCK, 4 * (r->buckets + 1));
 }
 
-/* Shared memory of a block that adds. */
+/* Elements are brought to buckets, and added there. */
+static wf_error launch_buckets(wf_handle *handle, const struct wf_cuda_table_task *task, struct wf_table_arguments *r) {
+    const struct wf_cuda *cuda = handle->device_state;
+    int64_t block = WF_TABLE_BUCKETS_BLOCK, grid = cuda->gpu.multiprocessors;
+    int64_t of_bucket = table_nbytes(task->empty, INT64_C(1) << r->bucket_log2);
+    int64_t of_tile = tile_words_nbytes(r->buckets) + r->tile * record_nbytes(task->empty);
+    wf_cuda_function function;
+    wf_error error = find_kernel(handle, task, WALK_BUCKETS, &function);
+    if (!error) error = launch(handle, function, r, WF_TABLE_SCAN, 1, block, 0);
+    if (!error) error = launch(handle, function, r, WF_TABLE_PLACE, grid, block, of_tile);
+    return error ? error : launch(handle, function, r, WF_TABLE_ADD, grid, block, of_bucket);
+}
+
+/* Shared memory of a block that adds in order. */
 static int64_t find_table_nbytes(const struct wf_accumulator *empty, const struct wf_table_arguments *r) {
-    int64_t of_bucket = r->buckets ? table_nbytes(empty, INT64_C(1) << r->bucket_log2) : 0;
-    int64_t nbytes = r->copies * table_nbytes(empty, r->table_count) + r->kept * kept_nbytes(empty);
-    return of_bucket > nbytes ? of_bucket : nbytes;
+    return r->copies * table_nbytes(empty, r->table_count) + r->kept * kept_nbytes(empty);
 }
 
-/* `scattered` is `tables` if there is no other. */
-struct kernels {
-    wf_cuda_function tables, scattered;
-};
-
-static wf_error launch_adding(wf_handle *handle, const struct wf_accumulator *empty, wf_cuda_function function,
-                              struct wf_table_arguments *r, int64_t shared) {
-    wf_error error = launch_looks(handle, empty, function, r);
-    return error ? error : launch_passes(handle, function, r, WF_TABLE_ADD, shared);
-}
-
-/* First what is scattered, then, if nothing was, all: until `unsorted` is set, keys that have `offsets` are settled for `tables`. */
-static wf_error launch_either(wf_handle *handle, const struct wf_accumulator *empty, const struct kernels *kernels,
-                              struct wf_table_arguments *r, int64_t shared) {
-    wf_error error = launch_adding(handle, empty, kernels->scattered, r, shared);
-    if (error || kernels->scattered == kernels->tables) return error;
-    r->offsets = r->words;
-    error = launch_passes(handle, kernels->tables, r, WF_TABLE_ADD, shared);
-    r->offsets = 0;
-    return error;
+static wf_error launch_adding(wf_handle *handle, const struct wf_cuda_table_task *task, wf_cuda_function function,
+                              struct wf_table_arguments *r) {
+    wf_error error = launch_look(handle, task->empty, function, r);
+    if (!error && r->buckets && !r->is_again) error = launch_buckets(handle, task, r);
+    return error ? error : launch_passes(handle, function, r, WF_TABLE_ADD, find_table_nbytes(task->empty, r));
 }
 
 /* By what a look at all elements finds, if the sample was wrong. */
-static wf_error launch_again(wf_handle *handle, const struct wf_accumulator *empty, wf_cuda_function function,
-                             struct wf_table_arguments *r, int64_t shared) {
+static wf_error launch_again(wf_handle *handle, const struct wf_cuda_table_task *task, wf_cuda_function function,
+                             struct wf_table_arguments *r) {
     r->is_sampled = 0;
     r->is_again = 1;
-    wf_error error = launch_adding(handle, empty, function, r, shared);
+    wf_error error = launch_adding(handle, task, function, r);
     r->is_again = 0;
     return error;
 }
@@ -411,17 +424,15 @@ wf_error wf_cuda_tables_reduce(wf_handle *handle, const struct wf_cuda_table_tas
     struct wf_cuda *cuda = handle->device_state;
     const struct places places = places_of(task);
     struct wf_table_arguments r = make_arguments(task, &cuda->gpu, &places);
-    struct kernels kernels;
-    int64_t shared = find_table_nbytes(task->empty, &r);
+    wf_cuda_function tables;
     int64_t warps = (r.table_count + 31) / 32, finishing = 32 * (int64_t)cuda->gpu.multiprocessors;
     *condition = r.findings + offsetof(struct wf_table_findings, failed);
-    wf_error error = find_kernel(handle, task, WALK_TABLE, &kernels.tables);
-    if (!error) error = find_kernel(handle, task, has_scattered(task, &cuda->gpu) ? WALK_SCATTERED : WALK_TABLE, &kernels.scattered);
-    if (!error) error = launch_either(handle, task->empty, &kernels, &r, shared);
-    if (!error && r.is_sampled) error = launch_again(handle, task->empty, kernels.tables, &r, shared);
-    if (!error && has_index_stage(task->empty)) error = launch_passes(handle, kernels.tables, &r, WF_TABLE_INDEX, shared);
-    if (!error)
-        error = launch(handle, kernels.scattered, &r, WF_TABLE_FINISH, warps < finishing ? warps : finishing, 32, task->sums_nbytes);
+    wf_error error = find_kernel(handle, task, WALK_TABLE, &tables);
+    if (!error) error = launch_adding(handle, task, tables, &r);
+    if (!error && (r.is_sampled || r.buckets)) error = launch_again(handle, task, tables, &r);
+    if (!error && has_index_stage(task->empty))
+        error = launch_passes(handle, tables, &r, WF_TABLE_INDEX, find_table_nbytes(task->empty, &r));
+    if (!error) error = launch(handle, tables, &r, WF_TABLE_FINISH, warps < finishing ? warps : finishing, 32, task->sums_nbytes);
     bool has_status = r.groups.status && wf_cuda_tables_suffice(task->empty);
-    return error || !has_status ? error : launch(handle, kernels.tables, &r, WF_TABLE_STATUS, 1, 32, 0);
+    return error || !has_status ? error : launch(handle, tables, &r, WF_TABLE_STATUS, 1, 32, 0);
 }

@@ -27,8 +27,8 @@ bool wf_cuda_tables_fit(const struct wf_accumulator *empty, int64_t count, int64
 /* Whether tables hold whatever there is, so that nothing is ever sorted. */
 bool wf_cuda_tables_suffice(const struct wf_accumulator *empty);
 
-struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty, wf_type result_type, int64_t count,
-                                              int64_t groups, const struct wf_gpu *gpu);
+struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty, wf_type result_type, int key_nbytes,
+                                              int64_t count, int64_t groups, const struct wf_gpu *gpu);
 
 /* Scratch memory. */
 size_t wf_cuda_tables_nbytes(const struct wf_accumulator *empty, int64_t count, int64_t groups,

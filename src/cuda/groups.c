@@ -200,6 +200,7 @@ static struct wf_cuda_group_task make_task(const struct job *job) {
         .positions = layout->reduced_count,
         .are_labelled = layout->axis >= 0,
         .are_keys = are_keys,
+        .key_nbytes = are_keys ? (int)wf_type_nbytes(grouped->groups->labels->type) : 0,
         .are_positions_sorted = are_keys,
         .is_vector = layout->ndim == 1,
         .is_folded = r->reduced_ndim > 1,

@@ -11,8 +11,8 @@ enum wf_table_stage {
     WF_TABLE_STRAYS, /* the results of runs of keys that mostly rise, or fall; what belongs to the key of another run is listed */
     WF_TABLE_LINK,   /* listed runs, to others of their keys */
     WF_TABLE_MEND,   /* the results of keys of which any is listed, and of those without elements */
-    WF_TABLE_LOOK,   /* the largest exponent of what is summed; where there are buckets, how many elements each has */
-    WF_TABLE_SCAN,   /* where each bucket begins; one block */
+    WF_TABLE_LOOK,   /* the largest exponent of what is summed; where there are buckets, how many elements of a sample each has */
+    WF_TABLE_SCAN,   /* where each bucket's room begins; one block */
     WF_TABLE_PLACE,  /* every element, with its key, to its bucket */
     WF_TABLE_ADD,    /* every element, to its key's words */
     WF_TABLE_INDEX, /* of extremes of 64 bits: the positions of those that have been found */
@@ -22,6 +22,9 @@ enum wf_table_stage {
 
 enum {
     WF_TABLE_BLOCK = 512,
+    WF_TABLE_BUCKETS_BLOCK = 1024, /* of stages of buckets, one on a multiprocessor, so that a tile has many elements of a bucket */
+    WF_TABLE_TILE_NBYTES = 1 << 17, /* the most records that such a block sorts by bucket at a time */
+    WF_TABLE_BUCKET_SAMPLES = 1 << 9, /* keys of each bucket, on average, that tell how much room it needs: see WF_TABLE_ROOM */
     WF_TABLE_ORDER_BLOCK = 128, /* of WF_TABLE_RUNS and those after it, so that its shared memory is little everywhere */
     WF_TABLE_TERMS_MAX = 3, /* words among which a sum's bits are divided */
     WF_TABLE_SQUARE_TERMS = 4, /* those of a sum of squares, whose exponents are twice as far apart, ... */
@@ -37,12 +40,15 @@ enum {
 /* Shared memory of a warp's tile: elements, keys of 32 bits, and where runs begin. */
 #define WF_TABLE_RUN_NBYTES(element_nbytes) ((WF_TABLE_RUN_TILE + WF_TABLE_RUN_MAX) * (element_nbytes) + 6 * WF_TABLE_RUN_TILE + 16)
 
+/* Records for which a bucket has room, of which a sample has so many: an eighth more than the likeliest number, and some, which is at
+ * least 5.6 standard deviations more. */
+#define WF_TABLE_ROOM(sampled, every) (((sampled) + (sampled) / 8 + 64) * (every))
+
 /* What has been found out, at first all 0. */
 struct wf_table_findings {
     unsigned int high;              /* the largest exponent field */
     unsigned int depth;             /* of a sample: how far the least one but 0 is below that of an infinity */
     unsigned int last_bit;          /* of a sample: how far the last bit of all is below that of an infinity, if it had one */
-    unsigned int fields, fielded;   /* of a sample, where scattered: the sum of exponent fields that are not 0, and how many these are */
     unsigned int has_negative_zero;
     unsigned int failed;            /* tables do not hold it all: the keys are to be sorted */
     unsigned int far, near;         /* pairs of neighbours, of a sample, by their keys */
@@ -51,9 +57,10 @@ struct wf_table_findings {
     unsigned int runs;              /* in the list of those whose key has others */
     unsigned int abandoned;         /* there are too many of these, or they are too long, or their sum is not found so */
     unsigned int seen_falling[WF_TABLE_STRAYS_SEEN], seen_rising[WF_TABLE_STRAYS_SEEN]; /* keys of pairs, and 1 */
-    unsigned int unsorted;          /* some key is less than the one before it, or of no group, or scattered keys are left to the kernel for others */
+    unsigned int unsorted;          /* some key is less than the one before it, or of no group */
     unsigned int left;              /* not all results of sorted keys are made of runs: they are as segments' */
-    unsigned int missed;            /* grids laid by a sample do not hold it all: what was added to them does not count */
+    unsigned int missed;            /* grids, or rooms of buckets, made by a sample do not hold it all: what was added does not count */
+    unsigned int crowded;           /* a bucket had too little room, which is `missed`, too */
     unsigned int high_of_all;       /* the largest exponent field, if `high` is a sample's and `missed` */
 };
 
@@ -86,8 +93,10 @@ struct wf_table_arguments {
     int kept;   /* groups that a block keeps in shared memory, a power of two, where copies is 0 */
     int blocks;                       /* that elements are shared by, a piece for each */
     int buckets, bucket_log2;         /* ranges of 2^bucket_log2 keys each, to which elements are brought first; 0: none */
+    int bucket_far;                   /* so many times as many of a sample's neighbours need keys far from each other as near ones, or more */
     int tile;                         /* elements that a block sorts by bucket at a time */
-    unsigned long long bucket_begins; /* u32 for each bucket, and one more: elements, then where they begin */
+    int sample_every;                 /* of elements one, that tells how much room buckets need */
+    unsigned long long bucket_begins; /* u32 for each bucket, and one more: elements of a sample, then where rooms begin */
     unsigned long long bucket_nexts;  /* u32 for each bucket: where the next elements go */
     unsigned long long records;       /* for each element its bits and its key: see kernels/table_buckets.cuh */
     int runs; /* room for listed ones, instead of records; 0: none are */

@@ -1,5 +1,5 @@
-// Sums by key where each block has a table of all keys in shared memory: elements of any keys go there one by one, those of one
-// key that many lanes have are added up in registers.  Most need one or two of their key's words, which are all that is added
+// Sums by key where each block has a table of all keys in shared memory, or of a bucket's: elements of any keys go there one by one,
+// those of one key that many lanes have are added up in registers.  Most need one or two of their key's words, which are all that is added
 // to here; what does not fit these is added apart.
 
 #ifndef TABLE_DIRECT_CUH
@@ -16,12 +16,12 @@
 #define MANY_LANES 8 // have one key: more than wait for each other anyway where keys are few and random
 
 // The two words that most elements need, of integers of up to 32 bits one, the upper: of floats their anchors, and what magnitudes
-// the upper one holds; and where those of key 0, or of the first place of kept ones, are in shared memory: the lower halves' addresses.
+// the upper one holds; and where those of the first key are in shared memory: the lower halves' addresses.
 typedef struct {
     double upper, lower, limit;
     u32 upper_at, lower_at, count_at;
-    bool has_lowest;             // a word below the lower one
     u32 key_nbytes, half_nbytes; // from one key to the next, and to the upper half of a word
+    u32 last;                    // of a bucket's keys, by their places
 } direct_words;
 
 // What a lane has added up of the key that many have: its words, and how many elements.
@@ -48,18 +48,24 @@ static __device__ __forceinline__ int find_upper(const struct wf_table_arguments
 static __device__ __forceinline__ direct_words find_direct_words(const struct wf_table_arguments *r, u32 words)
 {
     int upper = find_upper(r);
-    u32 copies = IS_SCATTERED ? 1 : (u32)r->copies, step = 4 * (IS_SCATTERED ? (u32)r->kept : (u32)r->table_count * copies);
+    u32 copies = IS_BUCKETS ? 1 : (u32)r->copies, step = 4 * (IS_BUCKETS ? 1u << r->bucket_log2 : (u32)r->table_count * copies);
     u32 first = (u32)__cvta_generic_to_shared(block_table) + 4 * (lane_number() & (copies - 1));
     direct_words direct;
     if (IS_FLOAT) place_direct(r, upper, &direct);
     direct.upper_at = first + (u32)upper * step;
     direct.lower_at = direct.upper_at - step;
-    direct.has_lowest = upper == WF_TABLE_TERMS_MAX - 1;
     direct.count_at = first + (u32)count_terms(r) * step;
     direct.key_nbytes = 4 * copies;
     direct.half_nbytes = 4 * words;
+    direct.last = (1u << r->bucket_log2) - 1;
     asm volatile("" : "+r"(direct.upper_at), "+r"(direct.lower_at)); // not found again for each element
     return direct;
+}
+
+// How far a key's words are behind those of the first.
+static __device__ __forceinline__ u32 bytes_to(const direct_words *direct, int key)
+{
+    return (IS_BUCKETS ? (u32)key & direct->last : (u32)key) * direct->key_nbytes;
 }
 
 // ---- what does not fit the two words
@@ -97,7 +103,7 @@ static __device__ __forceinline__ void put_term(const direct_words *direct, int 
     if (is_own)
         *own += term;
     else
-        put_at(direct, (u32)key * direct->key_nbytes + word_at, (u64)term);
+        put_at(direct, bytes_to(direct, key) + word_at, (u64)term);
 }
 
 // What is rounded to the unit of an anchor when it is added to that, in units; *value: what is left of it.
@@ -127,7 +133,7 @@ static __device__ __forceinline__ void add_rest(const struct wf_table_arguments 
         add_rest_apart(r, direct->half_nbytes / 4, key, rest);
     } else {
         u32 lowest_at = below(direct->lower_at, direct->upper_at);
-        put_at(direct, (u32)key * direct->key_nbytes + lowest_at, (u64)take_units(lowest_anchor(direct), &rest));
+        put_at(direct, bytes_to(direct, key) + lowest_at, (u64)take_units(lowest_anchor(direct), &rest));
         if (rest != 0) note_missed(r);
     }
 }
@@ -185,7 +191,7 @@ static __device__ __forceinline__ void change_frequent(const struct wf_table_arg
     if (HAS_LOWER) add_up(&own->lower);
     if (has_counts(r)) add_up(&own->count);
     if (own->key >= 0 && lane_number() == 0) {
-        u32 at = (u32)own->key * direct->key_nbytes;
+        u32 at = bytes_to(direct, own->key);
         put_at(direct, at + direct->upper_at, (u64)own->upper);
         if (HAS_LOWER) put_at(direct, at + direct->lower_at, (u64)own->lower);
         if (has_counts(r)) put_at(direct, at + direct->count_at, (u64)own->count);

@@ -10,7 +10,6 @@
 #include "kernels/relaxed.cuh"
 #include "kernels/table_buckets.cuh"
 #include "kernels/table_direct.cuh"
-#include "kernels/table_scattered.cuh"
 #include "kernels/table_walk.cuh"
 #include "kernels/table_words.cuh"
 
@@ -35,11 +34,10 @@ static __device__ __forceinline__ u32 last_bit_of(unit bits)
 #define LOOKS 8 // elements that a lane loads at a time
 #define SAMPLES (1 << 15)
 #define SAMPLE_EVERY 8 // at most one in so many
-#define HAS_MEAN_FIELD (IS_SCATTERED && WIDTH < 64) // of a sample's exponent fields: see find_headroom
 
 static __device__ __forceinline__ void look_at_values(const struct wf_table_arguments *r)
 {
-    u32 high = 0, depth = 0, last_bit = 0, fields = 0, fielded = 0;
+    u32 high = 0, depth = 0, last_bit = 0;
     bool has_negative_zero = false;
     i64 step = (i64)gridDim.x * WF_TABLE_BLOCK, every = r->is_sampled ? max((i64)r->count / SAMPLES, (i64)SAMPLE_EVERY) : 1;
     i64 count = r->count / every;
@@ -51,10 +49,6 @@ static __device__ __forceinline__ void look_at_values(const struct wf_table_argu
         for (int k = 0; k < LOOKS; k++) {
             u32 field = field_of(bits[k]);
             high = max(high, field);
-            if (HAS_MEAN_FIELD && first + k * step < count) {
-                fields += field;
-                fielded += field > 0;
-            }
             if (r->is_sampled && field) depth = max(depth, (u32)(INFINITY_BITS >> FRACTION_BITS) - field);
             if (r->is_sampled) last_bit = max(last_bit, last_bit_of(bits[k]));
             has_negative_zero = has_negative_zero || bits[k] == SIGN_BIT;
@@ -64,16 +58,10 @@ static __device__ __forceinline__ void look_at_values(const struct wf_table_argu
         high = max(high, __shfl_xor_sync(ALL_LANES, high, delta));
         depth = max(depth, __shfl_xor_sync(ALL_LANES, depth, delta));
         last_bit = max(last_bit, __shfl_xor_sync(ALL_LANES, last_bit, delta));
-        if (HAS_MEAN_FIELD) fields += __shfl_xor_sync(ALL_LANES, fields, delta);
-        if (HAS_MEAN_FIELD) fielded += __shfl_xor_sync(ALL_LANES, fielded, delta);
     }
     has_negative_zero = __any_sync(ALL_LANES, has_negative_zero);
     if (lane_number()) return;
     atomicMax(r->is_again ? &findings_of(r)->high_of_all : &findings_of(r)->high, high);
-    if (r->is_sampled && fielded) {
-        atomicAdd(&findings_of(r)->fields, fields);
-        atomicAdd(&findings_of(r)->fielded, fielded);
-    }
     if (depth) atomicMax(&findings_of(r)->depth, depth);
     if (last_bit) atomicMax(&findings_of(r)->last_bit, last_bit);
     if (has_negative_zero) findings_of(r)->has_negative_zero = 1;
@@ -84,7 +72,7 @@ static __device__ __forceinline__ void look_at_values(const struct wf_table_argu
 static __device__ __forceinline__ void clear_words(const struct wf_table_arguments *r, i64 first, i64 groups, i64 block, i64 blocks)
 {
     for (int word = 0; word < count_words(r); word++)
-        for (i64 i = block * WF_TABLE_BLOCK + threadIdx.x; i < groups; i += blocks * WF_TABLE_BLOCK)
+        for (i64 i = block * TABLE_BLOCK + threadIdx.x; i < groups; i += blocks * TABLE_BLOCK)
             ((u64 *)r->words)[word * r->table_count + first + i] = 0;
 }
 
@@ -92,21 +80,12 @@ static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
 {
     if (r->buckets) clear_flags(r);
     if (has_buckets(r))
-        count_buckets(r);
+        sample_buckets(r);
     else if (r->buckets || r->is_again)
         clear_words(r, 0, r->table_count, blockIdx.x, r->blocks);
-    if (IS_SCATTERED) sample_neighbours(r);
     if (IS_FLOAT && HAS_SUMS) look_at_values(r);
 }
 
-static __device__ __forceinline__ void place_and_clear(const struct wf_table_arguments *r)
-{
-    if (!has_buckets(r)) return;
-    i64 of_share = records_of_share(r);
-    for (int i = (int)blockIdx.x; i < r->buckets; i += r->blocks)
-        if (!is_in_one_share(r, i, of_share)) clear_words(r, (i64)i << r->bucket_log2, keys_of_bucket(r, i), 0, 1);
-    place_elements(r);
-}
 // ---- adding
 
 // One after the other: equal keys that follow each other are added up before anything goes to the table.
@@ -169,8 +148,7 @@ static __device__ __forceinline__ void merge_kept(const struct wf_table_argument
         i64 key = (i64)kept_numbers(r)[i] - 1;
         for (int word = 0; key >= 0 && word < count_words(r); word++) {
             u64 sum = shared_word(words, (u32)(word * r->kept + i));
-            if (IS_SCATTERED && !sum) continue; // as are most but one of a key
-            atomicAdd(IS_SCATTERED ? word_in(r, true, word, key) : (u64 *)r->words + word * r->table_count + key, sum);
+            atomicAdd((u64 *)r->words + word * r->table_count + key, sum);
         }
     }
 }
@@ -218,38 +196,59 @@ static __device__ __forceinline__ bool write_words(const struct wf_table_argumen
 }
 
 // The same by a block that has all elements of the group, and before it is known whether tables hold all of the data.
-static __device__ __forceinline__ bool write_at_once(const struct wf_table_arguments *r, i64 number, const u64 *word)
+static __device__ __forceinline__ bool write_at_once(const struct wf_table_arguments *r, i64 number, u32 flags, const u64 *word)
 {
-    u32 *flags = (u32 *)r->flags + number;
     group_place place = place_of_key(r, number);
-    if (load_global_u32(flags) || !write_words(r, &place, word)) return false;
-    *flags = WF_TABLE_WRITTEN;
+    if (flags || !write_words(r, &place, word)) return false;
+    ((u32 *)r->flags)[number] = WF_TABLE_WRITTEN;
     return true;
 }
 
-// ---- adding by buckets
+// ---- by buckets
 
-#define RECORDS 4 // that a thread loads at a time
+#if IS_BUCKETS
+
+static __device__ __forceinline__ void place_and_clear(const struct wf_table_arguments *r)
+{
+    i64 of_share = room_of_share(r);
+    if (!is_sample_kept(r)) return;
+    for (int i = (int)blockIdx.x; i < r->buckets; i += gridDim.x)
+        if (!is_in_one_share(r, i, of_share)) clear_words(r, (i64)i << r->bucket_log2, keys_of_bucket(r, i), 0, 1);
+    place_elements(r);
+}
+
+#define RECORDS 8 // that a thread loads at a time
+
+// How records are added: directly, where an element mostly needs one word or two.
+typedef struct {
+    direct_words direct;
+    grids grids;
+} record_words;
+
+static __device__ __forceinline__ void add_record(const struct wf_table_arguments *r, const record_words *to, u32 words, record made)
+{
+    int key = key_of_record(made);
+#if IS_DIRECT
+    frequent none = {NO_KEY, 0, 0, 0};
+    add_directly(r, &to->direct, key, bits_of_record(made), &none);
+#else
+    pending sum;
+    clear_pending(&sum, key);
+    add_value(r, &to->grids, bits_of_record(made), &sum);
+    put_words(r, words, &sum);
+#endif
+}
 
 // Records of one bucket; words are added to shared memory.
-static __device__ __forceinline__ void add_records(const struct wf_table_arguments *r, const grids *grids, i64 begin, i64 end,
-                                                   u32 words)
+static __device__ __forceinline__ void add_records(const struct wf_table_arguments *r, const record_words *to, i64 begin, i64 end, u32 words)
 {
-    u32 mask = (1u << r->bucket_log2) - 1;
-    for (i64 first = begin + threadIdx.x; first < end; first += RECORDS * WF_TABLE_BLOCK) {
+    for (i64 first = begin + threadIdx.x; first < end; first += RECORDS * TABLE_BLOCK) {
         record loaded[RECORDS];
 #pragma unroll
-        for (int k = 0; k < RECORDS; k++)
-            loaded[k] = ((const record *)r->records)[min(first + k * WF_TABLE_BLOCK, end - 1)];
+        for (int k = 0; k < RECORDS; k++) loaded[k] = ((const record *)r->records)[min(first + k * TABLE_BLOCK, end - 1)];
 #pragma unroll
-        for (int k = 0; k < RECORDS; k++) {
-            if (first + k * WF_TABLE_BLOCK >= end) break;
-            pending sum;
-            clear_pending(&sum, key_of_record(loaded[k]));
-            add_value(r, grids, bits_of_record(loaded[k]), &sum);
-            word_place place = {words, (u32)sum.key & mask, mask + 1};
-            put_in_shared(r, &place, &sum);
-        }
+        for (int k = 0; k < RECORDS; k++)
+            if (first + k * TABLE_BLOCK < end) add_record(r, to, words, loaded[k]);
     }
 }
 
@@ -265,76 +264,78 @@ static __device__ __forceinline__ void take_shared(const struct wf_table_argumen
     }
 }
 
-// Writes results, or the words that they are made of, of a bucket of which no other block has any elements; else adds its words
-// to those of all.
+// Writes a key's result, or the words that it is made of, of a bucket of which no other block has any elements; else adds its words to
+// those of all.
+static __device__ __forceinline__ void merge_key(const struct wf_table_arguments *r, i64 number, u32 flags, bool is_whole, const u64 *taken)
+{
+    if (is_whole && write_at_once(r, number, flags, taken)) return;
+#pragma unroll
+    for (int k = 0; k < WORDS_MAX; k++) {
+        if (k >= count_words(r)) break;
+        u64 *word = (u64 *)r->words + k * r->table_count + number;
+        if (is_whole)
+            *word = taken[k];
+        else if (taken[k])
+            atomicAdd(word, taken[k]);
+    }
+}
+
+// Flags are on their way together.
 static __device__ __forceinline__ void merge_bucket(const struct wf_table_arguments *r, int bucket, bool is_whole, u32 words)
 {
-    u32 keys = (u32)keys_of_bucket(r, bucket);
-    for (u32 i = threadIdx.x; i < keys; i += WF_TABLE_BLOCK) {
-        i64 number = ((i64)bucket << r->bucket_log2) + i;
-        u64 taken[WORDS_MAX];
-        take_shared(r, words, i, taken);
-        if (is_whole && write_at_once(r, number, taken)) continue;
+    int keys = keys_of_bucket(r, bucket);
+    i64 number = (i64)bucket << r->bucket_log2;
+    for (int first = (int)threadIdx.x; first < keys; first += LOOKS * TABLE_BLOCK) {
+        u32 flags[LOOKS];
 #pragma unroll
-        for (int k = 0; k < WORDS_MAX; k++) {
-            if (k >= count_words(r)) break;
-            u64 *word = (u64 *)r->words + k * r->table_count + number;
-            if (is_whole)
-                *word = taken[k];
-            else if (taken[k])
-                atomicAdd(word, taken[k]);
+        for (int k = 0; k < LOOKS; k++) {
+            int i = first + k * TABLE_BLOCK;
+            flags[k] = i < keys ? load_global_u32((const u32 *)r->flags + number + i) : 0;
+        }
+#pragma unroll 1
+        for (int k = 0; k < LOOKS && first + k * TABLE_BLOCK < keys; k++) {
+            int i = first + k * TABLE_BLOCK;
+            u64 taken[WORDS_MAX];
+            take_shared(r, words, (u32)i, taken);
+            merge_key(r, number + i, flags[0], is_whole, taken);
+#pragma unroll
+            for (int j = 1; j < LOOKS; j++) flags[j - 1] = flags[j];
         }
     }
 }
 
-static __device__ __forceinline__ void add_by_buckets(const struct wf_table_arguments *r, u32 words)
+static __device__ __forceinline__ void add_by_buckets(const struct wf_table_arguments *r)
 {
-    i64 of_share = records_of_share(r), begin = blockIdx.x * of_share, end = min(begin + of_share, begin_of_bucket(r, r->buckets));
-    grids placed = place_grids(r);
+    u32 words = count_shared(r);
+    i64 of_share = room_of_share(r), begin = blockIdx.x * of_share, end = min(begin + of_share, begin_of_bucket(r, r->buckets));
+    record_words to;
+    if (!is_sample_kept(r) || findings_of(r)->crowded) return;
+#if IS_DIRECT
+    to.direct = find_direct_words(r, words);
+#else
+    to.grids = place_grids(r);
+#endif
     clear_shared(words);
     __syncthreads();
     for (int bucket = find_bucket(r, begin); bucket < r->buckets && begin_of_bucket(r, bucket) < end; bucket++) {
-        i64 first = max(begin_of_bucket(r, bucket), begin), behind = min(begin_of_bucket(r, bucket + 1), end);
-        if (first >= behind) continue;
-        add_records(r, &placed, first, behind, words);
+        add_records(r, &to, max(begin_of_bucket(r, bucket), begin), min(end_of_bucket(r, bucket), end), words);
         __syncthreads();
         merge_bucket(r, bucket, is_in_one_share(r, bucket, of_share), words);
         __syncthreads();
     }
 }
 
-// Before the kernel without it, which is left nothing, or all.
-static __device__ __forceinline__ void add_scattered(const struct wf_table_arguments *r, u32 words)
-{
-    if (!are_scattered(r)) {
-        if (blockIdx.x == 0 && threadIdx.x == 0) findings_of(r)->unsorted = 1;
-        return;
-    }
-    if (!is_sample_kept(r)) return;
-    clear_shared(words);
-    for (i64 i = threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) kept_numbers(r)[i] = 0;
-    __syncthreads();
-    add_piece_scattered(r, words);
-    __syncthreads();
-    merge_kept(r, words);
-}
+#endif
 
 static __device__ __forceinline__ void add_to_tables(const struct wf_table_arguments *r)
 {
-    u32 words = count_shared(r);
-    if (IS_SCATTERED)
-        add_scattered(r, words);
-    else if (has_buckets(r))
-        add_by_buckets(r, words);
-    else
-        add_in_order(r, words);
+    if (!has_buckets(r)) add_in_order(r, count_shared(r));
 }
 
 #if defined FINISH_OP && !HAS_EXTREMES
 
 static __device__ __forceinline__ u64 word_at(const struct wf_table_arguments *r, int word, i64 group)
 {
-    if (IS_SCATTERED) return *word_in(r, are_paired(r), word, group);
     return ((const u64 *)r->words)[word * r->table_count + group];
 }
 

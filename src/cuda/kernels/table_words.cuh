@@ -72,18 +72,6 @@ static __device__ __forceinline__ int upper_of_sample(const struct wf_table_argu
     return WF_TABLE_TERMS_MAX - 1 - (WIDTH < 64 && !is_sample_wide(r));
 }
 
-// ---- in global memory
-
-// A word of a key, by its number: all keys' words of one number lie side by side.  Where elements are scattered, the two words that
-// most of them need lie side by side, before all others: an atomic operation takes the time of a sector of the L2 cache.
-static __device__ __forceinline__ u64 *word_in(const struct wf_table_arguments *r, bool are_paired, int number, i64 key)
-{
-    u64 *words = (u64 *)r->words;
-    int upper = are_paired ? upper_of_sample(r) : 0, lower = upper - 1;
-    if (are_paired && (number == lower || number == upper)) return words + 2 * key + (number - lower);
-    return words + (are_paired && number < lower ? number + 2 : number) * r->table_count + key;
-}
-
 // Bits that a sum's words have above those of a sample and below; negative if they do not even hold these.
 static __device__ __forceinline__ int find_slack(const struct wf_table_arguments *r)
 {
@@ -92,17 +80,11 @@ static __device__ __forceinline__ int find_slack(const struct wf_table_arguments
 
 // Binades above the largest element of a sample.  Of 2^15 normal logarithms the extremes are some 8 standard deviations apart, of all
 // elements 11: so much on either side, and some.  Where elements of narrow types are near each other, the uppermost word has nothing
-// else: most need the middle one alone, the others have up to as many bits below.  Where they are not, but scattered, so that each word
-// costs an operation in global memory, the average one lies in the middle of that word, if what is left on either side allows it.  Two
-// words hold most f64 just so.
+// else: most need the middle one alone, the others have up to as many bits below.  Two words hold most f64 just so.
 static __device__ __forceinline__ int find_headroom(const struct wf_table_arguments *r)
 {
-    const struct wf_table_findings *findings = findings_of(r);
     if (WIDTH < 64 && !is_sample_wide(r)) return r->term_bits;
-    int slack = max(find_slack(r), 0), least = min(max(find_spread(r) / 4, 4), slack / 2);
-    if (WIDTH == 64 || findings->fielded == 0) return least;
-    int below_high = (int)(findings->high - findings->fields / findings->fielded);
-    return min(max(r->term_bits + (r->term_bits - FRACTION_BITS - 1) / 2 - below_high, least), slack - least);
+    return min(max(find_spread(r) / 4, 4), max(find_slack(r), 0) / 2);
 }
 
 // Whether words will not hold what is likely beyond a sample.
@@ -270,8 +252,9 @@ static __device__ __forceinline__ void add_value(const struct wf_table_arguments
     } else if (is_either_special(bits, bits)) {
         note_special(r, sum->key, bits);
         if (is_nan(bits) && r->groups.nan == WF_NAN_OMIT) return;
-    } else if (!add_to_grids(grids, widen(bits), sum)) {
-        note_missed(r);
+    } else {
+        if (HAS_SUM && bits == SIGN_BIT) findings_of(r)->has_negative_zero = 1; // of which a sample may see none
+        if (!add_to_grids(grids, widen(bits), sum)) note_missed(r);
     }
     if (has_counts(r)) sum->word[COUNT_AT]++;
 }
@@ -283,12 +266,12 @@ static __device__ __forceinline__ void add_value(const struct wf_table_arguments
 static __device__ __forceinline__ u32 count_shared(const struct wf_table_arguments *r)
 {
     if (r->copies) return (u32)count_words(r) * (u32)r->table_count * (u32)r->copies;
-    return (u32)count_words(r) * (u32)(has_buckets(r) ? 1 << r->bucket_log2 : r->kept);
+    return (u32)count_words(r) * (u32)(IS_BUCKETS ? 1 << r->bucket_log2 : r->kept);
 }
 
 static __device__ __forceinline__ void clear_shared(u32 words)
 {
-    for (u32 i = threadIdx.x; i < words; i += WF_TABLE_BLOCK) block_table[i] = 0;
+    for (u32 i = threadIdx.x; i < words; i += TABLE_BLOCK) block_table[i] = 0;
 }
 
 static __device__ __forceinline__ void add_to_shared(u32 words, u32 at, u64 value)
@@ -330,8 +313,13 @@ typedef struct {
 // Whether they are there.
 static __device__ __forceinline__ bool find_place(const struct wf_table_arguments *r, u32 words, int key, word_place *place)
 {
-    int kept = r->copies ? 0 : place_of_kept(r, key);
     place->words = words;
+    if (IS_BUCKETS) {
+        place->at = place_in_bucket(r, key);
+        place->step = 1u << r->bucket_log2;
+        return true;
+    }
+    int kept = r->copies ? 0 : place_of_kept(r, key);
     place->at = r->copies ? (u32)(key * r->copies) + (lane_number() & (u32)(r->copies - 1)) : (u32)kept;
     place->step = r->copies ? (u32)r->table_count * (u32)r->copies : (u32)r->kept;
     return kept >= 0;
@@ -365,7 +353,7 @@ static __device__ __forceinline__ void put_in_global(const struct wf_table_argum
 #pragma unroll
     for (int i = 0; i < WORDS_MAX; i++)
         if (i < count_words(r) && word_of_pending(sum, i, r))
-            atomicAdd(IS_SCATTERED ? word_in(r, true, i, sum->key) : words + i * r->table_count, word_of_pending(sum, i, r));
+            atomicAdd(words + i * r->table_count, word_of_pending(sum, i, r));
 }
 
 static __device__ __forceinline__ void put_words(const struct wf_table_arguments *r, u32 words, const pending *sum)

@@ -3,7 +3,7 @@
 //
 // Options are those of groups.cu, for one sum, of values or of magnitudes, for squares with or without that of values, for how
 // many are not 0, or for one extreme; -DIS_SHORT=4 if results of short runs of equal keys are to be made at once; -DWALK=5 for
-// table_scattered.cuh and the stages before and after it alone, so that the kernel without it keeps its registers.
+// what buckets alone need, whose blocks are larger.
 
 #include "kernels/parts.cuh"
 #if HAS_EXTREMES
@@ -15,17 +15,18 @@
 #include "kernels/table_runs.cuh"
 #include "kernels/table_strays.cuh"
 
-extern "C" __global__ void __launch_bounds__(WF_TABLE_BLOCK, 2) tables(const __grid_constant__ struct wf_table_arguments task)
+extern "C" __global__ void __launch_bounds__(TABLE_BLOCK, IS_BUCKETS ? 1 : 2) tables(const __grid_constant__ struct wf_table_arguments task)
 {
     wait_for_those_before();
     bool is_of_tables = task.stage >= WF_TABLE_LOOK && task.stage != WF_TABLE_STATUS;
     if (is_of_tables && is_settled(&task)) return;
     if (task.is_again && (!findings_of(&task)->missed || findings_of(&task)->failed)) return;
-#if IS_SCATTERED
+#if IS_BUCKETS
+    if (!has_buckets(&task)) return;
     switch (task.stage) {
-    case WF_TABLE_LOOK: look(&task); break;
-    case WF_TABLE_FINISH: finish_tables(&task, (char *)block_table); break;
-    default: add_to_tables(&task);
+    case WF_TABLE_SCAN: scan_buckets(&task); break;
+    case WF_TABLE_PLACE: place_and_clear(&task); break;
+    default: add_by_buckets(&task);
     }
 #else
     switch (task.stage) {
@@ -41,8 +42,6 @@ extern "C" __global__ void __launch_bounds__(WF_TABLE_BLOCK, 2) tables(const __g
 #endif
 #if !HAS_EXTREMES
     case WF_TABLE_LOOK: look(&task); break;
-    case WF_TABLE_SCAN: scan_buckets(&task); break;
-    case WF_TABLE_PLACE: place_and_clear(&task); break;
 #endif
     case WF_TABLE_FINISH: finish_tables(&task, (char *)block_table); break;
     case WF_TABLE_STATUS:
