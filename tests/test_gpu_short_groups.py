@@ -16,7 +16,7 @@ from cuda_helpers import gpu  # noqa: F401: a fixture
 from each_type import but_alike, needs_every_kernel, one_of
 from gpu_pair import Binades, EDGES, pair, returned  # noqa: F401: pair is a fixture
 from group_helpers import Laid, integer_vector, operands
-from oracle import FLOATS
+from oracle import FLOATS, TYPECODES
 from samples import NAN_POLICIES
 
 library = wf.library
@@ -71,6 +71,27 @@ def test_groups_in_chunks(pair, type_name):
                                ddof=rng.choice((0, 1)) if op in ("var", "std") else 0, first_index=rng.choice([0, 7]))
                     if axes == 1 and array.strides[0] == 70 * array.nbytes and (type_name != "i8" or op in OF_INTEGERS):
                         assert library.wf_handle_plan(pair.device.pointer).startswith(OF_COLUMNS), (op, shape)
+
+
+AHEAD = {"f32": ("sum", "var", "argmin"), "f64": ("mean", "std", "max"), "bf16": ("norm1", "norm2"), "f16": ("sum", "max"),
+         "i8": ("max", "argmin")}
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", AHEAD)
+def test_rows_copied_ahead(pair, type_name):
+    """A warp has several tiles of 32 rows that are whole vectors, and the last one fewer rows; chunks end inside of rows and with them."""
+    rng = random.Random(f"gpu rows ahead {type_name}")
+    each, again = 16 // struct.calcsize(TYPECODES[type_name]), 32 if pair.gpu.is_real else 1
+    for elements, rows in ((9, 4200), (16, 9003), (17, 4203), (33, 4230)):
+        count = -(-elements // each) * each
+        for kind in ("plain", "special") if pair.gpu.is_real else ("special" if elements in (16, 33) else "plain",):
+            array = Laid(type_name, (rows, count), rng, kind, plain=True)
+            array.shape, array.strides = (again, rows, count), [0, *array.strides]  # the same rows again, as many as a GPU has lanes
+            for op in SHORT_OPS if pair.gpu.is_real else one_of(AHEAD[type_name], 1):
+                pair.check(op, library.wf_groups_axes(4), [array], array.shape, kind, nan=rng.choice(NAN_POLICIES),
+                           ddof=rng.choice((0, 1)) if op in ("var", "std") else 0, first_index=rng.choice([0, 7]))
+                if count * 16 // each <= 96 and (type_name != "i8" or op in OF_INTEGERS):
+                    assert library.wf_handle_plan(pair.device.pointer).startswith(ONE_IN_REGISTERS), (op, array.shape)
 
 
 BY_TEAMS = {"f32": ("var", "sum", "norm2"), "bf16": ("mean", "std", "min"), "f16": ("sum", "var", "max"), "f64": ("mean", "var", "norm2")}

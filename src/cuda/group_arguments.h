@@ -45,6 +45,7 @@ enum {
     WF_GROUP_COLUMN_NBYTES = 64, /* what is known of some of a column's elements, at most */
     WF_GROUP_COLUMNS_JOINED = 256, /* of those, what a warp joins */
     WF_GROUP_EXCHANGED_WORDS = 36, /* that each warp of a block has for those of its lanes: at other banks than the other warps' */
+    WF_GROUP_AHEAD_NBYTES = 4096, /* of a warp's rows in chunks, on their way to shared memory */
     WF_GROUP_RING_BATCHES = 4, /* of each lane, on their way to shared memory */
     WF_GROUP_LANES_OF_VALUES = 16,  /* that have bins at a time, of f64 in short groups and those in chunks, ... */
     WF_GROUP_LANES_OF_PRODUCTS = 8, /* ... and where there are products */

@@ -203,7 +203,9 @@ static void choose_first(struct wf_cuda_group_plan *plan, const struct wf_cuda_g
     if (wf_cuda_group_has_columns(task, are_few) && share_columns(plan, task, gpu)) return;
     if (share_tall_columns(plan, task, gpu)) return;
     plan->held = wf_cuda_group_find_held(plan, task);
-    if (plan->held && !task->are_labelled) wf_cuda_group_share_bins(plan, task);
+    if (!plan->held || task->are_labelled) return;
+    wf_cuda_group_share_bins(plan, task);
+    if (plan->held == WF_SHORT_CHUNKS) plan->ring_nbytes = wf_cuda_group_ahead_nbytes(task);
 }
 
 static void choose_tables(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {

@@ -48,6 +48,11 @@ void wf_cuda_group_share_bins(struct wf_cuda_group_plan *plan, const struct wf_c
     plan->ring_nbytes = 0;
 }
 
+/* Rows in chunks that are whole vectors; bytes of bools may be any, and are loaded one by one. */
+int wf_cuda_group_ahead_nbytes(const struct wf_cuda_group_task *task) {
+    return task->is_contiguous && task->starts_at_vectors && task->empty->type != WF_BOOL ? WF_GROUP_AHEAD_NBYTES : 0;
+}
+
 /* ---- registers ---- */
 
 static bool float_fits_registers(wf_op op) {

@@ -10,6 +10,7 @@ enum { WF_GROUP_VECTOR_NBYTES = 16 };
 /* Shared memory of a warp: its bins (kernels/group_sums.cuh), and its elements on their way (kernels/group_walk.cuh). */
 int wf_cuda_group_sums_nbytes(const struct wf_cuda_group_task *task);
 int wf_cuda_group_ring_nbytes(const struct wf_cuda_group_task *task);
+int wf_cuda_group_ahead_nbytes(const struct wf_cuda_group_task *task); /* of rows in chunks */
 
 /* Whether teams try rows, or columns, in registers. */
 bool wf_cuda_group_has_rows(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task);

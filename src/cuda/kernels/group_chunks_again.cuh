@@ -144,6 +144,14 @@ static __device__ __forceinline__ bool decide_chunks_otherwise(const struct wf_g
 #endif
 
 // False if the result has to be found otherwise.
+static __device__ __forceinline__ bool leave_chunks(const struct wf_group_arguments *r, const group_place *place, const chunk_state *state)
+{
+    u64 bits = 0;
+    if (!finish_chunks(r, state, (int)r->reduced_count, &bits) && !decide_chunks_otherwise(r, state, place->x, &bits)) return false;
+    store_unit(place->result, bits);
+    return true;
+}
+
 static __device__ __forceinline__ bool reduce_in_chunks(const struct wf_group_arguments *r, i64 result)
 {
     const group_place place = find_place(r, result);
@@ -151,20 +159,15 @@ static __device__ __forceinline__ bool reduce_in_chunks(const struct wf_group_ar
     const int count = (int)r->reduced_count;
     const unit first = load_unit(place.x), padding = chunk_padding(first);
     chunk_state state = begin_chunks(r, first);
-    u64 address = place.x, bits = 0;
+    u64 address = place.x;
 #pragma unroll 1
     for (int done = 0; done < count; done += CHUNK) {
         unit elements[CHUNK];
-        if (!IS_BOOL && r->starts_at_vectors)
-            load_vectors_of_chunk(address, count - done, padding, elements);
-        else
-            load_chunk(address, step, count - done, padding, elements);
+        load_chunk(address, step, count - done, padding, elements);
         add_chunk(&state, elements, done, count - done);
         address += (u64)(CHUNK * step);
     }
-    if (!finish_chunks(r, &state, count, &bits) && !decide_chunks_otherwise(r, &state, place.x, &bits)) return false;
-    store_unit(place.result, bits);
-    return true;
+    return leave_chunks(r, &place, &state);
 }
 
 #endif

@@ -33,25 +33,15 @@ static __device__ __forceinline__ void clear_batch(group_batch *batch)
     }
 }
 
-#if USES_GROUP_RING
+#if USES_GROUP_RING || ARE_IN_CHUNKS
 
-// ---- the ring
-
-#define COPY_NBYTES (WALK == WALK_CONTIGUOUS ? 16 : (int)sizeof(unit)) // what a lane copies at a time
-#define COPIES (BATCH * (int)sizeof(unit) / COPY_NBYTES)              // of a batch's operand
-#define OPERAND_NBYTES (32 * BATCH * (int)sizeof(unit))
-
-// A lane's elements that are copied: their addresses, those of the next batch to be asked for, and how far the next copy is.
-typedef struct {
-    char *ring;
-    u64 x, y;
-    i64 x_step, y_step;
-    int asked, taken; // batches
-    int copies;       // of an operand, in all
-} lane_ring;
+// ---- copies
 
 // Copies that are on their way while others are read.  The wait is until no more batches are on it than those asked for
 // after the one that is wanted.
+#define COPY_NBYTES (WALK == WALK_CONTIGUOUS || ARE_IN_CHUNKS ? 16 : (int)sizeof(unit)) // what a lane copies at a time
+#define COPIES_AHEAD (ARE_IN_CHUNKS ? WF_GROUP_AHEAD_NBYTES / (512 * (int)sizeof(unit)) - 1 : WF_GROUP_RING_BATCHES - 1)
+
 #if __CUDA_ARCH__ >= 800
 
 static __device__ __forceinline__ void copy_to_shared(char *to, u64 from)
@@ -67,7 +57,7 @@ static __device__ __forceinline__ void end_copies(void)
 
 static __device__ __forceinline__ void wait_for_copies(void)
 {
-    asm volatile("cp.async.wait_group %0;" ::"n"(WF_GROUP_RING_BATCHES - 1) : "memory");
+    asm volatile("cp.async.wait_group %0;" ::"n"(COPIES_AHEAD) : "memory");
 }
 
 #else // copies are done at once
@@ -86,6 +76,24 @@ static __device__ __forceinline__ void wait_for_copies(void)
 }
 
 #endif
+
+#endif
+
+#if USES_GROUP_RING
+
+// ---- the ring
+
+#define COPIES (BATCH * (int)sizeof(unit) / COPY_NBYTES)              // of a batch's operand
+#define OPERAND_NBYTES (32 * BATCH * (int)sizeof(unit))
+
+// A lane's elements that are copied: their addresses, those of the next batch to be asked for, and how far the next copy is.
+typedef struct {
+    char *ring;
+    u64 x, y;
+    i64 x_step, y_step;
+    int asked, taken; // batches
+    int copies;       // of an operand, in all
+} lane_ring;
 
 static __device__ __forceinline__ char *copy_in_ring(const lane_ring *ring, int batch, int operand, int i)
 {

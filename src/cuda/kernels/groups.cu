@@ -19,7 +19,7 @@
 #include "kernels/group_rows.cuh"
 #include "kernels/group_tall.cuh"
 #elif defined FINISH_OP
-#include "kernels/group_chunks_again.cuh"
+#include "kernels/group_chunks_ahead.cuh"
 #include "kernels/group_spans.cuh"
 #endif
 #include "kernels/group_state.cuh"
@@ -360,14 +360,27 @@ static __device__ __forceinline__ void reduce_short(const struct wf_group_argume
 
 #elif ARE_IN_CHUNKS
 
+static __device__ __forceinline__ void reduce_left_of_tile(const struct wf_group_arguments *r, i64 result, bool is_found, const team *lanes,
+                                                           group_state *group)
+{
+    team_task task = {result, 0, r->reduced_count, -1, result >= 0 && !is_found};
+    if (__any_sync(ALL_LANES, task.exists)) reduce_in_turns(r, &task, lanes, group);
+}
+
 static __device__ __forceinline__ void reduce_short(const struct wf_group_arguments *r, const team *lanes, group_state *group)
 {
-    i64 length = last_length(r) < 128 ? r->count : last_length(r), spans = (length + 31) / 32, all = spans * (r->count / length);
-    for (i64 i = blockIdx.x; i < all; i += gridDim.x) {
-        i64 row = i, at = split_off(&row, spans) * 32 + lane_number();
-        team_task task = {row * length + at, 0, r->reduced_count, -1, at < length};
-        if (task.exists) task.exists = !reduce_in_chunks(r, task.result);
-        if (__any_sync(ALL_LANES, task.exists)) reduce_in_turns(r, &task, lanes, group);
+    const chunk_tiles tiles = tiles_in_chunks(r, last_length(r));
+    if (!IS_BOOL && r->starts_at_vectors) {
+        chunk_request next = begin_requests(r, &tiles, ring_of_warp());
+        for (i64 i = blockIdx.x; i < tiles.all; i += gridDim.x) {
+            const i64 result = result_of_tile(&tiles, i);
+            reduce_left_of_tile(r, result, reduce_chunks_ahead(r, &tiles, result, &next), lanes, group);
+        }
+    } else {
+        for (i64 i = blockIdx.x; i < tiles.all; i += gridDim.x) {
+            const i64 result = result_of_tile(&tiles, i);
+            reduce_left_of_tile(r, result, result >= 0 && reduce_in_chunks(r, result), lanes, group);
+        }
     }
 }
 
