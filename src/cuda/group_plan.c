@@ -205,7 +205,8 @@ static void choose_first(struct wf_cuda_group_plan *plan, const struct wf_cuda_g
     plan->held = wf_cuda_group_find_held(plan, task);
     if (!plan->held || task->are_labelled) return;
     wf_cuda_group_share_bins(plan, task);
-    if (plan->held == WF_SHORT_CHUNKS) plan->ring_nbytes = wf_cuda_group_ahead_nbytes(task);
+    if (plan->held == WF_SHORT_CHUNKS) plan->ahead = wf_cuda_group_find_ahead(task);
+    if (plan->ahead) plan->ring_nbytes = WF_GROUP_AHEAD_NBYTES;
 }
 
 static void choose_tables(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {

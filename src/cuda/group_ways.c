@@ -48,11 +48,6 @@ void wf_cuda_group_share_bins(struct wf_cuda_group_plan *plan, const struct wf_c
     plan->ring_nbytes = 0;
 }
 
-/* Rows in chunks that are whole vectors; bytes of bools may be any, and are loaded one by one. */
-int wf_cuda_group_ahead_nbytes(const struct wf_cuda_group_task *task) {
-    return task->is_contiguous && task->starts_at_vectors && task->empty->type != WF_BOOL ? WF_GROUP_AHEAD_NBYTES : 0;
-}
-
 /* ---- registers ---- */
 
 static bool float_fits_registers(wf_op op) {
@@ -93,6 +88,15 @@ static bool are_in_chunks(const struct wf_cuda_group_plan *plan, const struct wf
     if (task->keeps_slots || task->are_labelled || task->is_pair || task->is_folded) return false;
     if (plan->pieces > 1 || task->elements > CHUNKED_MAX || !result_fits_registers(task)) return false;
     return task->apart != nbytes_of(task) || are_rows_in_chunks(task);
+}
+
+/* Columns of few neighbours are in tiles with those of other rows.  Bytes of bools may be any, and are loaded one by one. */
+enum wf_group_ahead wf_cuda_group_find_ahead(const struct wf_cuda_group_task *task) {
+    enum { NEIGHBOURS_MIN = 128 };
+    if (task->empty->type == WF_BOOL) return WF_GROUP_NONE_AHEAD;
+    if (task->is_contiguous && task->starts_at_vectors) return WF_GROUP_ROWS_AHEAD;
+    const bool are_columns = task->are_vectors_of_neighbours && task->neighbours >= NEIGHBOURS_MIN && nbytes_of(task) >= 4;
+    return are_columns ? WF_GROUP_COLUMNS_AHEAD : WF_GROUP_NONE_AHEAD;
 }
 
 /* Whether every group is a batch at most, which one lane has (see kernels/group_state.cuh), or most labelled ones are. */

@@ -10,7 +10,6 @@ enum { WF_GROUP_VECTOR_NBYTES = 16 };
 /* Shared memory of a warp: its bins (kernels/group_sums.cuh), and its elements on their way (kernels/group_walk.cuh). */
 int wf_cuda_group_sums_nbytes(const struct wf_cuda_group_task *task);
 int wf_cuda_group_ring_nbytes(const struct wf_cuda_group_task *task);
-int wf_cuda_group_ahead_nbytes(const struct wf_cuda_group_task *task); /* of rows in chunks */
 
 /* Whether teams try rows, or columns, in registers. */
 bool wf_cuda_group_has_rows(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task);
@@ -23,6 +22,9 @@ bool wf_cuda_group_has_tall_columns(const struct wf_cuda_group_task *task);
 bool wf_cuda_group_has_long_rows(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task);
 /* Whether those that are open then are added up once more, scaled. */
 bool wf_cuda_group_adds_tall_again(const struct wf_cuda_group_task *task);
+
+/* Of groups in chunks, what can be copied ahead. */
+enum wf_group_ahead wf_cuda_group_find_ahead(const struct wf_cuda_group_task *task);
 
 /* What is held in registers other than these. */
 enum wf_cuda_group_short wf_cuda_group_find_held(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task);

@@ -70,6 +70,22 @@ static __device__ __forceinline__ void load_chunk(u64 address, i64 step, int lef
     for (int k = 0; k < CHUNK; k++, address += (u64)step) elements[k] = k < left ? load_unit(address) : padding;
 }
 
+static __device__ __forceinline__ chunk_state add_chunks(const struct wf_group_arguments *r, u64 address)
+{
+    const i64 step = r->dimension[r->ndim].stride[0];
+    const int count = (int)r->reduced_count;
+    const unit first = load_unit(address), padding = chunk_padding(first);
+    chunk_state state = begin_chunks(r, first);
+#pragma unroll 1
+    for (int done = 0; done < count; done += CHUNK) {
+        unit elements[CHUNK];
+        load_chunk(address, step, count - done, padding, elements);
+        add_chunk(&state, elements, done, count - done);
+        address += (u64)(CHUNK * step);
+    }
+    return state;
+}
+
 #endif
 
 #endif

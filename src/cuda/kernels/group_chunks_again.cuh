@@ -152,27 +152,14 @@ static __device__ __forceinline__ bool decide_chunks_otherwise(const struct wf_g
 static __device__ __forceinline__ bool leave_chunks(const struct wf_group_arguments *r, const group_place *place, const chunk_state *state)
 {
     u64 bits = 0;
-    if (!finish_chunks(r, state, (int)r->reduced_count, &bits) && !decide_chunks_otherwise(r, state, place->x, &bits)) return false;
-    store_unit(place->result, bits);
-    return true;
-}
-
-static __device__ __forceinline__ bool reduce_in_chunks(const struct wf_group_arguments *r, i64 result)
-{
-    const group_place place = find_place(r, result);
-    const i64 step = r->dimension[r->ndim].stride[0];
-    const int count = (int)r->reduced_count;
-    const unit first = load_unit(place.x), padding = chunk_padding(first);
-    chunk_state state = begin_chunks(r, first);
-    u64 address = place.x;
-#pragma unroll 1
-    for (int done = 0; done < count; done += CHUNK) {
-        unit elements[CHUNK];
-        load_chunk(address, step, count - done, padding, elements);
-        add_chunk(&state, elements, done, count - done);
-        address += (u64)(CHUNK * step);
+    if (finish_chunks(r, state, (int)r->reduced_count, &bits)) {
+        store_unit(place->result, bits);
+        return true;
     }
-    return leave_chunks(r, &place, &state);
+    u64 otherwise = 0; // which a call has in memory
+    if (!decide_chunks_otherwise(r, state, place->x, &otherwise)) return false;
+    store_unit(place->result, otherwise);
+    return true;
 }
 
 #endif

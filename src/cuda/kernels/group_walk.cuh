@@ -9,6 +9,13 @@
 #include "kernels/group_state.cuh"
 #include "kernels/team.cuh"
 
+extern __shared__ __align__(16) char group_memory[]; // bins, then the ring
+
+static __device__ __forceinline__ char *ring_of_warp(void)
+{
+    return group_memory + GROUP_SUMS_NBYTES;
+}
+
 static __device__ __forceinline__ unit load_unit(u64 address)
 {
     unit bits = 0;

@@ -45,16 +45,9 @@ typedef struct {
 
 // ---- reducing
 
-extern __shared__ __align__(16) char group_memory[]; // bins, then the ring
-
 static __device__ __forceinline__ char *bins_of_warp(void)
 {
     return group_memory + (BLOCK > 32 ? warp_number() * GROUP_SUMS_NBYTES : 0);
-}
-
-static __device__ __forceinline__ char *ring_of_warp(void)
-{
-    return group_memory + GROUP_SUMS_NBYTES;
 }
 
 // Adds a team's elements to its lanes' groups.
@@ -360,27 +353,15 @@ static __device__ __forceinline__ void reduce_short(const struct wf_group_argume
 
 #elif ARE_IN_CHUNKS
 
-static __device__ __forceinline__ void reduce_left_of_tile(const struct wf_group_arguments *r, i64 result, bool is_found, const team *lanes,
-                                                           group_state *group)
-{
-    team_task task = {result, 0, r->reduced_count, -1, result >= 0 && !is_found};
-    if (__any_sync(ALL_LANES, task.exists)) reduce_in_turns(r, &task, lanes, group);
-}
-
 static __device__ __forceinline__ void reduce_short(const struct wf_group_arguments *r, const team *lanes, group_state *group)
 {
     const chunk_tiles tiles = tiles_in_chunks(r, last_length(r));
-    if (!IS_BOOL && r->starts_at_vectors) {
-        chunk_request next = begin_requests(r, &tiles, ring_of_warp());
-        for (i64 i = blockIdx.x; i < tiles.all; i += gridDim.x) {
-            const i64 result = result_of_tile(&tiles, i);
-            reduce_left_of_tile(r, result, reduce_chunks_ahead(r, &tiles, result, &next), lanes, group);
-        }
-    } else {
-        for (i64 i = blockIdx.x; i < tiles.all; i += gridDim.x) {
-            const i64 result = result_of_tile(&tiles, i);
-            reduce_left_of_tile(r, result, result >= 0 && reduce_in_chunks(r, result), lanes, group);
-        }
+    chunk_request next = begin_requests(r, &tiles);
+    for (i64 i = blockIdx.x; i < tiles.all; i += gridDim.x) {
+        const i64 result = result_of_tile(&tiles, i);
+        const bool is_found = reduce_tile_in_chunks(r, &tiles, result, &next);
+        team_task task = {result, 0, r->reduced_count, -1, result >= 0 && !is_found};
+        if (__any_sync(ALL_LANES, task.exists)) reduce_in_turns(r, &task, lanes, group);
     }
 }
 
