@@ -90,13 +90,13 @@ static bool are_in_chunks(const struct wf_cuda_group_plan *plan, const struct wf
     return task->apart != nbytes_of(task) || are_rows_in_chunks(task);
 }
 
-/* Columns of few neighbours are in tiles with those of other rows.  Bytes of bools may be any, and are loaded one by one. */
+/* Of neighbours so many that tiles have those of one row.  Bytes of bools may be any, and are loaded one by one. */
 enum wf_group_ahead wf_cuda_group_find_ahead(const struct wf_cuda_group_task *task) {
     enum { NEIGHBOURS_MIN = 128 };
-    if (task->empty->type == WF_BOOL) return WF_GROUP_NONE_AHEAD;
+    const bool are_many = task->neighbours >= NEIGHBOURS_MIN || task->neighbours == task->groups;
+    if (task->empty->type == WF_BOOL || !are_many) return WF_GROUP_NONE_AHEAD;
     if (task->is_contiguous && task->starts_at_vectors) return WF_GROUP_ROWS_AHEAD;
-    const bool are_columns = task->are_vectors_of_neighbours && task->neighbours >= NEIGHBOURS_MIN && nbytes_of(task) >= 4;
-    return are_columns ? WF_GROUP_COLUMNS_AHEAD : WF_GROUP_NONE_AHEAD;
+    return task->are_vectors_of_neighbours && nbytes_of(task) == 4 ? WF_GROUP_COLUMNS_AHEAD : WF_GROUP_NONE_AHEAD;
 }
 
 /* Whether every group is a batch at most, which one lane has (see kernels/group_state.cuh), or most labelled ones are. */

@@ -148,17 +148,17 @@ static __device__ __forceinline__ bool decide_chunks_otherwise(const struct wf_g
 
 #endif
 
-// False if the result has to be found otherwise.
-static __device__ __forceinline__ bool leave_chunks(const struct wf_group_arguments *r, const group_place *place, const chunk_state *state)
+// False if the result has to be found otherwise.  address: of the group; result: where it goes.
+static __device__ __forceinline__ bool leave_chunks(const struct wf_group_arguments *r, u64 address, u64 result, const chunk_state *state)
 {
     u64 bits = 0;
     if (finish_chunks(r, state, (int)r->reduced_count, &bits)) {
-        store_unit(place->result, bits);
+        store_unit(result, bits);
         return true;
     }
     u64 otherwise = 0; // which a call has in memory
-    if (!decide_chunks_otherwise(r, state, place->x, &otherwise)) return false;
-    store_unit(place->result, otherwise);
+    if (!decide_chunks_otherwise(r, state, address, &otherwise)) return false;
+    store_unit(result, otherwise);
     return true;
 }
 

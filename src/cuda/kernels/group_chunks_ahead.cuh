@@ -16,18 +16,24 @@
 
 static_assert(STAGES >= 1 && COPIES_AHEAD == STAGES - 1, "what is waited for is the oldest stage");
 
-// The next chunk to be asked for, of the groups of a tile.
-typedef struct {
-    i64 tile;
-    u64 address; // of the lane's first element in the chunk
-    int groups;  // how many lanes have one
-    int done, stage;
-} chunk_request;
-
-// Tiles are 32 neighbouring results, of one row of the last dimension unless that is short.
+// Tiles are 32 neighbouring results, of one row of the last dimension unless that is short and nothing is copied ahead.
 typedef struct {
     i64 length, spans, all;
 } chunk_tiles;
+
+// Where the first one's elements and its result are, and how many there are; 0: no tile.
+typedef struct {
+    u64 x, result;
+    i64 first;
+    int groups;
+} chunk_tile;
+
+// The next chunk to be asked for, of a tile.
+typedef struct {
+    chunk_tile tile;
+    i64 number;
+    int done, stage;
+} chunk_request;
 
 static __device__ __forceinline__ chunk_tiles tiles_in_chunks(const struct wf_group_arguments *r, i64 last_length)
 {
@@ -37,24 +43,19 @@ static __device__ __forceinline__ chunk_tiles tiles_in_chunks(const struct wf_gr
     return tiles;
 }
 
-// The lane's result; -1: none.  Most often there is one row, and a division would take longer than all else but the elements.
-static __device__ __forceinline__ i64 result_of_tile(const chunk_tiles *tiles, i64 tile)
+// Most often there is one row, and a division would take longer than all else but the elements.
+static __device__ __forceinline__ chunk_tile find_tile(const struct wf_group_arguments *r, const chunk_tiles *tiles, i64 number)
 {
-    i64 number = tile;
-    if (tiles->spans == tiles->all)
-        tile = 0;
-    else
-        number = split_off(&tile, tiles->spans);
-    const i64 at = number * 32 + lane_number();
-    return at < tiles->length ? tile * tiles->length + at : -1;
-}
-
-static __device__ __forceinline__ void find_groups(const struct wf_group_arguments *r, const chunk_tiles *tiles, chunk_request *next)
-{
-    const i64 result = next->tile < tiles->all ? result_of_tile(tiles, next->tile) : -1;
-    next->address = find_place(r, max(result, (i64)0)).x;
-    next->groups = __popc(__ballot_sync(ALL_LANES, result >= 0));
-    next->done = 0;
+    chunk_tile tile = {0, 0, 0, 0};
+    if (number >= tiles->all) return tile;
+    const i64 at = (tiles->spans == tiles->all ? number : split_off(&number, tiles->spans)) * 32;
+    if (tiles->spans == tiles->all) number = 0;
+    tile.first = number * tiles->length + at;
+    tile.groups = (int)min(tiles->length - at, (i64)32);
+    const group_place place = find_place(r, tile.first);
+    tile.x = place.x;
+    tile.result = place.result;
+    return tile;
 }
 
 // A vector of a chunk: the first element that it has, of the group of a lane.
@@ -62,16 +63,11 @@ typedef struct {
     int lane, element;
 } chunk_vector;
 
-static __device__ __forceinline__ chunk_vector vector_of_rows(int number)
+static __device__ __forceinline__ chunk_vector vector_of_chunk(int number, const bool are_rows)
 {
-    const chunk_vector v = {number / CHUNK_VECTORS, number % CHUNK_VECTORS * PER_VECTOR};
-    return v;
-}
-
-static __device__ __forceinline__ chunk_vector vector_of_columns(int number)
-{
-    const chunk_vector v = {number % ROW_VECTORS * PER_VECTOR, number / ROW_VECTORS};
-    return v;
+    const chunk_vector of_rows = {number / CHUNK_VECTORS, number % CHUNK_VECTORS * PER_VECTOR};
+    const chunk_vector of_columns = {number % ROW_VECTORS * PER_VECTOR, number / ROW_VECTORS};
+    return are_rows ? of_rows : of_columns;
 }
 
 // In shared memory a row's vector is at other banks than those of the seven rows next to it that are read at the same time.
@@ -86,17 +82,37 @@ static __device__ __forceinline__ char *place_in_columns(const chunk_request *ne
     return ring_of_warp() + next->stage * STAGE_NBYTES + number * 16;
 }
 
+// Where the lane's i'th goes.
+static __device__ __forceinline__ char *place_of_vector(const chunk_request *next, int i, const bool are_rows)
+{
+    const int number = (int)lane_number() + 32 * i;
+    return are_rows ? place_in_rows(next, number / CHUNK_VECTORS, number % CHUNK_VECTORS) : place_in_columns(next, number);
+}
+
+// From one group of a tile to the next.
+static __device__ __forceinline__ i64 group_stride(const struct wf_group_arguments *r)
+{
+    return r->ndim ? r->dimension[r->ndim - 1].stride[0] : 0;
+}
+
+// A lane copies every 32nd vector, which are as far from each other.
 static __device__ __forceinline__ void copy_chunk(const struct wf_group_arguments *r, const chunk_request *next, const bool are_rows)
 {
-    const int left = (int)r->reduced_count - next->done;
     const i64 step = are_rows ? (i64)sizeof(unit) : r->dimension[r->ndim].stride[0];
+    const i64 apart = are_rows ? group_stride(r) : (i64)sizeof(unit), between = are_rows ? 32 / CHUNK_VECTORS * apart : 32 / ROW_VECTORS * step;
+    const int left = (int)r->reduced_count - next->done;
+    const bool is_whole = left >= CHUNK && next->tile.groups == 32;
+    const chunk_vector first = vector_of_chunk((int)lane_number(), are_rows);
+    u64 address = next->tile.x + (u64)(first.lane * apart + first.element * step);
+    if (is_whole) {
 #pragma unroll
-    for (int i = 0; i < CHUNK_VECTORS; i++) {
-        const int number = (int)lane_number() + 32 * i;
-        const chunk_vector v = are_rows ? vector_of_rows(number) : vector_of_columns(number);
-        const u64 address = __shfl_sync(ALL_LANES, next->address, v.lane) + (u64)(v.element * step);
-        char *place = are_rows ? place_in_rows(next, v.lane, v.element / PER_VECTOR) : place_in_columns(next, number);
-        if (v.lane < next->groups && v.element < left) copy_to_shared(place, address);
+        for (int i = 0; i < CHUNK_VECTORS; i++, address += (u64)between) copy_to_shared(place_of_vector(next, i, are_rows), address);
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < CHUNK_VECTORS; i++, address += (u64)between) {
+        const chunk_vector v = vector_of_chunk((int)lane_number() + 32 * i, are_rows);
+        if (v.lane < next->tile.groups && v.element < left) copy_to_shared(place_of_vector(next, i, are_rows), address);
     }
 }
 
@@ -104,23 +120,18 @@ static __device__ __forceinline__ void copy_chunk(const struct wf_group_argument
 static __device__ __forceinline__ void ask_for_chunk(const struct wf_group_arguments *r, const chunk_tiles *tiles, chunk_request *next,
                                                      const bool are_rows)
 {
-    if (next->tile < tiles->all) {
+    if (next->tile.groups) {
         copy_chunk(r, next, are_rows);
         next->done += CHUNK;
-        next->address += (u64)(CHUNK * r->dimension[r->ndim].stride[0]);
+        next->tile.x += (u64)(CHUNK * r->dimension[r->ndim].stride[0]);
         if (next->done >= (int)r->reduced_count) {
-            next->tile += gridDim.x;
-            find_groups(r, tiles, next);
+            next->number += gridDim.x;
+            next->tile = find_tile(r, tiles, next->number);
+            next->done = 0;
         }
     }
     next->stage = (next->stage + 1) % STAGES;
     end_copies();
-}
-
-static __device__ __forceinline__ unit first_of_chunk(const chunk_request *next, const bool are_rows)
-{
-    const int lane = (int)lane_number();
-    return *(const unit *)(are_rows ? place_in_rows(next, lane, 0) : place_in_columns(next, 0) + lane * sizeof(unit));
 }
 
 static __device__ __forceinline__ void read_rows(const chunk_request *next, unit *elements)
@@ -141,13 +152,17 @@ static __device__ __forceinline__ void read_columns(const chunk_request *next, u
     for (int k = 0; k < CHUNK; k++) elements[k] = column[32 * k];
 }
 
-// left: elements of the groups from the chunk on; behind them is what earlier chunks have left.
-static __device__ __forceinline__ void read_chunk(const chunk_request *next, const bool are_rows, int left, unit padding, unit *elements)
+static __device__ __forceinline__ void read_chunk(const chunk_request *next, const bool are_rows, unit *elements)
 {
     if (are_rows)
         read_rows(next, elements);
     else
         read_columns(next, elements);
+}
+
+// left: elements of the group from the chunk on; behind them is what earlier chunks have left.
+static __device__ __forceinline__ void pad_chunk(int left, unit padding, unit *elements)
+{
     if (left >= CHUNK) return;
 #pragma unroll
     for (int k = 0; k < CHUNK; k++)
@@ -159,50 +174,57 @@ static __device__ __forceinline__ chunk_state add_chunks_ahead(const struct wf_g
                                                                chunk_request *next, const bool are_rows)
 {
     const int count = (int)r->reduced_count;
-    wait_for_copies();
-    __syncwarp(); // other lanes have copied what this one reads
-    const unit first = first_of_chunk(next, are_rows), padding = chunk_padding(first);
-    chunk_state state = begin_chunks(r, first);
+    chunk_state state = begin_chunks(r, 0);
+    unit padding = 0;
 #pragma unroll 1
     for (int done = 0; done < count; done += CHUNK) {
         unit elements[CHUNK];
         wait_for_copies();
-        __syncwarp();
-        read_chunk(next, are_rows, count - done, padding, elements);
+        __syncwarp(); // other lanes have copied what this one reads
+        read_chunk(next, are_rows, elements);
         __syncwarp(); // all have read
         ask_for_chunk(r, tiles, next, are_rows);
+        if (done == 0) {
+            state = begin_chunks(r, elements[0]);
+            padding = chunk_padding(elements[0]);
+        }
+        pad_chunk(count - done, padding, elements);
         add_chunk(&state, elements, done, count - done);
     }
     return state;
 }
 
 #define ARE_ROWS_AHEAD(r) (!IS_BOOL && (r)->ahead == WF_GROUP_ROWS_AHEAD)
-#define ARE_COLUMNS_AHEAD(r) (WIDTH >= 32 && (r)->ahead == WF_GROUP_COLUMNS_AHEAD)
 
 // All that there is room for is on its way.
 static __device__ __forceinline__ chunk_request begin_requests(const struct wf_group_arguments *r, const chunk_tiles *tiles)
 {
-    chunk_request next = {blockIdx.x, 0, 0, 0, 0};
+    chunk_request next = {{0, 0, 0, 0}, blockIdx.x, 0, 0};
     if (r->ahead == WF_GROUP_NONE_AHEAD) return next;
-    find_groups(r, tiles, &next);
+    next.tile = find_tile(r, tiles, next.number);
 #pragma unroll 1
     for (int i = 0; i < STAGES; i++) ask_for_chunk(r, tiles, &next, ARE_ROWS_AHEAD(r));
     return next;
 }
 
-// Whether the lane's result of the tile that was asked for first is found.  By all lanes.
-static __device__ __forceinline__ bool reduce_tile_in_chunks(const struct wf_group_arguments *r, const chunk_tiles *tiles, i64 result,
-                                                             chunk_request *next)
+// Whether the lane's result of the tile that was asked for first is found, or it has none.  By all lanes.
+static __device__ __forceinline__ bool reduce_tile_ahead(const struct wf_group_arguments *r, const chunk_tiles *tiles, const chunk_tile *tile,
+                                                         chunk_request *next)
 {
-    const group_place place = find_place(r, max(result, (i64)0));
-    chunk_state state;
-    if (ARE_ROWS_AHEAD(r))
-        state = add_chunks_ahead(r, tiles, next, true);
-    else if (ARE_COLUMNS_AHEAD(r))
-        state = add_chunks_ahead(r, tiles, next, false);
-    else
-        state = add_chunks(r, place.x);
-    return result >= 0 && leave_chunks(r, &place, &state);
+    const int lane = (int)lane_number();
+    const chunk_state state = WIDTH != 32 || ARE_ROWS_AHEAD(r) ? add_chunks_ahead(r, tiles, next, true)
+                                                                  : add_chunks_ahead(r, tiles, next, false);
+    const i64 result_stride = r->ndim ? r->dimension[r->ndim - 1].result_stride : 0;
+    return lane >= tile->groups ||
+           leave_chunks(r, tile->x + (u64)(lane * group_stride(r)), tile->result + (u64)(lane * result_stride), &state);
+}
+
+static __device__ __forceinline__ bool reduce_tile(const struct wf_group_arguments *r, const chunk_tile *tile)
+{
+    if ((int)lane_number() >= tile->groups) return true;
+    const group_place place = find_place(r, tile->first + lane_number());
+    const chunk_state state = add_chunks(r, place.x);
+    return leave_chunks(r, place.x, place.result, &state);
 }
 
 #endif

@@ -358,9 +358,9 @@ static __device__ __forceinline__ void reduce_short(const struct wf_group_argume
     const chunk_tiles tiles = tiles_in_chunks(r, last_length(r));
     chunk_request next = begin_requests(r, &tiles);
     for (i64 i = blockIdx.x; i < tiles.all; i += gridDim.x) {
-        const i64 result = result_of_tile(&tiles, i);
-        const bool is_found = reduce_tile_in_chunks(r, &tiles, result, &next);
-        team_task task = {result, 0, r->reduced_count, -1, result >= 0 && !is_found};
+        const chunk_tile tile = find_tile(r, &tiles, i);
+        const bool is_found = r->ahead ? reduce_tile_ahead(r, &tiles, &tile, &next) : reduce_tile(r, &tile);
+        team_task task = {tile.first + lane_number(), 0, r->reduced_count, -1, !is_found};
         if (__any_sync(ALL_LANES, task.exists)) reduce_in_turns(r, &task, lanes, group);
     }
 }
