@@ -52,7 +52,7 @@ enum {
     WF_GROUP_LISTED_ELEMENTS = 256 /* of each lane: a team lists groups of more, so that others do not wait for it */
 };
 
-/* Of groups in chunks, what is copied to shared memory ahead (kernels/group_chunks_ahead.cuh). */
+/* Of sums of floats in chunks, along an axis of a matrix, what is copied to shared memory ahead (kernels/group_chunks_ahead.cuh). */
 enum wf_group_ahead {
     WF_GROUP_NONE_AHEAD,
     WF_GROUP_ROWS_AHEAD,   /* every one is whole vectors of 16 bytes */
@@ -86,6 +86,7 @@ struct wf_group_arguments {
     long long offset_stride;         /* bytes */
     long long first_index, ddof;
     int stage, nan, has_fill;
+    int starts_at_vectors; /* the elements of every group lie side by side, in whole vectors of 16 bytes */
     int ahead;         /* enum wf_group_ahead */
     int is_second;     /* of tall columns: those that are open are added up again, scaled */
     int lanes_log2;    /* how many lanes of a warp are a team, which has one group at a time */

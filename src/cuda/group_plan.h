@@ -19,6 +19,7 @@ struct wf_cuda_group_task {
     bool are_keys;
     bool are_positions_sorted; /* elements are found through the sorted positions of keys */
     bool is_vector;     /* there is no dimension but that of labels */
+    bool is_matrix;     /* groups differ along one dimension, and have their elements along another */
     bool is_folded;     /* a group has elements along several dimensions */
     bool is_aligned;    /* every element is, to its size */
     bool is_contiguous; /* a group's elements lie side by side, of each operand */

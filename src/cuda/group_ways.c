@@ -90,15 +90,6 @@ static bool are_in_chunks(const struct wf_cuda_group_plan *plan, const struct wf
     return task->apart != nbytes_of(task) || are_rows_in_chunks(task);
 }
 
-/* Of neighbours so many that tiles have those of one row.  Bytes of bools may be any, and are loaded one by one. */
-enum wf_group_ahead wf_cuda_group_find_ahead(const struct wf_cuda_group_task *task) {
-    enum { NEIGHBOURS_MIN = 128 };
-    const bool are_many = task->neighbours >= NEIGHBOURS_MIN || task->neighbours == task->groups;
-    if (task->empty->type == WF_BOOL || !are_many) return WF_GROUP_NONE_AHEAD;
-    if (task->is_contiguous && task->starts_at_vectors) return WF_GROUP_ROWS_AHEAD;
-    return task->are_vectors_of_neighbours && nbytes_of(task) == 4 ? WF_GROUP_COLUMNS_AHEAD : WF_GROUP_NONE_AHEAD;
-}
-
 /* Whether every group is a batch at most, which one lane has (see kernels/group_state.cuh), or most labelled ones are. */
 static enum wf_cuda_group_short find_shortness(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
     enum { BATCH = 8 };
@@ -202,6 +193,27 @@ bool wf_cuda_group_has_tall_columns(const struct wf_cuda_group_task *task) {
 /* Sums; extrema leave theirs in slots. */
 bool wf_cuda_group_has_long_rows(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
     return may_be_shared(task) && !is_extreme(task) && is_contiguous(plan, task);
+}
+
+/* ---- copied ahead ---- */
+
+/* ARE_CHUNKS_AHEAD of kernels/group_sums.cuh; columns of f64 are as fast without, and of 16 bits less so. */
+enum wf_group_ahead wf_cuda_group_find_ahead(const struct wf_cuda_group_task *task) {
+    if (!task->is_matrix || !is_sum_of_floats(task)) return WF_GROUP_NONE_AHEAD;
+    if (task->is_contiguous && task->starts_at_vectors) return WF_GROUP_ROWS_AHEAD;
+    return task->are_vectors_of_neighbours && nbytes_of(task) == 4 ? WF_GROUP_COLUMNS_AHEAD : WF_GROUP_NONE_AHEAD;
+}
+
+/* Of f64, whose short rows lanes of a team take longer to join, and to decide, than to add up. */
+bool wf_cuda_group_has_rows_ahead(const struct wf_cuda_group_task *task) {
+    enum { SUMS_MAX = 16, ELEMENTS_MIN = 9 };
+    const int64_t most = task->parts & WF_PART_SQUARES ? CHUNKED_MAX : SUMS_MAX;
+    if (nbytes_of(task) != 8 || task->elements < ELEMENTS_MIN || task->elements > most) return false;
+    return wf_cuda_group_find_ahead(task) == WF_GROUP_ROWS_AHEAD;
+}
+
+bool wf_cuda_group_has_columns_ahead(const struct wf_cuda_group_task *task) {
+    return task->elements <= CHUNKED_MAX && wf_cuda_group_find_ahead(task) == WF_GROUP_COLUMNS_AHEAD;
 }
 
 /* ---- the kernel ---- */

@@ -203,6 +203,7 @@ static struct wf_cuda_group_task make_task(const struct job *job) {
         .are_keys = are_keys,
         .are_positions_sorted = are_keys,
         .is_vector = layout->ndim == 1,
+        .is_matrix = r->ndim == 1 && r->reduced_ndim == 1 && layout->axis < 0,
         .is_folded = r->reduced_ndim > 1,
         .is_aligned = is_aligned(job),
         .is_contiguous = is_contiguous(job),
@@ -522,6 +523,7 @@ static void set_arguments(struct job *job) {
     r->first_index = grouped->empty->first_index;
     r->ddof = grouped->empty->ddof;
     r->nan = (int)grouped->empty->nan;
+    r->starts_at_vectors = job->task.is_contiguous && job->task.starts_at_vectors;
     r->ahead = (int)job->plan.ahead;
     r->lanes_log2 = job->plan.lanes_log2;
     r->is_across = job->plan.is_across;

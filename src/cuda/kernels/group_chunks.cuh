@@ -70,6 +70,19 @@ static __device__ __forceinline__ void load_chunk(u64 address, i64 step, int lef
     for (int k = 0; k < CHUNK; k++, address += (u64)step) elements[k] = k < left ? load_unit(address) : padding;
 }
 
+// The same of groups that are whole vectors: neighbouring lanes' elements are far apart, so that what a load costs is its addresses.
+static __device__ __forceinline__ void load_vectors_of_chunk(u64 address, int left, unit padding, unit *elements)
+{
+#pragma unroll
+    for (int i = 0; i < CHUNK / PER_VECTOR; i++) {
+        const bool exists = i * PER_VECTOR < left;
+        vector v = {{0, 0, 0, 0}};
+        if (exists) v = load_vector(address, (u64)i);
+#pragma unroll
+        for (int e = 0; e < PER_VECTOR; e++) elements[i * PER_VECTOR + e] = exists ? element_at(&v, e) : padding;
+    }
+}
+
 static __device__ __forceinline__ chunk_state add_chunks(const struct wf_group_arguments *r, u64 address)
 {
     const i64 step = r->dimension[r->ndim].stride[0];
@@ -79,7 +92,10 @@ static __device__ __forceinline__ chunk_state add_chunks(const struct wf_group_a
 #pragma unroll 1
     for (int done = 0; done < count; done += CHUNK) {
         unit elements[CHUNK];
-        load_chunk(address, step, count - done, padding, elements);
+        if (!IS_BOOL && r->starts_at_vectors)
+            load_vectors_of_chunk(address, count - done, padding, elements);
+        else
+            load_chunk(address, step, count - done, padding, elements);
         add_chunk(&state, elements, done, count - done);
         address += (u64)(CHUNK * step);
     }

@@ -162,6 +162,13 @@ static __device__ __forceinline__ bool leave_chunks(const struct wf_group_argume
     return true;
 }
 
+static __device__ __forceinline__ bool reduce_in_chunks(const struct wf_group_arguments *r, i64 result)
+{
+    const group_place place = find_place(r, result);
+    const chunk_state state = add_chunks(r, place.x);
+    return leave_chunks(r, place.x, place.result, &state);
+}
+
 #endif
 
 #endif

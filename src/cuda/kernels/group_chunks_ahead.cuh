@@ -1,62 +1,33 @@
-// Rows or columns in chunks, where they are whole vectors of 16 bytes: a warp's lanes copy the next chunks of its 32 groups to shared
-// memory, neighbouring lanes neighbouring vectors, while each adds up what its own group has there.  Lanes that load their own rows, 64
-// bytes apart or more, take a cycle of the first-level cache for each line, and wait for all of it before they add.
+// Sums of floats in chunks whose groups are rows, or columns, of one matrix in whole vectors of 16 bytes: a warp's lanes copy the next
+// chunks of its 32 groups to shared memory, neighbouring lanes neighbouring vectors, while each adds up what its own group has there.
+// Lanes that load their own rows, 64 bytes apart or more, take a cycle of the first-level cache for each line, and wait for all of it
+// before they add.  Addresses follow from those before, as finding them anew took more instructions than the elements.
 
 #ifndef GROUP_CHUNKS_AHEAD_CUH
 #define GROUP_CHUNKS_AHEAD_CUH
 
 #include "kernels/group_chunks_again.cuh"
 
-#if ARE_IN_CHUNKS
+#if ARE_CHUNKS_AHEAD
 
 #define CHUNK_VECTORS (CHUNK / PER_VECTOR)
-#define ROW_VECTORS (32 / PER_VECTOR)                  // of an element of each column
+#define ROW_VECTORS (32 / PER_VECTOR)                 // of an element of each column
 #define STAGE_NBYTES (32 * CHUNK * (int)sizeof(unit)) // a chunk of each group
 #define STAGES (WF_GROUP_AHEAD_NBYTES / STAGE_NBYTES)
 
 static_assert(STAGES >= 1 && COPIES_AHEAD == STAGES - 1, "what is waited for is the oldest stage");
 
-// Tiles are 32 neighbouring results, of one row of the last dimension unless that is short and nothing is copied ahead.
+// The next chunk to be asked for.
 typedef struct {
-    i64 length, spans, all;
-} chunk_tiles;
-
-// Where the first one's elements and its result are, and how many there are; 0: no tile.
-typedef struct {
-    u64 x, result;
-    i64 first;
-    int groups;
-} chunk_tile;
-
-// The next chunk to be asked for, of a tile.
-typedef struct {
-    chunk_tile tile;
-    i64 number;
+    u64 address; // of the lane's first vector in it
+    i64 left;    // groups from the tile's first one on; less than 1: there is no tile
     int done, stage;
 } chunk_request;
 
-static __device__ __forceinline__ chunk_tiles tiles_in_chunks(const struct wf_group_arguments *r, i64 last_length)
-{
-    chunk_tiles tiles = {last_length < 128 ? r->count : last_length, 0, 0};
-    tiles.spans = (tiles.length + 31) / 32;
-    tiles.all = tiles.spans * (r->count / tiles.length);
-    return tiles;
-}
-
-// Most often there is one row, and a division would take longer than all else but the elements.
-static __device__ __forceinline__ chunk_tile find_tile(const struct wf_group_arguments *r, const chunk_tiles *tiles, i64 number)
-{
-    chunk_tile tile = {0, 0, 0, 0};
-    if (number >= tiles->all) return tile;
-    const i64 at = (tiles->spans == tiles->all ? number : split_off(&number, tiles->spans)) * 32;
-    if (tiles->spans == tiles->all) number = 0;
-    tile.first = number * tiles->length + at;
-    tile.groups = (int)min(tiles->length - at, (i64)32);
-    const group_place place = find_place(r, tile.first);
-    tile.x = place.x;
-    tile.result = place.result;
-    return tile;
-}
+// How addresses differ: of the lane's vectors in a chunk, of chunks, and of what follows a tile's last chunk.
+typedef struct {
+    i64 between, chunk, tile;
+} chunk_steps;
 
 // A vector of a chunk: the first element that it has, of the group of a lane.
 typedef struct {
@@ -89,22 +60,32 @@ static __device__ __forceinline__ char *place_of_vector(const chunk_request *nex
     return are_rows ? place_in_rows(next, number / CHUNK_VECTORS, number % CHUNK_VECTORS) : place_in_columns(next, number);
 }
 
-// From one group of a tile to the next.
+#define ARE_ROWS_AHEAD(r) (WIDTH != 32 || (r)->ahead == WF_GROUP_ROWS_AHEAD)
+
 static __device__ __forceinline__ i64 group_stride(const struct wf_group_arguments *r)
 {
-    return r->ndim ? r->dimension[r->ndim - 1].stride[0] : 0;
+    return r->dimension[0].stride[0];
 }
 
-// A lane copies every 32nd vector, which are as far from each other.
-static __device__ __forceinline__ void copy_chunk(const struct wf_group_arguments *r, const chunk_request *next, const bool are_rows)
+static __device__ __forceinline__ i64 element_stride(const struct wf_group_arguments *r)
 {
-    const i64 step = are_rows ? (i64)sizeof(unit) : r->dimension[r->ndim].stride[0];
-    const i64 apart = are_rows ? group_stride(r) : (i64)sizeof(unit), between = are_rows ? 32 / CHUNK_VECTORS * apart : 32 / ROW_VECTORS * step;
-    const int left = (int)r->reduced_count - next->done;
-    const bool is_whole = left >= CHUNK && next->tile.groups == 32;
-    const chunk_vector first = vector_of_chunk((int)lane_number(), are_rows);
-    u64 address = next->tile.x + (u64)(first.lane * apart + first.element * step);
-    if (is_whole) {
+    return r->dimension[1].stride[0];
+}
+
+static __device__ __forceinline__ chunk_steps steps_of_chunks(const struct wf_group_arguments *r)
+{
+    const i64 chunks = ((int)r->reduced_count + CHUNK - 1) / CHUNK;
+    chunk_steps steps = {ARE_ROWS_AHEAD(r) ? 32 / CHUNK_VECTORS * group_stride(r) : 32 / ROW_VECTORS * element_stride(r),
+                         CHUNK * element_stride(r), (i64)gridDim.x * 32 * group_stride(r)};
+    steps.tile -= chunks * steps.chunk;
+    return steps;
+}
+
+static __device__ __forceinline__ void copy_chunk(const chunk_request *next, i64 between, int count, const bool are_rows)
+{
+    const int left = count - next->done;
+    u64 address = next->address;
+    if (left >= CHUNK && next->left >= 32) {
 #pragma unroll
         for (int i = 0; i < CHUNK_VECTORS; i++, address += (u64)between) copy_to_shared(place_of_vector(next, i, are_rows), address);
         return;
@@ -112,26 +93,37 @@ static __device__ __forceinline__ void copy_chunk(const struct wf_group_argument
 #pragma unroll
     for (int i = 0; i < CHUNK_VECTORS; i++, address += (u64)between) {
         const chunk_vector v = vector_of_chunk((int)lane_number() + 32 * i, are_rows);
-        if (v.lane < next->tile.groups && v.element < left) copy_to_shared(place_of_vector(next, i, are_rows), address);
+        if (v.lane < next->left && v.element < left) copy_to_shared(place_of_vector(next, i, are_rows), address);
     }
 }
 
 // By all lanes.
-static __device__ __forceinline__ void ask_for_chunk(const struct wf_group_arguments *r, const chunk_tiles *tiles, chunk_request *next,
-                                                     const bool are_rows)
+static __device__ __forceinline__ void ask_for_chunk(chunk_request *next, const chunk_steps *steps, int count, const bool are_rows)
 {
-    if (next->tile.groups) {
-        copy_chunk(r, next, are_rows);
+    if (next->left > 0) {
+        copy_chunk(next, steps->between, count, are_rows);
         next->done += CHUNK;
-        next->tile.x += (u64)(CHUNK * r->dimension[r->ndim].stride[0]);
-        if (next->done >= (int)r->reduced_count) {
-            next->number += gridDim.x;
-            next->tile = find_tile(r, tiles, next->number);
+        next->address += (u64)steps->chunk;
+        if (next->done >= count) {
+            next->address += (u64)steps->tile;
+            next->left -= (i64)gridDim.x * 32;
             next->done = 0;
         }
     }
     next->stage = (next->stage + 1) % STAGES;
     end_copies();
+}
+
+// All that there is room for is on its way.
+static __device__ __forceinline__ chunk_request begin_requests(const struct wf_group_arguments *r, const chunk_steps *steps)
+{
+    const i64 first = (i64)blockIdx.x * 32;
+    const chunk_vector v = vector_of_chunk((int)lane_number(), ARE_ROWS_AHEAD(r));
+    chunk_request next = {r->x + (u64)((first + v.lane) * group_stride(r) + v.element * element_stride(r)), r->count - first, 0, 0};
+    if (!r->ahead) return next;
+#pragma unroll 1
+    for (int i = 0; i < STAGES; i++) ask_for_chunk(&next, steps, (int)r->reduced_count, ARE_ROWS_AHEAD(r));
+    return next;
 }
 
 static __device__ __forceinline__ void read_rows(const chunk_request *next, unit *elements)
@@ -152,14 +144,6 @@ static __device__ __forceinline__ void read_columns(const chunk_request *next, u
     for (int k = 0; k < CHUNK; k++) elements[k] = column[32 * k];
 }
 
-static __device__ __forceinline__ void read_chunk(const chunk_request *next, const bool are_rows, unit *elements)
-{
-    if (are_rows)
-        read_rows(next, elements);
-    else
-        read_columns(next, elements);
-}
-
 // left: elements of the group from the chunk on; behind them is what earlier chunks have left.
 static __device__ __forceinline__ void pad_chunk(int left, unit padding, unit *elements)
 {
@@ -170,8 +154,8 @@ static __device__ __forceinline__ void pad_chunk(int left, unit padding, unit *e
 }
 
 // Adds up a tile's groups while the chunks behind them are on their way.  By all lanes.
-static __device__ __forceinline__ chunk_state add_chunks_ahead(const struct wf_group_arguments *r, const chunk_tiles *tiles,
-                                                               chunk_request *next, const bool are_rows)
+static __device__ __forceinline__ chunk_state add_chunks_ahead(const struct wf_group_arguments *r, chunk_request *next,
+                                                               const chunk_steps *steps, const bool are_rows)
 {
     const int count = (int)r->reduced_count;
     chunk_state state = begin_chunks(r, 0);
@@ -181,9 +165,12 @@ static __device__ __forceinline__ chunk_state add_chunks_ahead(const struct wf_g
         unit elements[CHUNK];
         wait_for_copies();
         __syncwarp(); // other lanes have copied what this one reads
-        read_chunk(next, are_rows, elements);
+        if (are_rows)
+            read_rows(next, elements);
+        else
+            read_columns(next, elements);
         __syncwarp(); // all have read
-        ask_for_chunk(r, tiles, next, are_rows);
+        ask_for_chunk(next, steps, count, are_rows);
         if (done == 0) {
             state = begin_chunks(r, elements[0]);
             padding = chunk_padding(elements[0]);
@@ -194,37 +181,17 @@ static __device__ __forceinline__ chunk_state add_chunks_ahead(const struct wf_g
     return state;
 }
 
-#define ARE_ROWS_AHEAD(r) (!IS_BOOL && (r)->ahead == WF_GROUP_ROWS_AHEAD)
-
-// All that there is room for is on its way.
-static __device__ __forceinline__ chunk_request begin_requests(const struct wf_group_arguments *r, const chunk_tiles *tiles)
+// Whether the lane's result, of the tile that was asked for first, is found, or it has none.  By all lanes.
+static __device__ __forceinline__ bool reduce_chunks_ahead(const struct wf_group_arguments *r, i64 result, chunk_request *next,
+                                                           const chunk_steps *steps)
 {
-    chunk_request next = {{0, 0, 0, 0}, blockIdx.x, 0, 0};
-    if (r->ahead == WF_GROUP_NONE_AHEAD) return next;
-    next.tile = find_tile(r, tiles, next.number);
-#pragma unroll 1
-    for (int i = 0; i < STAGES; i++) ask_for_chunk(r, tiles, &next, ARE_ROWS_AHEAD(r));
-    return next;
-}
-
-// Whether the lane's result of the tile that was asked for first is found, or it has none.  By all lanes.
-static __device__ __forceinline__ bool reduce_tile_ahead(const struct wf_group_arguments *r, const chunk_tiles *tiles, const chunk_tile *tile,
-                                                         chunk_request *next)
-{
-    const int lane = (int)lane_number();
-    const chunk_state state = WIDTH != 32 || ARE_ROWS_AHEAD(r) ? add_chunks_ahead(r, tiles, next, true)
-                                                                  : add_chunks_ahead(r, tiles, next, false);
-    const i64 result_stride = r->ndim ? r->dimension[r->ndim - 1].result_stride : 0;
-    return lane >= tile->groups ||
-           leave_chunks(r, tile->x + (u64)(lane * group_stride(r)), tile->result + (u64)(lane * result_stride), &state);
-}
-
-static __device__ __forceinline__ bool reduce_tile(const struct wf_group_arguments *r, const chunk_tile *tile)
-{
-    if ((int)lane_number() >= tile->groups) return true;
-    const group_place place = find_place(r, tile->first + lane_number());
-    const chunk_state state = add_chunks(r, place.x);
-    return leave_chunks(r, place.x, place.result, &state);
+    chunk_state state;
+    if (ARE_ROWS_AHEAD(r))
+        state = add_chunks_ahead(r, next, steps, true);
+    else
+        state = add_chunks_ahead(r, next, steps, false);
+    const u64 address = r->x + (u64)(result * group_stride(r)), place = r->results + (u64)(result * r->dimension[0].result_stride);
+    return result >= r->count || leave_chunks(r, address, place, &state);
 }
 
 #endif

@@ -40,14 +40,14 @@ static __device__ __forceinline__ void clear_batch(group_batch *batch)
     }
 }
 
-#if USES_GROUP_RING || ARE_IN_CHUNKS
+#if USES_GROUP_RING || ARE_CHUNKS_AHEAD
 
 // ---- copies
 
 // Copies that are on their way while others are read.  The wait is until no more batches are on it than those asked for
 // after the one that is wanted.
-#define COPY_NBYTES (WALK == WALK_CONTIGUOUS || ARE_IN_CHUNKS ? 16 : (int)sizeof(unit)) // what a lane copies at a time
-#define COPIES_AHEAD (ARE_IN_CHUNKS ? WF_GROUP_AHEAD_NBYTES / (512 * (int)sizeof(unit)) - 1 : WF_GROUP_RING_BATCHES - 1)
+#define COPY_NBYTES (WALK == WALK_CONTIGUOUS || ARE_CHUNKS_AHEAD ? 16 : (int)sizeof(unit)) // what a lane copies at a time
+#define COPIES_AHEAD (ARE_CHUNKS_AHEAD ? WF_GROUP_AHEAD_NBYTES / (512 * (int)sizeof(unit)) - 1 : WF_GROUP_RING_BATCHES - 1)
 
 #if __CUDA_ARCH__ >= 800
 

@@ -355,12 +355,21 @@ static __device__ __forceinline__ void reduce_short(const struct wf_group_argume
 
 static __device__ __forceinline__ void reduce_short(const struct wf_group_arguments *r, const team *lanes, group_state *group)
 {
-    const chunk_tiles tiles = tiles_in_chunks(r, last_length(r));
-    chunk_request next = begin_requests(r, &tiles);
-    for (i64 i = blockIdx.x; i < tiles.all; i += gridDim.x) {
-        const chunk_tile tile = find_tile(r, &tiles, i);
-        const bool is_found = r->ahead ? reduce_tile_ahead(r, &tiles, &tile, &next) : reduce_tile(r, &tile);
-        team_task task = {tile.first + lane_number(), 0, r->reduced_count, -1, !is_found};
+    const i64 length = last_length(r) < 128 ? r->count : last_length(r), spans = (length + 31) / 32, all = spans * (r->count / length);
+#if ARE_CHUNKS_AHEAD
+    const chunk_steps steps = steps_of_chunks(r);
+    chunk_request next = begin_requests(r, &steps);
+#endif
+    for (i64 i = blockIdx.x; i < all; i += gridDim.x) {
+        i64 row = 0, at = i * 32 + lane_number();
+        if (spans != all) row = i, at = split_off(&row, spans) * 32 + lane_number(); // a division takes longer than most else
+        team_task task = {row * length + at, 0, r->reduced_count, -1, at < length};
+#if ARE_CHUNKS_AHEAD
+        if (r->ahead)
+            task.exists = !reduce_chunks_ahead(r, task.result, &next, &steps);
+        else
+#endif
+            if (task.exists) task.exists = !reduce_in_chunks(r, task.result);
         if (__any_sync(ALL_LANES, task.exists)) reduce_in_turns(r, &task, lanes, group);
     }
 }
