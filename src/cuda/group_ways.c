@@ -221,7 +221,7 @@ bool wf_cuda_group_has_columns_ahead(const struct wf_cuda_group_task *task) {
 enum wf_cuda_group_walk wf_cuda_group_find_walk(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
     if (task->are_positions_sorted) return WF_WALK_INDEXED;
     if (task->is_folded) return WF_WALK_FOLDED;
-    if (plan->held == WF_SHORT_COLUMNS) return WF_WALK_STRAIGHT;
+    if (plan->held == WF_SHORT_COLUMNS || plan->held == WF_SHORT_CHUNKS) return WF_WALK_STRAIGHT;
     if (plan->held == WF_SHORT_TEAMS || plan->held == WF_SHORT_SEGMENT_TEAMS) return plan->ring_nbytes ? WF_WALK_CONTIGUOUS : WF_WALK_STRAIGHT;
     if (find_shortness(plan, task)) return WF_WALK_STRAIGHT;
     return is_contiguous(plan, task) ? WF_WALK_CONTIGUOUS : WF_WALK_STRAIGHT;
