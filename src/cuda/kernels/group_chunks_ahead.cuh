@@ -114,6 +114,14 @@ static __device__ __forceinline__ void ask_for_chunk(chunk_request *next, const 
     end_copies();
 }
 
+// What is read behind a row's end, or where a tile has no group, and then not used, has been written.
+static __device__ __forceinline__ void clear_stages(void)
+{
+#pragma unroll 1
+    for (int i = (int)lane_number(); i < WF_GROUP_AHEAD_NBYTES / 16; i += 32) ((uint4 *)ring_of_warp())[i] = make_uint4(0, 0, 0, 0);
+    __syncwarp();
+}
+
 // All that there is room for is on its way.
 static __device__ __forceinline__ chunk_request begin_requests(const struct wf_group_arguments *r, const chunk_steps *steps)
 {
@@ -121,6 +129,7 @@ static __device__ __forceinline__ chunk_request begin_requests(const struct wf_g
     const chunk_vector v = vector_of_chunk((int)lane_number(), ARE_ROWS_AHEAD(r));
     chunk_request next = {r->x + (u64)((first + v.lane) * group_stride(r) + v.element * element_stride(r)), r->count - first, 0, 0};
     if (!r->ahead) return next;
+    clear_stages();
 #pragma unroll 1
     for (int i = 0; i < STAGES; i++) ask_for_chunk(&next, steps, (int)r->reduced_count, ARE_ROWS_AHEAD(r));
     return next;
