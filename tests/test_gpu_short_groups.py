@@ -16,7 +16,7 @@ from cuda_helpers import gpu  # noqa: F401: a fixture
 from each_type import but_alike, needs_every_kernel, one_of
 from gpu_pair import Binades, EDGES, pair, returned  # noqa: F401: pair is a fixture
 from group_helpers import Laid, integer_vector, operands
-from oracle import FLOATS
+from oracle import FLOATS, TYPECODES
 from samples import NAN_POLICIES
 
 library = wf.library
@@ -71,6 +71,49 @@ def test_groups_in_chunks(pair, type_name):
                                ddof=rng.choice((0, 1)) if op in ("var", "std") else 0, first_index=rng.choice([0, 7]))
                     if axes == 1 and array.strides[0] == 70 * array.nbytes and (type_name != "i8" or op in OF_INTEGERS):
                         assert library.wf_handle_plan(pair.device.pointer).startswith(OF_COLUMNS), (op, shape)
+
+
+AHEAD = {"f32": ("sum", "var", "argmin"), "f64": ("mean", "std", "max"), "bf16": ("norm1", "norm2"), "f16": ("sum", "max"),
+         "i8": ("max", "argmin")}
+
+
+def matrix(type_name, rows, columns, rng, kind, again):
+    """The same elements again, so that there are as many groups as a GPU has lanes, in rows or, if columns are more, in columns."""
+    array = Laid(type_name, (rows, columns), rng, kind, plain=True)
+    array.data = array.data[:rows * columns * array.nbytes] * again
+    array.shape = (rows * again, columns) if rows > columns else (rows, columns * again)
+    array.strides = [array.shape[1] * array.nbytes, array.nbytes]
+    return array
+
+
+def check_ahead(pair, array, axes, kind, rng, is_told):
+    ops = SHORT_OPS if pair.gpu.is_real else one_of(AHEAD[array.type], 1)
+    for op in ops:
+        pair.check(op, library.wf_groups_axes(axes), [array], array.shape, axes, kind, nan=rng.choice(NAN_POLICIES),
+                   ddof=rng.choice((0, 1)) if op in ("var", "std") else 0, first_index=rng.choice([0, 7]))
+        if is_told and (array.type != "i8" or op in OF_INTEGERS):
+            assert library.wf_handle_plan(pair.device.pointer).startswith(ONE_IN_REGISTERS), (op, array.shape)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", AHEAD)
+def test_rows_copied_ahead(pair, type_name):
+    """A warp has several tiles of 32 rows that are whole vectors, and the last one fewer rows; chunks end inside of rows and with them."""
+    rng = random.Random(f"gpu rows ahead {type_name}")
+    each = 16 // struct.calcsize(TYPECODES[type_name])
+    for elements, rows in ((9, 4200), (16, 9003), (17, 4203), (33, 4230)):
+        count = -(-elements // each) * each
+        for kind in ("plain", "special") if pair.gpu.is_real else ("special" if elements in (16, 33) else "plain",):
+            array = matrix(type_name, rows, count, rng, kind, 64 if pair.gpu.is_real else 1)
+            check_ahead(pair, array, 2, kind, rng, count * 16 // each <= 96)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("kind", ("plain", "wild", "special"))
+def test_columns_copied_ahead(pair, kind):
+    rng = random.Random(f"gpu columns ahead {kind}")
+    for elements, columns in ((9, 4100), (16, 9004), (33, 4204)):
+        check_ahead(pair, matrix("f32", elements, columns, rng, kind, 64 if pair.gpu.is_real else 1), 1, kind, rng, False)
 
 
 BY_TEAMS = {"f32": ("var", "sum", "norm2"), "bf16": ("mean", "std", "min"), "f16": ("sum", "var", "max"), "f64": ("mean", "var", "norm2")}

@@ -45,10 +45,18 @@ enum {
     WF_GROUP_COLUMN_NBYTES = 64, /* what is known of some of a column's elements, at most */
     WF_GROUP_COLUMNS_JOINED = 256, /* of those, what a warp joins */
     WF_GROUP_EXCHANGED_WORDS = 36, /* that each warp of a block has for those of its lanes: at other banks than the other warps' */
+    WF_GROUP_AHEAD_NBYTES = 4096, /* of a warp's groups in chunks, on their way to shared memory */
     WF_GROUP_RING_BATCHES = 4, /* of each lane, on their way to shared memory */
     WF_GROUP_LANES_OF_VALUES = 16,  /* that have bins at a time, of f64 in short groups and those in chunks, ... */
     WF_GROUP_LANES_OF_PRODUCTS = 8, /* ... and where there are products */
     WF_GROUP_LISTED_ELEMENTS = 256 /* of each lane: a team lists groups of more, so that others do not wait for it */
+};
+
+/* Of sums of floats in chunks, along an axis of a matrix, what is copied to shared memory ahead (kernels/group_chunks_ahead.cuh). */
+enum wf_group_ahead {
+    WF_GROUP_NONE_AHEAD,
+    WF_GROUP_ROWS_AHEAD,   /* every one is whole vectors of 16 bytes */
+    WF_GROUP_COLUMNS_AHEAD /* neighbours lie side by side, and rows of them are whole vectors */
 };
 
 /* Addresses are of device memory, 0 where there is nothing. */
@@ -79,6 +87,7 @@ struct wf_group_arguments {
     long long first_index, ddof;
     int stage, nan, has_fill;
     int starts_at_vectors; /* the elements of every group lie side by side, in whole vectors of 16 bytes */
+    int ahead;         /* enum wf_group_ahead */
     int is_second;     /* of tall columns: those that are open are added up again, scaled */
     int lanes_log2;    /* how many lanes of a warp are a team, which has one group at a time */
     int is_across;     /* neighbouring lanes have neighbouring groups, not neighbouring elements */

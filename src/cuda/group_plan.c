@@ -196,14 +196,38 @@ static bool share_long_rows(struct wf_cuda_group_plan *plan, const struct wf_cud
     return true;
 }
 
+/* Each lane's group in registers, a chunk at a time. */
+static void take_chunks(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
+    plan->held = WF_SHORT_CHUNKS;
+    wf_cuda_group_share_bins(plan, task);
+    plan->ahead = wf_cuda_group_find_ahead(task);
+    if (plan->ahead) plan->ring_nbytes = WF_GROUP_AHEAD_NBYTES;
+}
+
+/* So many rows that every warp has several tiles of 32. */
+static bool share_rows_ahead(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
+    enum { TILES_MIN = 4 };
+    if (!wf_cuda_group_has_rows_ahead(task) || task->groups < (int64_t)TILES_MIN * gpu->multiprocessors * WARPS_OF_ROWS << WARP_LOG2) return false;
+    plan->lanes_log2 = 0;
+    plan->pieces = 1;
+    plan->piece = task->elements;
+    take_chunks(plan, task);
+    return true;
+}
+
 /* What is tried before groups are reduced as longer ones are. */
 static void choose_first(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
+    if (share_rows_ahead(plan, task, gpu)) return;
     if (share_segments(plan, task) || share_rows(plan, task, gpu) || share_long_rows(plan, task, gpu)) return;
     bool are_few = 10 * task->groups < 7 * ((int64_t)gpu->multiprocessors * WARPS_OF_ROWS << WARP_LOG2);
-    if (wf_cuda_group_has_columns(task, are_few) && share_columns(plan, task, gpu)) return;
+    bool are_ahead = plan->lanes_log2 == 0 && plan->pieces == 1 && wf_cuda_group_has_columns_ahead(task);
+    if (!are_ahead && wf_cuda_group_has_columns(task, are_few) && share_columns(plan, task, gpu)) return;
     if (share_tall_columns(plan, task, gpu)) return;
     plan->held = wf_cuda_group_find_held(plan, task);
-    if (plan->held && !task->are_labelled) wf_cuda_group_share_bins(plan, task);
+    if (plan->held == WF_SHORT_CHUNKS)
+        take_chunks(plan, task);
+    else if (plan->held && !task->are_labelled)
+        wf_cuda_group_share_bins(plan, task);
 }
 
 static void choose_tables(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {

@@ -3,6 +3,7 @@
 #define WF_CUDA_GROUP_PLAN_H
 
 #include "core/accumulator.h"
+#include "cuda/group_arguments.h"
 #include "cuda/gpu.h"
 
 struct wf_cuda_group_task {
@@ -19,6 +20,7 @@ struct wf_cuda_group_task {
     int key_nbytes;      /* of each */
     bool are_positions_sorted; /* elements are found through the sorted positions of keys */
     bool is_vector;     /* there is no dimension but that of labels */
+    bool is_matrix;     /* groups differ along one dimension, and have their elements along another */
     bool is_folded;     /* a group has elements along several dimensions */
     bool is_aligned;    /* every element is, to its size */
     bool is_contiguous; /* a group's elements lie side by side, of each operand */
@@ -26,6 +28,7 @@ struct wf_cuda_group_task {
     bool are_alike_in_vectors;  /* the operands' elements have the same places in vectors */
     bool are_rows_adjacent; /* groups are the columns of a matrix, whose rows follow each other and begin with a word of 4 bytes */
     bool are_words_of_neighbours; /* neighbours lie side by side, and rows of them are whole words of 4 bytes */
+    bool are_vectors_of_neighbours; /* the same, of whole vectors */
     int64_t apart;      /* bytes from one element of a group to the next */
     int64_t across;     /* bytes from a group's element to that of the next group */
     int64_t neighbours; /* how many groups lie `across` from each other, and have as many elements */
@@ -81,6 +84,7 @@ struct wf_cuda_group_plan {
     int64_t listed_grid; /* the same of the pieces that are listed */
     enum wf_cuda_group_short held;
     struct wf_cuda_tall_plan tall;
+    enum wf_group_ahead ahead; /* of groups in chunks */
     enum wf_cuda_group_walk walk;
     int sums_nbytes, ring_nbytes; /* shared memory of a warp */
     int resident;   /* warps of a multiprocessor that the kernel is compiled for */

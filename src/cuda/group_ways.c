@@ -195,12 +195,33 @@ bool wf_cuda_group_has_long_rows(const struct wf_cuda_group_plan *plan, const st
     return may_be_shared(task) && !is_extreme(task) && is_contiguous(plan, task);
 }
 
+/* ---- copied ahead ---- */
+
+/* ARE_CHUNKS_AHEAD of kernels/group_sums.cuh; columns of f64 are as fast without, and of 16 bits less so. */
+enum wf_group_ahead wf_cuda_group_find_ahead(const struct wf_cuda_group_task *task) {
+    if (!task->is_matrix || !is_sum_of_floats(task)) return WF_GROUP_NONE_AHEAD;
+    if (task->is_contiguous && task->starts_at_vectors) return WF_GROUP_ROWS_AHEAD;
+    return task->are_vectors_of_neighbours && nbytes_of(task) == 4 ? WF_GROUP_COLUMNS_AHEAD : WF_GROUP_NONE_AHEAD;
+}
+
+/* Of f64, whose short rows lanes of a team take longer to join, and to decide, than to add up. */
+bool wf_cuda_group_has_rows_ahead(const struct wf_cuda_group_task *task) {
+    enum { SUMS_MAX = 16, ELEMENTS_MIN = 9 };
+    const int64_t most = task->parts & WF_PART_SQUARES ? CHUNKED_MAX : SUMS_MAX;
+    if (nbytes_of(task) != 8 || task->elements < ELEMENTS_MIN || task->elements > most) return false;
+    return wf_cuda_group_find_ahead(task) == WF_GROUP_ROWS_AHEAD;
+}
+
+bool wf_cuda_group_has_columns_ahead(const struct wf_cuda_group_task *task) {
+    return task->elements <= CHUNKED_MAX && wf_cuda_group_find_ahead(task) == WF_GROUP_COLUMNS_AHEAD;
+}
+
 /* ---- the kernel ---- */
 
 enum wf_cuda_group_walk wf_cuda_group_find_walk(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
     if (task->are_positions_sorted) return WF_WALK_INDEXED;
     if (task->is_folded) return WF_WALK_FOLDED;
-    if (plan->held == WF_SHORT_COLUMNS) return WF_WALK_STRAIGHT;
+    if (plan->held == WF_SHORT_COLUMNS || plan->held == WF_SHORT_CHUNKS) return WF_WALK_STRAIGHT;
     if (plan->held == WF_SHORT_TEAMS || plan->held == WF_SHORT_SEGMENT_TEAMS) return plan->ring_nbytes ? WF_WALK_CONTIGUOUS : WF_WALK_STRAIGHT;
     if (find_shortness(plan, task)) return WF_WALK_STRAIGHT;
     return is_contiguous(plan, task) ? WF_WALK_CONTIGUOUS : WF_WALK_STRAIGHT;

@@ -23,6 +23,11 @@ bool wf_cuda_group_has_long_rows(const struct wf_cuda_group_plan *plan, const st
 /* Whether those that are open then are added up once more, scaled. */
 bool wf_cuda_group_adds_tall_again(const struct wf_cuda_group_task *task);
 
+/* Of groups in chunks, what can be copied ahead; and whether rows, or columns, are faster that way than by teams, if there are enough. */
+enum wf_group_ahead wf_cuda_group_find_ahead(const struct wf_cuda_group_task *task);
+bool wf_cuda_group_has_rows_ahead(const struct wf_cuda_group_task *task);
+bool wf_cuda_group_has_columns_ahead(const struct wf_cuda_group_task *task);
+
 /* What is held in registers other than these. */
 enum wf_cuda_group_short wf_cuda_group_find_held(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task);
 

@@ -155,7 +155,8 @@ static bool are_alike_in_vectors(const struct wf_group_arguments *r) {
     return bits % WF_GROUP_VECTOR_NBYTES == 0;
 }
 
-static bool are_words_of_neighbours(const struct job *job) {
+/* Whether neighbours lie side by side, and rows of them are whole units of so many bytes. */
+static bool are_units_of_neighbours(const struct job *job, uint64_t unit) {
     const struct wf_group_arguments *r = &job->arguments;
     if (!r->ndim) return false;
     const struct wf_group_dimension *last = &r->dimension[r->ndim - 1];
@@ -163,7 +164,7 @@ static bool are_words_of_neighbours(const struct job *job) {
     if (last->stride[0] != nbytes) return false;
     uint64_t bits = r->x | (uint64_t)r->dimension[r->ndim].stride[0] | (uint64_t)(last->length * nbytes);
     for (int d = 0; d < r->ndim - 1; d++) bits |= (uint64_t)r->dimension[d].stride[0];
-    return bits % 4 == 0;
+    return bits % unit == 0;
 }
 
 static bool are_rows_adjacent(const struct job *job) {
@@ -203,13 +204,15 @@ static struct wf_cuda_group_task make_task(const struct job *job) {
         .key_nbytes = are_keys ? (int)wf_type_nbytes(grouped->groups->labels->type) : 0,
         .are_positions_sorted = are_keys,
         .is_vector = layout->ndim == 1,
+        .is_matrix = r->ndim == 1 && r->reduced_ndim == 1 && layout->axis < 0,
         .is_folded = r->reduced_ndim > 1,
         .is_aligned = is_aligned(job),
         .is_contiguous = is_contiguous(job),
         .starts_at_vectors = starts_at_vectors(job),
         .are_alike_in_vectors = are_alike_in_vectors(r),
         .are_rows_adjacent = are_rows_adjacent(job),
-        .are_words_of_neighbours = are_words_of_neighbours(job),
+        .are_words_of_neighbours = are_units_of_neighbours(job, sizeof(uint32_t)),
+        .are_vectors_of_neighbours = are_units_of_neighbours(job, WF_GROUP_VECTOR_NBYTES),
         .apart = stride_of(r, r->ndim + r->reduced_ndim - 1),
         .across = stride_of(r, r->ndim - 1),
         .neighbours = r->ndim && !last_counts ? r->dimension[r->ndim - 1].length : 1};
@@ -522,6 +525,7 @@ static void set_arguments(struct job *job) {
     r->ddof = grouped->empty->ddof;
     r->nan = (int)grouped->empty->nan;
     r->starts_at_vectors = job->task.is_contiguous && job->task.starts_at_vectors;
+    r->ahead = (int)job->plan.ahead;
     r->lanes_log2 = job->plan.lanes_log2;
     r->is_across = job->plan.is_across;
     r->piece = job->plan.piece;

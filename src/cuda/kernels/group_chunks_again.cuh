@@ -64,7 +64,7 @@ static __device__ __forceinline__ bool settle_squares(const struct wf_group_argu
     *bits = 0;
     if (look->unlike == 0) return true;
     const spread_divisor by = divisor_of(count, r->ddof);
-    return finish_row_spread(&state->squares, count, &by, roundings_of_chunks(count), square_of_grid(&look->grid), bits);
+    return finish_row_spread(state, count, &by, roundings_of_chunks(count), square_of_grid(&look->grid), bits);
 }
 
 #if WIDTH == 64
@@ -95,7 +95,7 @@ static __device__ __forceinline__ chunk_state add_scaled_chunks(const struct wf_
         is_whole = scale_chunk(elements, scale) && is_whole;
         add_chunk(&state, elements, done, count - done);
     }
-    state.is_exact = state.is_exact && is_whole;
+    if (!is_whole) state.least = 0;
     return state;
 }
 
@@ -111,7 +111,7 @@ static __device__ __noinline__ bool decide_chunks_again(const struct wf_group_ar
     if (scale == 0 && nans == 0) return false;
     chunk_state state = add_scaled_chunks(r, address, step, count, scale);
     *bits = 0;
-    if (IS_SHORT_NORM && state.squares.of.squares.high == 0) return true; // which scaled squares are of zeros alone
+    if (IS_SHORT_NORM && state.of.squares.high == 0) return true; // which scaled squares are of zeros alone
     return finish_chunks(r, &state, count - nans, bits) && scale_back(scale, bits);
 }
 
@@ -132,7 +132,12 @@ static __device__ __noinline__ bool decide_chunks_again(const struct wf_group_ar
 // is one among what was added up.
 static __device__ __forceinline__ bool is_worth_a_look(const chunk_state *state)
 {
-    return WIDTH == 64 || IS_SHORT_OF_SQUARES || !(fabs(state->sum.high) <= 0x1.fffffffffffffp1023);
+#if WIDTH == 64
+    (void)state;
+    return true;
+#else
+    return IS_SHORT_OF_SQUARES || !(fabs(state->sum) <= 0x1.fffffffffffffp1023);
+#endif
 }
 
 static __device__ __forceinline__ bool decide_chunks_otherwise(const struct wf_group_arguments *r, const chunk_state *state, u64 address,
@@ -143,28 +148,25 @@ static __device__ __forceinline__ bool decide_chunks_otherwise(const struct wf_g
 
 #endif
 
-// False if the result has to be found otherwise.
+// False if the result has to be found otherwise.  address: of the group; result: where it goes.
+static __device__ __forceinline__ bool leave_chunks(const struct wf_group_arguments *r, u64 address, u64 result, const chunk_state *state)
+{
+    u64 bits = 0;
+    if (finish_chunks(r, state, (int)r->reduced_count, &bits)) {
+        store_unit(result, bits);
+        return true;
+    }
+    u64 otherwise = 0; // which a call has in memory
+    if (!decide_chunks_otherwise(r, state, address, &otherwise)) return false;
+    store_unit(result, otherwise);
+    return true;
+}
+
 static __device__ __forceinline__ bool reduce_in_chunks(const struct wf_group_arguments *r, i64 result)
 {
     const group_place place = find_place(r, result);
-    const i64 step = r->dimension[r->ndim].stride[0];
-    const int count = (int)r->reduced_count;
-    const unit first = load_unit(place.x), padding = chunk_padding(first);
-    chunk_state state = begin_chunks(r, first);
-    u64 address = place.x, bits = 0;
-#pragma unroll 1
-    for (int done = 0; done < count; done += CHUNK) {
-        unit elements[CHUNK];
-        if (!IS_BOOL && r->starts_at_vectors)
-            load_vectors_of_chunk(address, count - done, padding, elements);
-        else
-            load_chunk(address, step, count - done, padding, elements);
-        add_chunk(&state, elements, done, count - done);
-        address += (u64)(CHUNK * step);
-    }
-    if (!finish_chunks(r, &state, count, &bits) && !decide_chunks_otherwise(r, &state, place.x, &bits)) return false;
-    store_unit(place.result, bits);
-    return true;
+    const chunk_state state = add_chunks(r, place.x);
+    return leave_chunks(r, place.x, place.result, &state);
 }
 
 #endif

@@ -16,6 +16,7 @@
 // a time are plain, and where they are joined, what is left is kept.
 #define HAS_RESTS ((ARE_TALL_COLUMNS || ARE_COLUMNS_OF_LANES) && WIDTH == 32)
 #define ROUNDINGS_WITH_RESTS 32.0 // at most: of 16 elements, and a few times more
+#define IS_SUM_HELD (IS_F16 && ARE_IN_CHUNKS) // by an f64: up to 2^13 multiples of 2^-24; so that magnitudes are not needed
 #define IS_LAST_BIT_SOUGHT (!IS_SHORT_OF_SQUARES && !IS_F16) // that of f16 is known
 
 typedef struct {
@@ -64,7 +65,7 @@ static __device__ __forceinline__ void add_row_element(row_sums *sums, unit elem
         sums->largest = __fma_rn(difference, difference, sums->largest);
     } else {
         sums->sum = __dadd_rn(sums->sum, HAS_SUM ? x : fabs(x));
-        sums->largest = __dadd_rn(sums->largest, fabs(x));
+        if (!IS_SUM_HELD) sums->largest = __dadd_rn(sums->largest, fabs(x));
     }
 }
 

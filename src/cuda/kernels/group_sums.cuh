@@ -23,6 +23,7 @@
 // Where lanes try groups along axes in registers first, and most need no bins, they take turns at a few columns of large ones, so
 // that shared memory has room for more warps.
 #define ARE_IN_CHUNKS (IS_SHORT == 5)
+#define ARE_CHUNKS_AHEAD (ARE_IN_CHUNKS && IS_FLOAT && HAS_SUMS) // group_chunks_ahead.cuh
 #define ARE_SEGMENTS_OF_TEAMS (IS_SHORT == 9)
 #define ARE_ROWS_OF_TEAMS (IS_SHORT == 6 || ARE_SEGMENTS_OF_TEAMS) // group_rows.cuh
 #define ARE_COLUMNS_OF_LANES (IS_SHORT == 7) // group_columns.cuh
@@ -33,7 +34,7 @@
 #define HAS_ONE_NAN (!IS_INDEXED || __CUDA_ARCH__ >= 800) // of pairs that are compared, so that the first one is told from the others
 #define ARE_EXTREMES_BY_PAIRS (ARE_EXTREMES_OF_LANES && IS_FLOAT && WIDTH == 16 && HAS_ONE_NAN) // group_row_extremes.cuh
 #define ARE_EXTREMES_BY_KEYS (ARE_EXTREMES_OF_LANES && !ARE_EXTREMES_BY_PAIRS)   // group_key_extremes.cuh
-#define ARE_INTEGER_SUMS (ARE_SHARED_BY_TEAMS && !HAS_EXTREMES && !IS_FLOAT) // group_integer_sums.cuh
+#define ARE_INTEGER_SUMS ((ARE_SHARED_BY_TEAMS || ARE_IN_CHUNKS) && !HAS_EXTREMES && !IS_FLOAT) // group_integer_sums.cuh
 #define ARE_SUMS_OF_TEAMS (ARE_SHARED_BY_TEAMS && !HAS_EXTREMES && IS_FLOAT)  // group_row_sums.cuh, group_row_pairs.cuh
 #if IS_SHORT == 1 || (IS_SHORT >= 5 && !ARE_TALL_COLUMNS)
 #define BIN_LANES (WIDTH < 64 ? 32 : HAS_PRODUCT_SUM ? WF_GROUP_LANES_OF_PRODUCTS : WF_GROUP_LANES_OF_VALUES)

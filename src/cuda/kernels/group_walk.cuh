@@ -9,6 +9,13 @@
 #include "kernels/group_state.cuh"
 #include "kernels/team.cuh"
 
+extern __shared__ __align__(16) char group_memory[]; // bins, then the ring
+
+static __device__ __forceinline__ char *ring_of_warp(void)
+{
+    return group_memory + GROUP_SUMS_NBYTES;
+}
+
 static __device__ __forceinline__ unit load_unit(u64 address)
 {
     unit bits = 0;
@@ -33,25 +40,15 @@ static __device__ __forceinline__ void clear_batch(group_batch *batch)
     }
 }
 
-#if USES_GROUP_RING
+#if USES_GROUP_RING || ARE_CHUNKS_AHEAD
 
-// ---- the ring
-
-#define COPY_NBYTES (WALK == WALK_CONTIGUOUS ? 16 : (int)sizeof(unit)) // what a lane copies at a time
-#define COPIES (BATCH * (int)sizeof(unit) / COPY_NBYTES)              // of a batch's operand
-#define OPERAND_NBYTES (32 * BATCH * (int)sizeof(unit))
-
-// A lane's elements that are copied: their addresses, those of the next batch to be asked for, and how far the next copy is.
-typedef struct {
-    char *ring;
-    u64 x, y;
-    i64 x_step, y_step;
-    int asked, taken; // batches
-    int copies;       // of an operand, in all
-} lane_ring;
+// ---- copies
 
 // Copies that are on their way while others are read.  The wait is until no more batches are on it than those asked for
 // after the one that is wanted.
+#define COPY_NBYTES (WALK == WALK_CONTIGUOUS || ARE_CHUNKS_AHEAD ? 16 : (int)sizeof(unit)) // what a lane copies at a time
+#define COPIES_AHEAD (ARE_CHUNKS_AHEAD ? WF_GROUP_AHEAD_NBYTES / (512 * (int)sizeof(unit)) - 1 : WF_GROUP_RING_BATCHES - 1)
+
 #if __CUDA_ARCH__ >= 800
 
 static __device__ __forceinline__ void copy_to_shared(char *to, u64 from)
@@ -67,7 +64,7 @@ static __device__ __forceinline__ void end_copies(void)
 
 static __device__ __forceinline__ void wait_for_copies(void)
 {
-    asm volatile("cp.async.wait_group %0;" ::"n"(WF_GROUP_RING_BATCHES - 1) : "memory");
+    asm volatile("cp.async.wait_group %0;" ::"n"(COPIES_AHEAD) : "memory");
 }
 
 #else // copies are done at once
@@ -86,6 +83,24 @@ static __device__ __forceinline__ void wait_for_copies(void)
 }
 
 #endif
+
+#endif
+
+#if USES_GROUP_RING
+
+// ---- the ring
+
+#define COPIES (BATCH * (int)sizeof(unit) / COPY_NBYTES)              // of a batch's operand
+#define OPERAND_NBYTES (32 * BATCH * (int)sizeof(unit))
+
+// A lane's elements that are copied: their addresses, those of the next batch to be asked for, and how far the next copy is.
+typedef struct {
+    char *ring;
+    u64 x, y;
+    i64 x_step, y_step;
+    int asked, taken; // batches
+    int copies;       // of an operand, in all
+} lane_ring;
 
 static __device__ __forceinline__ char *copy_in_ring(const lane_ring *ring, int batch, int operand, int i)
 {

@@ -19,7 +19,7 @@
 #include "kernels/group_rows.cuh"
 #include "kernels/group_tall.cuh"
 #elif defined FINISH_OP
-#include "kernels/group_chunks_again.cuh"
+#include "kernels/group_chunks_ahead.cuh"
 #include "kernels/group_spans.cuh"
 #endif
 #include "kernels/group_state.cuh"
@@ -45,16 +45,9 @@ typedef struct {
 
 // ---- reducing
 
-extern __shared__ __align__(16) char group_memory[]; // bins, then the ring
-
 static __device__ __forceinline__ char *bins_of_warp(void)
 {
     return group_memory + (BLOCK > 32 ? warp_number() * GROUP_SUMS_NBYTES : 0);
-}
-
-static __device__ __forceinline__ char *ring_of_warp(void)
-{
-    return group_memory + GROUP_SUMS_NBYTES;
 }
 
 // Adds a team's elements to its lanes' groups.
@@ -362,11 +355,21 @@ static __device__ __forceinline__ void reduce_short(const struct wf_group_argume
 
 static __device__ __forceinline__ void reduce_short(const struct wf_group_arguments *r, const team *lanes, group_state *group)
 {
-    i64 length = last_length(r) < 128 ? r->count : last_length(r), spans = (length + 31) / 32, all = spans * (r->count / length);
+    const i64 length = last_length(r) < 128 ? r->count : last_length(r), spans = (length + 31) / 32, all = spans * (r->count / length);
+#if ARE_CHUNKS_AHEAD
+    const chunk_steps steps = steps_of_chunks(r);
+    chunk_request next = begin_requests(r, &steps);
+#endif
     for (i64 i = blockIdx.x; i < all; i += gridDim.x) {
-        i64 row = i, at = split_off(&row, spans) * 32 + lane_number();
+        i64 row = 0, at = i * 32 + lane_number();
+        if (spans != all) row = i, at = split_off(&row, spans) * 32 + lane_number(); // a division takes longer than most else
         team_task task = {row * length + at, 0, r->reduced_count, -1, at < length};
-        if (task.exists) task.exists = !reduce_in_chunks(r, task.result);
+#if ARE_CHUNKS_AHEAD
+        if (r->ahead)
+            task.exists = !reduce_chunks_ahead(r, task.result, &next, &steps);
+        else
+#endif
+            if (task.exists) task.exists = !reduce_in_chunks(r, task.result);
         if (__any_sync(ALL_LANES, task.exists)) reduce_in_turns(r, &task, lanes, group);
     }
 }
