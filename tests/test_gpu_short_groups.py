@@ -368,14 +368,23 @@ def test_extremes_of_halves(pair, type_name, op):
         assert b"s in registers" in library.wf_handle_plan(pair.device.pointer)
 
 
+def test_rows_of_whole_vectors_among_others(pair):
+    """Launches of one kernel differ in how much shared memory they take."""
+    rng = random.Random("gpu vectors among others")
+    for elements in (10, 12, 10):
+        pair.check("sum", library.wf_groups_axes(2), [matrix("f32", 300, elements, rng, "plain", 1)], (300, elements), 2)
+        assert library.wf_handle_plan(pair.device.pointer).startswith(ONE_IN_REGISTERS)
+
+
 @needs_every_kernel
-def test_extremes_of_halves_on_newer_gpus(pair):
-    """These have an instruction for it."""
+def test_on_newer_gpus(pair):
+    """These have an instruction for extremes of halves, and so much shared memory that whatever a launch takes the kernel is the same."""
     if pair.gpu.is_real:
         pytest.skip("a GPU is what it is")
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", f"{__file__}::test_extremes_of_halves"]
+    tests = [f"{__file__}::{test.__name__}" for test in (test_extremes_of_halves, test_rows_of_whole_vectors_among_others)]
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *tests]
     done = subprocess.run(words, env={**os.environ, "FAKE_CUDA_CAPABILITY": "9.0", "TESTS_CASES": "every"}, stdout=subprocess.PIPE, text=True)
-    assert done.returncode == 0 and "6 passed" in done.stdout, done.stdout
+    assert done.returncode == 0 and "7 passed" in done.stdout, done.stdout
 
 
 def instructions_of(pair, op, axes, array, chosen, counted):

@@ -80,7 +80,7 @@ static void list_options(const struct wf_kernel_key *key, struct options *option
 
 /* ---- loading ------------------------------------------------------------------------------------- */
 
-static const struct wf_kernel *find_kernel(const struct wf_kernel *list, const struct wf_kernel_key *key) {
+static struct wf_kernel *find_kernel(struct wf_kernel *list, const struct wf_kernel_key *key) {
     while (list && memcmp(&list->key, key, sizeof *key)) list = list->next;
     return list;
 }
@@ -99,9 +99,8 @@ static wf_error load(wf_handle *handle, const struct wf_gpu *gpu, const char *pa
     return error;
 }
 
-static wf_error need(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
-                     const struct wf_kernel_key *key, const char *path, const char *const *options,
-                     int shared_nbytes, wf_cuda_function *function) {
+static wf_error add_kernel(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list, const struct wf_kernel_key *key,
+                           const char *path, const char *const *options) {
     struct wf_kernel *kernel = calloc(1, sizeof *kernel);
     if (!kernel) return wf_fail(handle, WF_ERROR_MEMORY, "out of memory for loading a kernel");
     kernel->key = *key;
@@ -112,24 +111,32 @@ static wf_error need(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kern
     }
     kernel->next = *list;
     *list = kernel;
-    *function = kernel->function;
-    if (!shared_nbytes) return WF_OK;
-    return WF_DRIVER_CALL(handle, FuncSetAttribute,
-                          (kernel->function, WF_CUDA_FUNCTION_MAX_DYNAMIC_SHARED, shared_nbytes),
-                          "%d bytes of shared memory", shared_nbytes);
+    return WF_OK;
+}
+
+/* Launches of one kernel may differ in how much shared memory they take: it gets the most that one has asked for. */
+static wf_error allow_shared(wf_handle *handle, struct wf_kernel *kernel, int nbytes) {
+    if (nbytes <= kernel->shared_nbytes) return WF_OK;
+    wf_error error = WF_DRIVER_CALL(handle, FuncSetAttribute, (kernel->function, WF_CUDA_FUNCTION_MAX_DYNAMIC_SHARED, nbytes),
+                                    "%d bytes of shared memory", nbytes);
+    if (!error) kernel->shared_nbytes = nbytes;
+    return error;
 }
 
 static wf_error find_or_load(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
                              const struct wf_kernel_key *key, const char *path, int shared_nbytes,
                              wf_cuda_function *function) {
-    const struct wf_kernel *kernel = find_kernel(*list, key);
+    struct wf_kernel *kernel = find_kernel(*list, key);
     struct options options;
-    if (kernel) {
-        *function = kernel->function;
-        return WF_OK;
+    wf_error error = WF_OK;
+    if (!kernel) {
+        list_options(key, &options);
+        error = add_kernel(handle, gpu, list, key, path, options.list);
+        if (error) return error;
+        kernel = *list;
     }
-    list_options(key, &options);
-    return need(handle, gpu, list, key, path, options.list, shared_nbytes, function);
+    *function = kernel->function;
+    return allow_shared(handle, kernel, shared_nbytes);
 }
 
 wf_error wf_kernels_reduce(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
@@ -146,9 +153,10 @@ wf_error wf_kernels_resident(wf_handle *handle, struct wf_kernel *list, wf_cuda_
                              int *resident) {
     wf_error error = WF_OK;
     while (list->function != function) list = list->next;
-    if (!list->resident)
+    if (list->resident_nbytes != shared_nbytes || !list->resident)
         error = WF_DRIVER_CALL(handle, OccupancyMaxActiveBlocksPerMultiprocessor,
                                (&list->resident, function, block, (size_t)shared_nbytes), "a kernel of reductions by groups");
+    list->resident_nbytes = shared_nbytes;
     *resident = list->resident;
     return error;
 }
@@ -178,12 +186,14 @@ wf_error wf_kernels_named(wf_handle *handle, const struct wf_gpu *gpu, struct wf
     key.type = type;
     key.parts = which;
     const struct wf_kernel *kernel = find_kernel(*list, &key);
-    if (kernel) {
-        *function = kernel->function;
-        return WF_OK;
+    if (!kernel) {
+        add_name(&options, "TYPE_", wf_type_name(type));
+        wf_error error = add_kernel(handle, gpu, list, &key, path, options.list);
+        if (error) return error;
+        kernel = *list;
     }
-    add_name(&options, "TYPE_", wf_type_name(type));
-    return need(handle, gpu, list, &key, path, options.list, 0, function);
+    *function = kernel->function;
+    return WF_OK;
 }
 
 void wf_kernels_destroy(struct wf_kernel *list) {

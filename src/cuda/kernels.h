@@ -20,7 +20,9 @@ struct wf_kernel {
     struct wf_kernel_key key;
     wf_cuda_module module;
     wf_cuda_function function;
-    int resident; /* blocks of it that a multiprocessor has at a time; 0: not asked yet */
+    int shared_nbytes;   /* of a block of any launch until now the most, at its launch */
+    int resident;        /* blocks that a multiprocessor has at a time, 0: not asked yet, ... */
+    int resident_nbytes; /* ... with so much of that */
     struct wf_kernel *next;
 };
 
@@ -33,7 +35,7 @@ wf_error wf_kernels_reduce(wf_handle *handle, const struct wf_gpu *gpu, struct w
 wf_error wf_kernels_groups(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
                            const struct wf_kernel_key *key, int shared_nbytes, wf_cuda_function *function);
 
-/* How many blocks of such a kernel a multiprocessor has at a time, asked of the driver once for each. */
+/* How many blocks of such a kernel a multiprocessor has at a time, asked of the driver where the launch before had other shared memory. */
 wf_error wf_kernels_resident(wf_handle *handle, struct wf_kernel *list, wf_cuda_function function, int block, int shared_nbytes,
                              int *resident);
 
