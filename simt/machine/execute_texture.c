@@ -11,7 +11,8 @@
 #include "lanes_ieee.h"
 #include "texture.h"
 
-enum { CHANNELS = 4, PAIRS = CHANNELS / 2, DIMENSIONS = 3, TAPS = 8, WEIGHT_BITS = 8, WHOLE = 1 << WEIGHT_BITS, ALIGNED_BITS = 27, ALIGNED_BITS_F16 = 14 };
+enum { CHANNELS = 4, PAIRS = CHANNELS / 2, DIMENSIONS = 3, TAPS = 8 };
+enum { WEIGHT_BITS = 8, WHOLE = 1 << WEIGHT_BITS, ALIGNED_BITS = 27, ALIGNED_BITS_F16 = 14 };
 
 /* code->call.slots: the coordinates; a layer is the last of the dimensions, whatever its place in the operands; then the layer
  * of cubes, and the level; or the gradient along x of the screen, while that along y is in memory.vector, behind the results. */
