@@ -379,6 +379,25 @@ def test_a_race_in_the_only_warp_may_need_a_barrier_of_the_block(write):
         assert race["message"].endswith(said + "; where other warps come here, too, __syncthreads()" * is_told)
 
 
+def test_what_several_warps_update_is_ready_for_all_of_them(write):
+    """Of elements that lanes of one warp clear the accesses of others are hidden by what these have stored since."""
+    source = """__global__ void count(const int *in, int *out) {
+    __shared__ int bins[64];
+    int t = threadIdx.x;
+    bins[t] = 0; // clear
+    bins[in[t]]++; // count
+    __syncthreads();
+    out[t] = bins[t];
+}
+"""
+    findings = inspected(write("bins.cu", source), "--block", 64, "--arg", "i32[64]=" + ",".join(str(i % 7) for i in range(64)),
+                         "--arg", "i32[64]", status=3)["findings"]
+    count, clear = (line_of(source, name) for name in ("count", "clear"))
+    assert [{finding["line"], finding["other"]["line"]} for finding in findings] == [{count}, {clear, count}]
+    assert "no atomic operation such as atomicAdd()" in findings[0]["message"]
+    assert findings[1]["message"].endswith(f"no __syncthreads() between line {clear} and line {count}")
+
+
 BULK = """__global__ void f(const float *in, float *out, int rounds) {
     __shared__ alignas(16) float tile[128];
     __shared__ unsigned long long bar;
@@ -416,6 +435,16 @@ __global__ void f(const float *in, float *out, int rounds) {
     out[threadIdx.x] = data;
 }
 """
+WAITED = """__global__ void f(const float *in, float *out, int rounds) {
+    __shared__ volatile int flag;
+    int t = threadIdx.x;
+    if (t == 0) flag = 0;
+    __syncthreads();
+    if (t == 0) while (!flag) { } // two
+    if (t == 5) flag = rounds; // one
+    out[t] = 1;
+}
+"""
 ROUNDS = "; nor one between line {two} of one round and line {one} of the next$"
 
 
@@ -425,7 +454,8 @@ ROUNDS = "; nor one between line {two} of one round and line {one} of the next$"
      "reads what was copied$"),
     (PLAIN, 1, r"no __syncthreads\(\) between line {one} and line {two}" + ROUNDS),
     (FLAG, 2, "line {two} waits for it in a loop, and a plain store sets it: .* that orders line {one} and line 5, too, which race as well"),
-], ids=["bulk copy", "pipeline", "one buffer", "flag"])
+    (WAITED, 1, r"line {two} waits for it in a loop, .*: __syncthreads\(\) in place of the loop"),
+], ids=["bulk copy", "pipeline", "one buffer", "flag", "waited for"])
 def test_orders_that_are_missing_between_the_same_lines_are_one_finding(source, grid, said, write):
     findings = inspected(write("f.cu", source), "--grid", grid, "--block", 128, "--arg", "f32[512]=ones", "--arg", "f32[128]", "--arg", "i32:4",
                          status=3)["findings"]

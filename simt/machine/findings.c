@@ -200,17 +200,6 @@ static bool is_mended_with(const struct found *found, const struct found *other)
             is_line(second_file(found), second_line(found), second_file(other), second_line(other)));
 }
 
-static void strengthen(struct found_list *list, struct found *found) {
-    for (size_t i = 0; i < list->count && found->detail.missing; i++) {
-        const struct found *other = &list->items[i];
-        if (!other->detail.missing || other->strength <= found->strength || !is_mended_with(found, other)) continue;
-        found->detail.missing = other->detail.missing;
-        found->strength = other->strength;
-    }
-}
-
-/* ---- one fault of many lines: a last warp that is unrolled lacks a barrier at each of them */
-
 static bool is_between_lanes(const struct found *found) {
     return found->detail.missing && !strcmp(found->detail.missing, "__syncwarp()");
 }
@@ -223,6 +212,27 @@ static bool has_line(const struct found *found, const char *file, uint32_t line)
 static bool shares_line(const struct found *found, const struct found *other) {
     return has_line(found, first_file(other), first_line(other)) || has_line(found, second_file(other), second_line(other));
 }
+
+/* Whether the other is an update, by more than a warp, of what lanes are seen to begin with or to read: the rest's accesses are
+ * hidden by those of the update. */
+static bool is_hidden_by_update(const struct found *found, const struct found *other) {
+    return is_between_lanes(found) && !found->update && other->update && shares_line(found, other);
+}
+
+static void strengthen(struct found_list *list, struct found *found) {
+    for (size_t i = 0; i < list->count && found->detail.missing; i++) {
+        const struct found *other = &list->items[i];
+        if (!other->detail.missing || other->strength <= found->strength) continue;
+        if (is_hidden_by_update(found, other)) {
+            found->detail.missing = "__syncthreads()";
+        } else if (is_mended_with(found, other) && !other->update == !found->update) {
+            found->detail.missing = other->detail.missing;
+            found->strength = other->strength;
+        }
+    }
+}
+
+/* ---- one fault of many lines: a last warp that is unrolled lacks a barrier at each of them */
 
 enum { LINES_APART = 2 }; /* a barrier on a line of its own may lie between */
 
@@ -410,22 +420,30 @@ static void join_barriers(struct found_list *list) {
         }
 }
 
-/* Two blocks race at two lines, whichever of them was there first: that is one fault. */
-static bool is_of_blocks(const struct found *found) {
-    return found->finding.kind == SIMT_FINDING_RACE && !found->detail.missing && found->strength;
+/* Where no barrier can help, two lines race whichever of them was first: that is one fault. */
+static bool is_unordered(const struct found *found) {
+    return found->finding.kind == SIMT_FINDING_RACE && !found->detail.missing && !found->copies;
 }
 
+static bool is_of_blocks(const struct found *found) { return is_unordered(found) && found->strength; }
+
 static bool has_lines_of(const struct found *found, const struct found *other) {
-    return found->finding.kind == SIMT_FINDING_RACE && other->finding.kind == SIMT_FINDING_RACE && found->strength &&
+    return found->finding.kind == SIMT_FINDING_RACE && other->finding.kind == SIMT_FINDING_RACE &&
            has_line(found, first_file(other), first_line(other)) &&
            has_line(found, second_file(other), second_line(other)) && is_of_one_line(found) == is_of_one_line(other);
 }
 
-static void join_blocks(struct found_list *list) {
+/* Two blocks, or what waits for the other; of two blocks it is said even if the other is of one. */
+static bool is_either_way(const struct found *found, const struct found *other) {
+    const bool are_of_blocks = found->strength && other->strength && (is_of_blocks(found) || is_of_blocks(other));
+    return has_lines_of(found, other) && (are_of_blocks || (is_unordered(found) && is_unordered(other)));
+}
+
+static void join_unordered(struct found_list *list) {
     for (size_t i = 0; i < list->count; i++)
         for (size_t j = i + 1; j < list->count && !list->items[i].is_withdrawn; j++) {
             struct found *one = &list->items[i], *other = &list->items[j];
-            if (other->is_withdrawn || !(is_of_blocks(one) || is_of_blocks(other)) || !has_lines_of(one, other)) continue;
+            if (other->is_withdrawn || !is_either_way(one, other)) continue;
             if (other->strength > one->strength) join(other, one);
             else join(one, other);
             one->pairs = other->pairs = 0; /* of lines it is one */
@@ -656,7 +674,7 @@ bool simt_findings_finish(struct found_list *list, bool is_of_few, size_t **plac
     drop_withdrawn(list, from);
     join_updates(list);
     drop_withdrawn(list, from);
-    join_blocks(list);
+    join_unordered(list);
     join_handovers(list);
     join_tellers(list);
     join_rounds(list);
