@@ -150,7 +150,7 @@ def test_bounds(ran):
     finding = report["findings"][0]
     assert (finding["kind"], finding["line"], finding["thread"]) == \
         ("bounds", line_of("{ data[index + threadIdx.x] = 7; }"), [24, 0, 0])
-    assert finding["message"].endswith("byte 256 of an allocation of 256 (index 64 of `data`, int *); a guard such as if (i < n) must leave that out, unless the index is "
+    assert finding["message"].endswith("byte 256 of an allocation of 256 (index 64 of `data`, int *); a guard such as if (index + threadIdx.x < n) must leave that out, unless the index is "
                                        "calculated wrongly or too little is allocated")
     # Nothing can be freed any more, so what is not freed is no fault of its own.
     assert ([each["kind"] for each in report["findings"]], report["leaks"], report["status"]) == (["bounds"], 0, 4)
