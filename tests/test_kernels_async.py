@@ -49,6 +49,14 @@ def fetched(fault):
                 counts={"cluster_barriers": 2 * 2})
 
 
+def told(fault):
+    return Case(SOURCE, f"told<{fault}>", "4", "32", [result("i32", [r for r in range(4) for _ in range(32)])], options=("--cluster", "4"))
+
+
+def fetched_ahead(fault):
+    return Case(SOURCE, f"fetched_ahead<{fault}>", "1", "64", [given("i32", ITEMS[:64]), result("i32", list(range(64)))])
+
+
 def sent(fault):
     out = [1000 * ((block + 3) % 4) + 127 - i for block in range(8) for i in range(128)]
     sums = [sum(1000 * ((block + 3) % 4) + 4 * t for t in range(32)) for block in range(8)]
@@ -57,7 +65,7 @@ def sent(fault):
 
 
 RIGHT = [
-    *(make("right") for make in (staged, rounds, ring, stored, passed, fetched, sent)),
+    *(make("right") for make in (staged, rounds, ring, stored, passed, fetched, told, fetched_ahead, sent)),
     Case(SOURCE, "partial", "1", "64",
          [given("i32", ITEMS[1:21]), result("i32", [ITEMS[64 - t] if 63 - t < 20 else 0 for t in range(64)]),
           "i32:20"]),
@@ -186,6 +194,15 @@ WRONG = [
     Wrong(fetched, "leaves_early", "bounds", "line: fetch",
           "loads shared memory of block (0,0,0) of the cluster, all of whose threads have exited: a barrier of the "
           "cluster must keep them", block=(1, 0, 0)),
+    Wrong(told, "leaves_early", "bounds", "line: tell",
+          "the mbarrier operation of shared memory at byte 0 of the cluster's block 0 may come after the end of that block: a barrier of the "
+          "cluster must follow it, or one of the block's threads wait for it", block=(3, 0, 0)),
+    Wrong(fetched_ahead, "no_last_wait", "bounds", "bulk_load",
+          "the bulk copy to shared memory at byte 0 may come after the end of that block: one of the block's threads must wait for the "
+          "phase of the mbarrier that counts it"),
+    Wrong(stored, "no_last_wait", "bounds", "bulk_store",
+          "the bulk copy from shared memory at byte 0 may come after the end of that block: its thread must wait until that is read "
+          "(cp.async.bulk.wait_group.read)"),
     *(Wrong(sent, fault, "race", "line: read sent",
             racing("load of shared memory at byte 496 of the cluster's block 0", "asynchronous store", "(31,0,0)",
                    PHASE_NOT_OVER, "(3,0,0)"), "line: send") for fault in ("no_wait", "no_expect")),

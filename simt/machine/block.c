@@ -186,16 +186,26 @@ static bool block_begin(struct block *block, uint64_t cluster, uint32_t rank) {
     return false;
 }
 
+static uint32_t count_exited(const struct block *block) {
+    uint32_t exited = block->launch->view.threads_per_block;
+    for (uint32_t w = 0; w < block->warp_count; w++) exited -= lane_count(block->warps[w].live);
+    return exited;
+}
+
 static void block_end(struct block *block) {
     struct launch *launch = block->launch;
-    uint32_t exited = launch->view.threads_per_block;
-    for (uint32_t w = 0; w < block->warp_count; w++) exited -= lane_count(block->warps[w].live);
     for (uint32_t w = 0; w < block->warp_count; w++) simt_paths_clear(&block->warps[w]);
-    block->view.is_cut = exited < launch->view.threads_per_block;
     pthread_mutex_lock(&launch->lock);
-    launch->exited += exited;
+    launch->exited += count_exited(block);
     observers_end(block, launch->all.count);
     pthread_mutex_unlock(&launch->lock);
+}
+
+/* Observers are told of a whole cluster which of its blocks were cut. */
+static void members_end(struct block **members, uint32_t count) {
+    for (uint32_t rank = 0; rank < count; rank++)
+        members[rank]->view.is_cut = count_exited(members[rank]) < members[rank]->launch->view.threads_per_block;
+    for (uint32_t rank = 0; rank < count; rank++) block_end(members[rank]);
 }
 
 bool simt_block_begin(struct block *block, uint64_t index) {
@@ -203,14 +213,14 @@ bool simt_block_begin(struct block *block, uint64_t index) {
     struct block **members = members_of(&block, &count);
     while (begun < count && block_begin(members[begun], index, begun)) begun++;
     if (begun == count) return true;
-    while (begun > 0) block_end(members[--begun]);
+    members_end(members, begun);
     return false;
 }
 
 void simt_block_end(struct block *block) {
     uint32_t count;
     struct block **members = members_of(&block, &count);
-    for (uint32_t rank = 0; rank < count; rank++) block_end(members[rank]);
+    members_end(members, count);
 }
 
 /* ---- running */

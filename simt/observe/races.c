@@ -407,6 +407,9 @@ static bool begin_block(void *launch, void *state, const simt_block_view *view) 
     block->races = launch;
     block->shared = take_shared(launch, view);
     if (!block->shared) return false;
+    block->view = view;
+    block->next = block->shared->members;
+    block->shared->members = block;
     block->index = view->index;
     block->first_stamp = (view->index + 1) << block->races->block_shift;
     simt_order_begin(block);
@@ -421,6 +424,8 @@ static void end_block(void *launch, void *state, const simt_block_view *view) {
     races->racing_accesses += block->racing_accesses;
     pthread_mutex_unlock(&races->lock);
     if (!block->shared) return;
+    if (!block->shared->has_ended) simt_races_check_end(races, block->shared);
+    block->shared->has_ended = true;
     simt_async_end(block);
     simt_order_end(block);
     drop_shared(races, block->shared);

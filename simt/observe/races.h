@@ -46,6 +46,8 @@ struct races_shared {
     struct meeting *mbarriers;
     uint32_t mbarrier_count;
     struct meeting barrier; /* of the cluster */
+    struct races_block *members; /* whose it is, */
+    bool has_ended;              /* the first of which has ended */
 };
 
 /* Asynchronous copies are accesses by engines, which are threads of blocks of their own: block b's is number
@@ -169,6 +171,8 @@ enum { PAGES_KNOWN = 256 };
 
 struct races_block {
     struct races *races;
+    const simt_block_view *view;
+    struct races_block *next; /* of the same shared memory */
     uint64_t index;
     uint64_t first_stamp, settled_span; /* stamps from the first on that are settled */
     uint32_t tick, settled;             /* the current one; the last that is settled */
@@ -189,6 +193,26 @@ struct races_block {
 
 static inline uint64_t stamp_field(uint64_t stamp, uint32_t from, uint32_t to) {
     return stamp >> from & ((UINT64_C(1) << (to - from)) - 1);
+}
+
+/* The access that was stamped: by whom. */
+struct stamped {
+    uint32_t pc, thread;
+    uint64_t block;
+    bool is_by_engine;
+    enum engine engine;
+};
+
+static inline struct stamped races_read_stamp(const struct races *races, uint64_t stamp) {
+    struct stamped stamped = {.pc = (uint32_t)stamp_field(stamp, 0, races->thread_shift),
+                              .thread = (uint32_t)stamp_field(stamp, races->thread_shift, races->tick_shift),
+                              .block = (stamp >> races->block_shift) - 1};
+    if (stamped.block < races->blocks) return stamped;
+    stamped.is_by_engine = true;
+    stamped.block -= races->blocks;
+    stamped.engine = (enum engine)(stamped.thread / races->view->threads_per_block);
+    stamped.thread %= races->view->threads_per_block;
+    return stamped;
 }
 
 static inline bool races_is_of_block(const struct races *races, uint32_t pc) {
@@ -277,6 +301,9 @@ struct clock simt_order_fenced_for_copies(struct races_block *block, uint32_t th
 /* Whether the clock, or what all threads of the block know, has the access that was stamped. */
 bool simt_order_has(const struct races_block *block, struct clock clock, uint64_t stamp, bool is_atomic);
 
+/* What any thread of the block knows at its end, to be dropped. */
+struct clock simt_order_known_to_any(struct races_block *block);
+
 /* ---- races_phases.c: who arrives at an mbarrier and who waits */
 
 /* Why an mbarrier does not order two accesses: the later thread does not wait for the phase in which the earlier one arrives
@@ -298,8 +325,13 @@ enum phase_fault simt_phases_fault(const struct races_block *block, const struct
 
 /* ---- races_find.c: what is reported */
 
+const char *simt_races_verb(const simt_place *place); /* "load" */
 uint32_t simt_races_strength(const struct races_block *block, const struct encounter *encounter);
 void simt_races_report(struct races_block *block, const struct encounter *encounter);
+
+/* ---- races_end.c: what may come behind the end of a block */
+
+void simt_races_check_end(struct races *races, struct races_shared *shared);
 
 /* ---- races_async.c: copies, mbarriers, the barrier of a cluster */
 

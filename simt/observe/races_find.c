@@ -7,7 +7,7 @@
 
 static bool begins(const char *text, const char *prefix) { return !strncmp(text, prefix, strlen(prefix)); }
 
-static const char *verb_of(const simt_place *place) {
+const char *simt_races_verb(const simt_place *place) {
     static const struct {
         const char *opcode, *verb;
     } verbs[] = {{"ld", "load"},          {"tex", "load"},       {"tld4", "load"},   {"suld", "load"},    {"sust", "store"}, {"st.async", "asynchronous store"},
@@ -18,26 +18,6 @@ static const char *verb_of(const simt_place *place) {
     for (size_t v = 0; v < sizeof verbs / sizeof *verbs; v++)
         if (begins(place->opcode, verbs[v].opcode)) return verbs[v].verb;
     return "update";
-}
-
-/* The access that was stamped: by whom. */
-struct stamped {
-    uint32_t pc, thread;
-    uint64_t block;
-    bool is_by_engine;
-    enum engine engine;
-};
-
-static struct stamped read_stamp(const struct races *races, uint64_t stamp) {
-    struct stamped stamped = {.pc = (uint32_t)stamp_field(stamp, 0, races->thread_shift),
-                              .thread = (uint32_t)stamp_field(stamp, races->thread_shift, races->tick_shift),
-                              .block = (stamp >> races->block_shift) - 1};
-    if (stamped.block < races->blocks) return stamped;
-    stamped.is_by_engine = true;
-    stamped.block -= races->blocks;
-    stamped.engine = (enum engine)(stamped.thread / races->view->threads_per_block);
-    stamped.thread %= races->view->threads_per_block;
-    return stamped;
 }
 
 static const char *advice_on_copy(enum engine engine) {
@@ -479,7 +459,7 @@ static const char *advice(const struct races_block *block, const struct encounte
 
 uint32_t simt_races_strength(const struct races_block *block, const struct encounter *encounter) {
     enum { BARRIER, UPDATE, LOCK, CURES };
-    const struct stamped other = read_stamp(block->races, encounter->stamp);
+    const struct stamped other = races_read_stamp(block->races, encounter->stamp);
     if (other.is_by_engine || encounter->is_by_engine || encounter->is_unfenced || encounter->is_scoped) return 0;
     const uint32_t reach = other.block != block->index ? 2 : !is_same_warp(block, encounter, &other);
     return reach * CURES + (encounter->is_locked || is_unlock(block, encounter, &other) ? LOCK : encounter->update ? UPDATE : BARRIER);
@@ -530,10 +510,10 @@ static enum first_of_pair order_pair(const simt_event *event, uint32_t low, uint
 static void name_where(const struct races *races, uint32_t first, uint32_t second, char *text, size_t nbytes) {
     const simt_place *one = &races->view->places[first], *other = &races->view->places[second];
     const bool is_one_line = one->line == other->line && !strcmp(one->file, other->file);
-    if (is_one_line && !strcmp(verb_of(one), verb_of(other)))
-        snprintf(text, nbytes, " between the %ss of line %u", verb_of(one), one->line);
+    if (is_one_line && !strcmp(simt_races_verb(one), simt_races_verb(other)))
+        snprintf(text, nbytes, " between the %ss of line %u", simt_races_verb(one), one->line);
     else if (is_one_line)
-        snprintf(text, nbytes, " between the %s and the %s of line %u", verb_of(one), verb_of(other), one->line);
+        snprintf(text, nbytes, " between the %s and the %s of line %u", simt_races_verb(one), simt_races_verb(other), one->line);
     else snprintf(text, nbytes, " between line %u and line %u", one->line, other->line);
 }
 
@@ -628,7 +608,7 @@ static simt_open_loop loop_of_lines(struct races *races, const simt_event *event
 void simt_races_report(struct races_block *block, const struct encounter *encounter) {
     struct races *races = block->races;
     const simt_launch_view *view = races->view;
-    const struct stamped stamped = read_stamp(races, encounter->stamp);
+    const struct stamped stamped = races_read_stamp(races, encounter->stamp);
     simt_racing_access other = {.pc = stamped.pc,
                                 .thread = stamped.thread,
                                 .block = stamped.block,
@@ -669,9 +649,9 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     if (said && other.handover.number) other.is_later = !is_load(races, encounter->event->pc);
     simt_record_race(
         encounter->event, encounter->lane, encounter->address, &other,
-        "%s %s %s memory at %s races with the %s by thread (%u,%u,%u) of block (%u,%u,%u) at %s%s%s%s", verb_of(own),
+        "%s %s %s memory at %s races with the %s by thread (%u,%u,%u) of block (%u,%u,%u) at %s%s%s%s", simt_races_verb(own),
         !encounter->is_by_engine ? "of" : encounter->is_read ? "from" : "to",
-        encounter->is_shared ? "shared" : "global", where, verb_of(place), thread % size[0], thread / size[0] % size[1],
+        encounter->is_shared ? "shared" : "global", where, simt_races_verb(place), thread % size[0], thread / size[0] % size[1],
         thread / size[0] / size[1], (uint32_t)(other_block % grid[0]), (uint32_t)(other_block / grid[0] % grid[1]),
         (uint32_t)(other_block / grid[0] / grid[1]), place->file ? place->file : "", line,
         other.missing ? "" : ": ", other.missing ? "" : said);

@@ -563,6 +563,15 @@ void simt_order_engine_done(struct races_block *block, uint32_t thread, enum eng
     block->has_acquired = true;
 }
 
+struct clock simt_order_known_to_any(struct races_block *block) {
+    struct clock clock = simt_clock_hold(block->seen);
+    for (uint32_t t = 0; block->is_parted && t < block->races->view->threads_per_block; t++) {
+        acquire(block, &block->threads[t]);
+        join(block, &clock, block->threads[t].seen);
+    }
+    return clock;
+}
+
 struct clock simt_order_fenced_for_copies(struct races_block *block, uint32_t thread, bool is_shared) {
     const enum scope scope = is_shared ? SCOPE_ASYNC_SHARED : SCOPE_ASYNC_GLOBAL;
     struct clock clock = simt_clock_hold(block->fenced[scope]);

@@ -23,6 +23,7 @@ enum fault {
     no_read_wait,
     reads_result_early,
     leaves_early,
+    no_last_wait,
     misaligned,
     past_the_end
 };
@@ -200,12 +201,12 @@ template <fault fault> __global__ void stored(int *out, int *early) {
         if (t == 0) {
             bulk_store(out + 64 * round, tile, 256); // line: store
             if (fault != no_commit) bulk_commit();
-            if (fault != no_read_wait) bulk_wait_read();
+            if (fault != no_read_wait && (fault != no_last_wait || round == 0)) bulk_wait_read();
             if (fault == reads_result_early) early[0] = out[64 * round]; // line: read result
         }
         __syncthreads();
     }
-    if (t == 0) {
+    if (t == 0 && fault != no_last_wait) {
         bulk_wait();
         early[1] = out[0];
     }
@@ -287,6 +288,35 @@ template <fault fault> __global__ void fetched(int *out) {
     asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(value) : "r"(in_block(&values[t], 0))); // line: fetch
     out[32 * (blockIdx.x + gridDim.x * blockIdx.y) + t] = value;
     if (fault != leaves_early) cluster_sync();
+}
+
+// The last block tells the first, whose mbarrier must be there until then: that it is waited for there is enough.
+template <fault fault> __global__ void told(int *out) {
+    __shared__ mbarrier m;
+    unsigned t = threadIdx.x, r = rank();
+    if (t == 0) init(&m, 32);
+    cluster_sync();
+    if (r == 3)
+        asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(in_block(&m, 0)) : "memory"); // line: tell
+    if (r == 0 && fault != leaves_early)
+        asm volatile("{ .reg .pred over; again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 over, [%0], 0; "
+                     "@!over bra again; }" ::"r"(address(&m)) : "memory");
+    out[32 * blockIdx.x + t] = r;
+}
+
+// Nobody waits for the last copy.
+template <fault fault> __global__ void fetched_ahead(const int *in, int *out) {
+    __shared__ __align__(16) int tile[64];
+    __shared__ mbarrier m;
+    unsigned t = threadIdx.x;
+    if (t == 0) {
+        init(&m, 1);
+        arrive_expect(&m, 256);
+        bulk_load(tile, in, 256, &m);
+    }
+    __syncthreads();
+    if (fault != no_last_wait && t == 7) await(&m, 0);
+    out[t] = t;
 }
 
 // The first block asks for a tile that comes to all, each of which waits for its own mbarrier.
