@@ -154,7 +154,8 @@ typedef struct simt_mbarrier {
     uint32_t lane;
     uint64_t address; /* in shared memory */
     enum simt_order order;
-    bool completes; /* it ends the phase */
+    bool completes;   /* it ends the phase */
+    bool is_unheeded; /* a wait of whose result the kernel makes nothing: it may have returned before */
 } simt_mbarrier;
 
 /* How often a block executed an instruction, and the sums of the lanes that reached it and of those whose guard

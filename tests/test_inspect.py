@@ -664,6 +664,8 @@ def test_policies_of_caches_and_whether_there_are_clusters(write, tmp_path, clus
         ld.param.u64 %rd1, [hints_param_0];
         createpolicy.fractional.L2::evict_last.L2::evict_unchanged.b64 %rd2, 0.5;
         createpolicy.range.global.L2::evict_first.b64 %rd3, [%rd1], 4, 8;
+        createpolicy.fractional.L2::evict_unchanged.L2::evict_first.b64 %rd4, 0.5;
+        createpolicy.range.L2::evict_first.L2::evict_first.b64 %rd4, [%rd1], 4, 8;
         ld.global.L2::cache_hint.u32 %r1, [%rd1], %rd2;
         st.global.L2::cache_hint.u32 [%rd1+4], %r1, %rd3;
         mov.pred %p1, %is_explicit_cluster;

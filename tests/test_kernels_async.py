@@ -49,6 +49,10 @@ def fetched(fault):
                 counts={"cluster_barriers": 2 * 2})
 
 
+def renewed(fault):
+    return Case(SOURCE, f"renewed<{fault}>", "1", "64", [result("i32", list(range(64)))])
+
+
 def told(fault):
     return Case(SOURCE, f"told<{fault}>", "4", "32", [result("i32", [r for r in range(4) for _ in range(32)])], options=("--cluster", "4"))
 
@@ -65,7 +69,7 @@ def sent(fault):
 
 
 RIGHT = [
-    *(make("right") for make in (staged, rounds, ring, stored, passed, fetched, told, fetched_ahead, sent)),
+    *(make("right") for make in (staged, rounds, ring, stored, passed, fetched, renewed, told, fetched_ahead, sent)),
     Case(SOURCE, "partial", "1", "64",
          [given("i32", ITEMS[1:21]), result("i32", [ITEMS[64 - t] if 63 - t < 20 else 0 for t in range(64)]),
           "i32:20"]),
@@ -159,6 +163,16 @@ WRONG = [
           racing("bulk copy to shared memory at byte 128", "load", "(64,0,0)", PHASE_NOT_OVER), "line: read"),
     Wrong(ring, "wrong_phase", "race", "bulk_load",
           racing("bulk copy to shared memory at byte 128", "load", "(64,0,0)", PHASE_NOT_OVER), "line: read"),
+    Wrong(ring, "waits_once", "race", "line: read",
+          racing(f"{LOADED} 0 (index 0 of `stages`, int4[32])", "bulk copy", "(0,0,0)",
+                 "the copy is not done before the phase of its mbarrier is over, and the wait of line L may return before, which its result "
+                 "tells: repeat it until that is true"), "bulk_load", (32, 0, 0)),
+    Wrong(ring, "announces_late", "barrier", "expect",
+          "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 at byte 512 of shared memory (index 0 of `full`, unsigned long long[2]): all arrivals "
+          "of the phase have come, so it may be over before these bytes are announced: expect_tx must come before the last of them"),
+    Wrong(renewed, "no_inval", "barrier", "init",
+          "mbarrier.init.shared::cta.b64 at byte 0 of shared memory (`m`): there is an mbarrier here, which line L has initialised: "
+          "mbarrier.inval must come first, or let its next phase serve"),
     Wrong(ring, "no_expect", "race", "line: read", racing(f"{LOADED} 0 (index 0 of `stages`, int4[32])", "bulk copy", "(0,0,0)", PHASE_NOT_OVER),
           "bulk_load", (32, 0, 0)),
     Wrong(ring, "expects_less", "barrier", "await",
@@ -256,7 +270,7 @@ def test_wrong(wrong, tmp_path):
     said = re.sub("; (the same holds at the other accesses of lines|line [0-9]+ must also have waited for the copy|one there orders [0-9]+ pairs) .*",
                   "", found["message"])
     said = re.sub(r"at line \d+", "at line L", said) if wrong.kind == "barrier" else said
-    said = re.sub(r"line \d+ (waits|commits)", r"line L \1", said)
+    said = re.sub(r"line \d+ (waits|commits|has initialised|may return)", r"line L \1", said)
     assert re.sub(element + "$", "", said) == wrong.message.format(**values)
 
 

@@ -86,7 +86,7 @@ struct mbarrier_code {
     bool has_value, has_result;
     bool drops, expects, may_not_complete; /* an arrival */
     bool is_complete;                      /* of bytes, not their announcement */
-    bool is_parity;                        /* a wait */
+    bool is_parity, is_unheeded;           /* a wait; nothing is made of its result */
     bool is_of_copies, is_extra;           /* cp.async.mbarrier.arrive, which counts as pending itself */
 };
 

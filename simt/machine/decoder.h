@@ -48,4 +48,7 @@ bool simt_decode_vector(struct decoder *decoder, struct code *code, const struct
 /* execute_send.c: of a store or reduction whose values and address are decoded */
 bool simt_decode_send(struct decoder *decoder, struct code *code);
 
+/* unheeded.c: whether nothing is made of the instruction's result */
+bool simt_is_unheeded(const struct decoder *decoder);
+
 #endif

@@ -29,11 +29,16 @@ struct operation {
 
 /* ---- what is wrong */
 
-static void stop(const struct operation *operation, const char *what) {
+static void find(const struct operation *operation, const char *what) {
     simt_event event = simt_event_of(operation->warp, operation->path, operation->lanes);
     simt_record_finding(&event, SIMT_FINDING_BARRIER, operation->lane, operation->address,
                         "%s at byte %llu of shared memory: %s", operation->code->instruction->opcode,
                         (unsigned long long)(operation->address & ((1u << SIMT_RANK_SHIFT) - 1)), what);
+}
+
+static void stop(const struct operation *operation, const char *what) {
+    simt_event event = simt_event_of(operation->warp, operation->path, operation->lanes);
+    find(operation, what);
     simt_stop(&event);
 }
 
@@ -48,8 +53,19 @@ static bool read_mbarrier(const struct operation *operation, struct mbarrier *mb
 static void notify(const struct operation *operation, enum simt_mbarrier_operation kind, bool completes) {
     const struct code *code = operation->code;
     simt_event event = simt_event_of(operation->warp, operation->path, operation->lanes);
-    const simt_mbarrier told = {kind, operation->lane, operation->address, code->memory.order, completes};
+    const simt_mbarrier told = {kind, operation->lane, operation->address, code->memory.order, completes, code->mbarrier.is_unheeded};
     SIMT_NOTIFY(operation->warp->block->launch, operation->warp->block, mbarrier, &event, &told);
+}
+
+/* An mbarrier that is still one must not be initialised; GPUs do it all the same, so the launch goes on. */
+static void find_living(const struct operation *operation) {
+    struct mbarrier mbarrier;
+    uint32_t pc;
+    char what[160];
+    if (!simt_mbarrier_read(operation->host, &mbarrier) || !simt_mbarrier_is_noted(operation->home, operation->offset, &mbarrier, &pc)) return;
+    snprintf(what, sizeof what, "there is an mbarrier here, which line %u has initialised: mbarrier.inval must come first, or let its next phase serve",
+             simt_line_at(operation->home->launch, pc));
+    find(operation, what);
 }
 
 static bool initialise(const struct operation *operation) {
@@ -58,6 +74,7 @@ static bool initialise(const struct operation *operation) {
         stop(operation, "an mbarrier expects 1 to 1048575 arrivals");
         return false;
     }
+    find_living(operation);
     notify(operation, SIMT_MBARRIER_INITIALISE, false);
     simt_mbarrier_note_begin(operation->home, operation->offset, operation->path->pc, fresh.expected);
     simt_mbarrier_write(operation->host, &fresh);
@@ -68,6 +85,7 @@ static bool invalidate(const struct operation *operation) {
     struct mbarrier mbarrier;
     if (!read_mbarrier(operation, &mbarrier)) return false;
     notify(operation, SIMT_MBARRIER_INVALIDATE, false);
+    simt_mbarrier_note_end(operation->home, operation->offset);
     memset(operation->host, 0, MBARRIER_NBYTES);
     return true;
 }
@@ -117,11 +135,13 @@ static bool arrive(const struct operation *operation) {
 }
 
 static bool count_bytes(const struct operation *operation) {
+    const bool is_complete = operation->code->mbarrier.is_complete;
     struct mbarrier mbarrier;
     if (!read_mbarrier(operation, &mbarrier)) return false;
-    const char *why = operation->code->mbarrier.is_complete
-                          ? simt_mbarrier_complete(&mbarrier, (uint32_t)operation->value)
-                          : simt_mbarrier_expect(&mbarrier, (uint32_t)operation->value);
+    const char *why = is_complete ? simt_mbarrier_complete(&mbarrier, (uint32_t)operation->value)
+                                  : simt_mbarrier_expect(&mbarrier, (uint32_t)operation->value);
+    if (!is_complete && !mbarrier.pending)
+        why = "all arrivals of the phase have come, so it may be over before these bytes are announced: expect_tx must come before the last of them";
     if (why) stop(operation, why);
     return !why && finish(operation, &mbarrier, SIMT_MBARRIER_COUNT);
 }
@@ -336,6 +356,7 @@ static bool decode_arrival(struct decoder *decoder, struct code *code) {
 static bool decode_wait(struct decoder *decoder, struct code *code) {
     code->mbarrier.kind = MBARRIER_WAIT;
     code->mbarrier.is_parity = simt_has(decoder->instruction, "parity");
+    code->mbarrier.is_unheeded = simt_is_unheeded(decoder);
     code->execute = execute_wait;
     return decode_place(decoder, code, 1, SIMT_ACQUIRE) &&
            decode_value(decoder, code, 2, code->mbarrier.is_parity ? TYPE_U32 : TYPE_B64);

@@ -33,6 +33,19 @@ void simt_mbarrier_note_begin(struct block *home, uint64_t offset, uint32_t pc, 
     if (note) *note = (struct mbarrier_note){.offset = offset, .begin_pc = pc, .count = count};
 }
 
+void simt_mbarrier_note_end(struct block *home, uint64_t offset) {
+    struct mbarrier_note *note = note_at(home, offset);
+    if (note) note->count = 0;
+}
+
+/* What has been written over it since looks otherwise. */
+bool simt_mbarrier_is_noted(const struct block *home, uint64_t offset, const struct mbarrier *now, uint32_t *begin_pc) {
+    const struct mbarrier_note *note = note_at(home, offset);
+    if (!note || !note->count) return false;
+    *begin_pc = note->begin_pc;
+    return now->expected == note->count && now->pending <= now->expected && !now->nbytes;
+}
+
 void simt_mbarrier_note_arrival(struct block *home, uint64_t offset, uint32_t pc, uint32_t count) {
     struct mbarrier_note *note = note_at(home, offset);
     uint32_t i = 0;

@@ -6,7 +6,7 @@
 #include "verify.h"
 
 /* The first row whose modifiers the opcode has says what it consists of: words of which one must be there, or may be
- * (?).  "a|b" is one of them. */
+ * (?), or one or two (+).  "a|b" is one of them. */
 #define SPACE "?shared|shared::cta"
 #define CLUSTER_SPACE "?shared|shared::cta|shared::cluster"
 #define SCOPE "?cta|cluster"
@@ -53,7 +53,7 @@ static const struct form {
     {"st", "async",
      "async ?weak ?shared::cluster mbarrier::complete_tx::bytes ?v2|v4 b32|b64|u32|u64|s32|s64|f32|f64"},
     {"red", "async",
-     "async relaxed cluster ?shared::cluster mbarrier::complete_tx::bytes " OPERATION " u32|s32|u64|b32"},
+     "async relaxed cluster ?shared::cluster mbarrier::complete_tx::bytes " OPERATION " u32|s32|u64|s64|b32"},
 #define VECTOR_UPDATE(base, length)                                                                            \
     {base, length,                                                                                             \
      "?relaxed|acquire|release|acq_rel ?cta|cluster|gpu|sys ?global add|min|max ?noftz ?L2::cache_hint "       \
@@ -93,23 +93,29 @@ static const struct form {
     {"mapa", "", "?shared::cluster u32|u64"},
     {"getctarank", "", "?shared::cluster u32|u64"},
     {"createpolicy", "fractional",
-     "fractional L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged ?L2::evict_first|L2::evict_unchanged b64"},
+     "fractional +L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged b64"},
     {"createpolicy", "range",
-     "range ?global L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged ?L2::evict_first|L2::evict_unchanged b64"},
+     "range ?global +L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged b64"},
     {"createpolicy", "cvt", "cvt L2 b64"},
     {"alloca", "", "u32|u64"},
     {"stacksave", "", "u32|u64"},
     {"stackrestore", "", "u32|u64"},
 };
 
-enum { WORD_NBYTES = 64 };
+enum { WORD_NBYTES = 96 };
 
-/* The next word of a list between blanks, after its '?'; false: there is none. */
-static bool next_word(const char **list, char word[WORD_NBYTES], bool *is_needed) {
+/* How often one of a word's choices may be there. */
+struct times {
+    uint32_t least, most;
+};
+
+/* The next word of a list between blanks, after its '?' or '+'; false: there is none. */
+static bool next_word(const char **list, char word[WORD_NBYTES], struct times *times) {
     size_t length = strcspn(*list, " ");
     if (!length) return false;
-    *is_needed = **list != '?';
-    snprintf(word, WORD_NBYTES, "%.*s", (int)length - !*is_needed, *list + !*is_needed);
+    *times = (struct times){**list != '?', 1u + (**list == '+')};
+    const bool has_mark = **list == '?' || **list == '+';
+    snprintf(word, WORD_NBYTES, "%.*s", (int)length - has_mark, *list + has_mark);
     *list += length + ((*list)[length] == ' ');
     return true;
 }
@@ -130,8 +136,8 @@ static uint32_t count_choices(const struct instruction *instruction, const char 
 
 static bool names(const char *words, const char *modifier) {
     char word[WORD_NBYTES];
-    bool is_needed;
-    while (next_word(&words, word, &is_needed))
+    struct times times;
+    while (next_word(&words, word, &times))
         if (has_choice(word, modifier)) return true;
     return false;
 }
@@ -145,11 +151,12 @@ static bool is_of_some_form(const char *modifier) {
 
 static bool verify_words(const struct verifier *verifier, const char *words) {
     char word[WORD_NBYTES];
-    bool is_needed;
-    while (next_word(&words, word, &is_needed)) {
+    struct times times;
+    while (next_word(&words, word, &times)) {
         uint32_t count = count_choices(verifier->instruction, word);
-        if (count > 1) return simt_verify_refuse(verifier, "only one of %s can be its modifier", word);
-        if (!count && is_needed) return simt_verify_refuse(verifier, "it needs the modifier %s", word);
+        if (count > times.most)
+            return simt_verify_refuse(verifier, "only %s of %s can be its modifier", times.most == 1 ? "one" : "two", word);
+        if (count < times.least) return simt_verify_refuse(verifier, "it needs the modifier %s", word);
     }
     return true;
 }
@@ -204,7 +211,8 @@ static bool verify_reduction(const struct verifier *verifier) {
         is_known |= simt_scalar_find(instruction->modifiers[m], type) != NULL;
     const bool is_wide_other = simt_is_base(instruction, "red") && simt_type_nbytes(type) == 8 &&
                                !simt_has(instruction, "add");
-    if (!is_known || is_wide_other || (type == TYPE_S64 && simt_has(instruction, "add")))
+    const bool is_signed_sum = simt_is_base(instruction, "cp") && type == TYPE_S64 && simt_has(instruction, "add");
+    if (!is_known || is_wide_other || is_signed_sum)
         return simt_verify_refuse(verifier, "its operation is not one of its type");
     if ((is_half && simt_has(instruction, "add")) != simt_has(instruction, "noftz"))
         return simt_verify_refuse(verifier, ".noftz belongs to .add of .f16 and .bf16");

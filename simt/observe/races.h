@@ -45,6 +45,7 @@ struct races_shared {
     struct shadow shadow;
     struct meeting *mbarriers;
     uint32_t mbarrier_count;
+    uint32_t unheeded_wait; /* 1 + the pc of a wait for an mbarrier that may have returned before the phase was over; 0: none */
     struct meeting barrier; /* of the cluster */
     struct races_block *members; /* whose it is, */
     bool has_ended;              /* the first of which has ended */

@@ -408,6 +408,10 @@ void simt_async_mbarrier(void *state, const simt_event *event, const simt_mbarri
     if (!meeting) return;
     take_acquired(block, event, operation->lane);
     check_object(block, event, operation);
+    if (operation->is_unheeded) { /* a look, which orders nothing */
+        block->shared->unheeded_wait = event->pc + 1;
+        return;
+    }
     switch (operation->operation) {
     case SIMT_MBARRIER_ARRIVE:
         simt_order_arrive(block, thread, &meeting->arriving, operation->order != SIMT_RELAXED);

@@ -362,13 +362,22 @@ static uint32_t number_exchange(const struct races *races, uint32_t first) {
     return pc + 1;
 }
 
+/* Of a copy that an mbarrier counts, for which a thread may have waited as if once were enough. */
+static const char *advice_on_engine(const struct races_block *block, enum engine engine, char *text, size_t nbytes) {
+    const uint32_t wait = engine < ENGINE_MBARRIERS ? 0 : block->shared->unheeded_wait;
+    if (!wait) return advice_on_copy(engine);
+    snprintf(text, nbytes, "the copy is not done before the phase of its mbarrier is over, and the wait of line %u may return before, which "
+             "its result tells: repeat it until that is true", line_of(block->races, wait - 1));
+    return text;
+}
+
 /* Of a copy whose group a wait leaves out: by how much. */
 static const char *advice_on_wait(const struct races_block *block, const struct encounter *encounter, const struct stamped *other,
                                   char *text, size_t nbytes) {
     const struct races *races = block->races;
     const uint32_t tick = (uint32_t)stamp_field(encounter->stamp, races->tick_shift, races->block_shift);
     const bool is_of_groups = other->engine == ENGINE_GROUPS || other->engine == ENGINE_BULK_READS || other->engine == ENGINE_BULK_WRITES;
-    const char *known = advice_on_copy(other->engine);
+    const char *known = advice_on_engine(block, other->engine, text, nbytes);
     struct wait_told told;
     if (!is_of_groups || other->block != block->index ||
         !simt_groups_wait(block, other->thread, other->engine != ENGINE_GROUPS, tick, &told))
@@ -423,7 +432,7 @@ static const char *advice(const struct races_block *block, const struct encounte
                "that of the device";
     if (other->is_by_engine) return advice_on_wait(block, encounter, other, text, nbytes);
     if (encounter->is_by_engine && is_wgmma) return "no barrier, and no mbarrier on which that thread arrives and the warp waits, comes before wgmma";
-    if (is_read_too_early(block->races, encounter, other)) return advice_on_copy(engine_of(block->races, encounter));
+    if (is_read_too_early(block->races, encounter, other)) return advice_on_engine(block, engine_of(block->races, encounter), text, nbytes);
     if (encounter->is_by_engine)
         return "no barrier, and no mbarrier on which that thread arrives and this one waits, comes before the copy";
     if (other->block != block->index && encounter->is_shared) return "no barrier of the cluster orders them";

@@ -24,6 +24,9 @@ enum fault {
     reads_result_early,
     leaves_early,
     no_last_wait,
+    waits_once,
+    announces_late,
+    no_inval,
     misaligned,
     past_the_end
 };
@@ -89,6 +92,14 @@ DEVICE void arrive_expect(mbarrier *m, unsigned nbytes) {
 DEVICE void await(mbarrier *m, unsigned parity) {
     asm volatile("{ .reg .pred over; again: mbarrier.try_wait.parity.shared::cta.b64 over, [%0], %1; "
                  "@!over bra again; }" ::"r"(address(m)), "r"(parity) : "memory");
+}
+DEVICE void look(mbarrier *m, unsigned parity) { // and makes nothing of the result, as a function may whose caller does not look
+    unsigned over;
+    asm volatile("{ .reg .pred over; mbarrier.try_wait.parity.shared::cta.b64 over, [%1], %2; selp.u32 %0, 1, 0, over; }"
+                 : "=r"(over) : "r"(address(m)), "r"(parity) : "memory");
+}
+DEVICE void expect(mbarrier *m, unsigned nbytes) {
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(address(m)), "r"(nbytes) : "memory");
 }
 DEVICE void await_state(mbarrier *m, mbarrier state) {
     asm volatile("{ .reg .pred over; again: mbarrier.test_wait.shared::cta.b64 over, [%0], %1; "
@@ -173,16 +184,21 @@ template <fault fault> __global__ void ring(const int *in, int *out, int tiles) 
             if (tile >= 2 && fault != reuses_stage) await(&empty[s], (tile / 2 - 1) % 2);
             unsigned expected = fault == expects_less ? nbytes - 16 : fault == expects_more ? nbytes + 16 : nbytes;
             if (fault == no_expect) arrive(&full[s]);
-            else arrive_expect(&full[s], expected); // line: expect
+            else if (fault != announces_late) arrive_expect(&full[s], expected); // line: expect
             const int *from = in + 64 * tile + (fault == misaligned) + (fault == past_the_end ? 64 : 0);
             bulk_load(stages[s], from, nbytes, &full[s]); // line: copy
+            if (fault == announces_late) {
+                arrive(&full[s]);
+                expect(&full[s], nbytes);
+            }
         }
     if (t < 32) return;
     int sum = 0;
     for (int tile = 0; tile < tiles; tile++) {
         int s = tile % 2;
         unsigned parity = fault == wrong_phase ? (tile / 2 + 1) % 2 : tile / 2 % 2;
-        if (fault != no_wait) await(&full[s], parity); // line: wait
+        if (fault == waits_once) look(&full[s], parity);
+        else if (fault != no_wait) await(&full[s], parity); // line: wait
         if (fault == frees_early) arrive(&empty[s]);
         sum += stages[s][t - 32]; // line: read
         if (fault != frees_early) arrive(&empty[s]);
@@ -227,6 +243,20 @@ __global__ void reduced(int *sums) {
         bulk_commit();
         bulk_wait();
     }
+}
+
+// An mbarrier for each round, all in one place.
+template <fault fault> __global__ void renewed(int *out) {
+    __shared__ mbarrier m;
+    unsigned t = threadIdx.x;
+    for (int round = 0; round < 2; round++) {
+        if (t == 0) init(&m, 64);
+        __syncthreads();
+        await_state(&m, arrive(&m));
+        __syncthreads();
+        if (t == 0 && fault != no_inval) asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(address(&m)) : "memory");
+    }
+    out[t] = t;
 }
 
 // The warp that is the last to count itself makes an end of the mbarrier that both have arrived at.
@@ -357,8 +387,12 @@ template <fault fault> __global__ void sent(int *out, int *sums) {
     unsigned to = in_block(&tile[4 * t], next) + (fault == misaligned ? 4 : 0);
     asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(to),
                  "r"(first), "r"(first + 1), "r"(first + 2), "r"(first + 3), "r"(there) : "memory"); // line: send
-    asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u64 [%0], %1, [%2];" ::"r"(
-                     in_block(&sum, next)), "l"((unsigned long long)first), "r"(there) : "memory");
+    if (t % 2)
+        asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u64 [%0], %1, [%2];" ::"r"(
+                         in_block(&sum, next)), "l"((unsigned long long)first), "r"(there) : "memory");
+    else
+        asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.s64 [%0], %1, [%2];" ::"r"(
+                         in_block(&sum, next)), "l"((long long)first), "r"(there) : "memory");
     if (fault != no_wait) await(&m, 0);
     for (int i = 0; i < 4; i++) out[128 * blockIdx.x + 4 * t + i] = tile[127 - 4 * t - i]; // line: read sent
     if (t == 0) sums[blockIdx.x] = (int)sum;
