@@ -43,6 +43,10 @@ def passed(fault):
     return Case(SOURCE, f"passed<{fault}>", "8", "32", [result("i32", out)], options=("--cluster", "4"))
 
 
+def passed_on(fault):
+    return Case(SOURCE, f"passed_on<{fault}>", "8", "32", passed(fault).arguments, options=("--cluster", "4"))
+
+
 def fetched(fault):
     out = [7 * t for _ in range(8) for t in range(32)]
     return Case(SOURCE, f"fetched<{fault}>", "4,2", "32", [result("i32", out)], options=("--cluster", "2,2"),
@@ -69,7 +73,7 @@ def sent(fault):
 
 
 RIGHT = [
-    *(make("right") for make in (staged, rounds, ring, stored, passed, fetched, renewed, told, fetched_ahead, sent)),
+    *(make("right") for make in (staged, rounds, ring, stored, passed, passed_on, fetched, renewed, told, fetched_ahead, sent)),
     Case(SOURCE, "partial", "1", "64",
          [given("i32", ITEMS[1:21]), result("i32", [ITEMS[64 - t] if 63 - t < 20 else 0 for t in range(64)]),
           "i32:20"]),
@@ -205,6 +209,9 @@ WRONG = [
     Wrong(passed, "no_barrier", "race", "line: read",
           racing("load of shared memory at byte 124 of the cluster's block 0", "store", "(31,0,0)",
                  "no barrier of the cluster orders them", "(3,0,0)"), "line: give"),
+    Wrong(passed_on, "no_barrier", "bounds", "line: give on",
+          "the store of shared memory at byte 0 of the cluster's block 1 may come before that block has begun: a barrier of the cluster must "
+          "come first"),
     Wrong(fetched, "leaves_early", "bounds", "line: fetch",
           "loads shared memory of block (0,0,0) of the cluster, all of whose threads have exited: a barrier of the "
           "cluster must keep them", block=(1, 0, 0)),

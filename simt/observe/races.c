@@ -334,6 +334,10 @@ static void check_cluster_access(struct races_block *block, const simt_event *ev
     ranked.addresses = addresses;
     ranked.has_stride = false;
     check_access_of(block, event, &ranked);
+    for (uint32_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(lanes);
+        simt_races_note_early(block, event->pc, event->warp * block->races->view->warp_size + lane, addresses[lane]);
+    }
 }
 
 static void check_access(void *state, const simt_event *event, const simt_access *access) {

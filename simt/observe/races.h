@@ -37,6 +37,13 @@ struct meeting {
     struct phases *phases; /* of an mbarrier (races_phases.c); NULL until needed */
 };
 
+/* An access to the shared memory of another block of the cluster, of which its thread does not know that it has begun. */
+struct early_access {
+    uint32_t pc, thread, rank; /* of the block whose memory it is */
+    uint64_t block, address;
+};
+enum { EARLY_MAX = 16 };
+
 /* Shared memory of a block, or of the blocks of a cluster, which run on one host thread. */
 struct races_shared {
     struct races_shared *next; /* in the list of the launch's clusters */
@@ -49,6 +56,8 @@ struct races_shared {
     struct meeting barrier; /* of the cluster */
     struct races_block *members; /* whose it is, */
     bool has_ended;              /* the first of which has ended */
+    struct early_access early[EARLY_MAX]; /* by instruction */
+    uint32_t early_count;
 };
 
 /* Asynchronous copies are accesses by engines, which are threads of blocks of their own: block b's is number
@@ -177,6 +186,7 @@ struct races_block {
     uint64_t index;
     uint64_t first_stamp, settled_span; /* stamps from the first on that are settled */
     uint32_t tick, settled;             /* the current one; the last that is settled */
+    uint32_t known_ranks;               /* a bit for each block of the cluster of which it is known that it has begun */
     struct races_shared *shared;
     struct races_async *async; /* NULL until needed */
     struct clock seen, fenced[SCOPES]; /* as for a thread: of all threads */
@@ -302,6 +312,9 @@ struct clock simt_order_fenced_for_copies(struct races_block *block, uint32_t th
 /* Whether the clock, or what all threads of the block know, has the access that was stamped. */
 bool simt_order_has(const struct races_block *block, struct clock clock, uint64_t stamp, bool is_atomic);
 
+/* Whether the thread knows of anything that another block has done. */
+bool simt_order_knows_of(const struct races_block *block, uint32_t thread, uint64_t other);
+
 /* What any thread of the block knows at its end, to be dropped. */
 struct clock simt_order_known_to_any(struct races_block *block);
 
@@ -330,7 +343,10 @@ const char *simt_races_verb(const simt_place *place); /* "load" */
 uint32_t simt_races_strength(const struct races_block *block, const struct encounter *encounter);
 void simt_races_report(struct races_block *block, const struct encounter *encounter);
 
-/* ---- races_end.c: what may come behind the end of a block */
+/* ---- races_end.c: what may come before the beginning of a block, or behind its end */
+
+/* Of an access to shared memory in a launch with clusters. */
+void simt_races_note_early(struct races_block *block, uint32_t pc, uint32_t thread, uint64_t address);
 
 void simt_races_check_end(struct races *races, struct races_shared *shared);
 

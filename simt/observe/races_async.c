@@ -313,6 +313,7 @@ static void visit_span(struct visit *visit, const simt_span *span) {
     uint64_t address = span->address;
     visit->is_shared = span->space == SIMT_SHARED;
     if (visit->is_shared) address = races_address(visit->event->block, address);
+    if (visit->is_shared) simt_races_note_early(visit->block, visit->event->pc, visit->thread, address);
     if (visit->is_bulk) visit->fenced = simt_order_fenced_for_copies(visit->block, visit->thread, visit->is_shared);
     for (uint32_t left = span->nbytes, part; left; left -= part, address += part) {
         uint32_t rest = PAGE_NBYTES - (uint32_t)(address & (PAGE_NBYTES - 1));
@@ -436,6 +437,7 @@ void simt_async_cluster_barrier(void *state, const simt_event *event, bool is_ar
     struct races_block *block = state;
     struct meeting *meeting = &block->shared->barrier;
     const uint32_t first = event->warp * block->races->view->warp_size;
+    if (!is_arrival) block->known_ranks = UINT32_MAX; /* a relaxed arrival tells that much, too */
     for (uint32_t lanes = event->mask; lanes && !races_are_over(block); lanes &= lanes - 1) {
         const uint32_t thread = first + (uint32_t)__builtin_ctz(lanes);
         if (is_arrival) simt_order_arrive(block, thread, &meeting->arriving, order != SIMT_RELAXED);

@@ -1,9 +1,11 @@
-/* What may still touch a block's shared memory when the block ends, and a GPU gives it to the next block: copies for which none of its
- * threads has waited, and accesses by other blocks of its cluster of whose end none of its threads knows.  Copies by cp.async, which
- * belong to their thread, are not among them. */
+/* Accesses to a block's shared memory when it may not be there: by another block of its cluster before it has begun, and whatever may
+ * still come when it ends, and a GPU gives the memory to the next block: copies for which none of its threads has waited, and accesses by
+ * other blocks of whose end none of its threads knows.  Copies by cp.async, which belong to their thread, are not among them. */
 #include <stdio.h>
 
 #include "races.h"
+
+/* ---- the end */
 
 struct ending {
     struct races *races;
@@ -83,11 +85,41 @@ static void check_block(struct races *races, const struct races_shared *shared, 
     simt_clock_drop(&ending.known);
 }
 
+/* ---- the beginning */
+
+void simt_races_note_early(struct races_block *block, uint32_t pc, uint32_t thread, uint64_t address) {
+    struct races_shared *shared = block->shared;
+    const uint32_t rank = (uint32_t)(address >> SIMT_RANK_SHIFT) - 1;
+    if (block->races->view->blocks_per_cluster == 1 || rank == block->view->rank || block->known_ranks >> rank & 1) return;
+    const struct races_block *home = shared->members;
+    while (home && home->view->rank != rank) home = home->next;
+    if (!home || simt_order_knows_of(block, thread, home->index)) {
+        block->known_ranks |= 1u << rank;
+        return;
+    }
+    uint32_t i = 0;
+    while (i < shared->early_count && shared->early[i].pc != pc) i++;
+    if (i == EARLY_MAX || i < shared->early_count) return;
+    shared->early[shared->early_count++] = (struct early_access){pc, thread, rank, block->index, address};
+}
+
+static void report_early(struct races *races, const struct races_shared *shared, const struct early_access *early) {
+    const struct races_block *of = block_at(shared, early->block);
+    const uint32_t lane = early->thread % races->view->warp_size;
+    if (!of || is_told(races, early->pc)) return;
+    const simt_event event = {of->view, early->thread / races->view->warp_size, early->pc, 1u << lane, 1u << lane};
+    simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, 0,
+                        "the %s of shared memory at byte %llu of the cluster's block %u may come before that block has begun: a barrier of the "
+                        "cluster must come first", simt_races_verb(&races->view->places[early->pc]),
+                        (unsigned long long)(early->address & ((1u << SIMT_RANK_SHIFT) - 1)), early->rank);
+}
+
 /* Before the first of them ends, as a finding may be of another's thread. */
 void simt_races_check_end(struct races *races, struct races_shared *shared) {
     const bool can_be_any = races->has_engines || races->view->blocks_per_cluster > 1;
     bool is_cut = false;
     for (const struct races_block *block = shared->members; block; block = block->next) is_cut |= block->view->is_cut;
+    for (uint32_t i = 0; i < shared->early_count && !is_cut; i++) report_early(races, shared, &shared->early[i]);
     for (struct races_block *block = shared->members; block && can_be_any && !is_cut; block = block->next)
         if (!races_are_over(block)) check_block(races, shared, block);
 }

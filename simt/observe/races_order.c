@@ -563,6 +563,16 @@ void simt_order_engine_done(struct races_block *block, uint32_t thread, enum eng
     block->has_acquired = true;
 }
 
+bool simt_order_knows_of(const struct races_block *block, uint32_t thread, uint64_t other) {
+    const struct races *races = block->races;
+    const struct clock none = {0}, seen = block->is_parted ? block->threads[thread].seen : none;
+    for (uint32_t t = 0; t < races->view->threads_per_block; t++) {
+        const uint64_t entry = entry_of(races, other, t, true);
+        if (simt_clock_at(block->seen, races->levels, entry) || simt_clock_at(seen, races->levels, entry)) return true;
+    }
+    return false;
+}
+
 struct clock simt_order_known_to_any(struct races_block *block) {
     struct clock clock = simt_clock_hold(block->seen);
     for (uint32_t t = 0; block->is_parted && t < block->races->view->threads_per_block; t++) {

@@ -320,6 +320,16 @@ template <fault fault> __global__ void fetched(int *out) {
     if (fault != leaves_early) cluster_sync();
 }
 
+// The same where nothing is written before: that the next block has begun is all that must be known.
+template <fault fault> __global__ void passed_on(int *out) {
+    __shared__ int values[32];
+    unsigned t = threadIdx.x, r = rank();
+    if (fault != no_barrier) asm volatile("barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+    asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(in_block(&values[t], (r + 1) % 4)), "r"(100 * r + t) : "memory"); // line: give on
+    cluster_sync();
+    out[32 * blockIdx.x + t] = values[31 - t];
+}
+
 // The last block tells the first, whose mbarrier must be there until then: that it is waited for there is enough.
 template <fault fault> __global__ void told(int *out) {
     __shared__ mbarrier m;
