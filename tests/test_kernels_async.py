@@ -1,11 +1,16 @@
 """Kernels that copy asynchronously, wait at mbarriers and work in clusters: right ones, which give what they must and
 have no finding under any schedule, and wrong ones, each with its exact report."""
 
+import math
+import random
 import re
+import struct
 from dataclasses import dataclass
 
 import pytest
 
+from cli_helpers import npy_header, npy_text
+from inspect_helpers import inspected, read_npy
 from kernel_helpers import KERNELS, SCHEDULES, Case, check, given, inspect, result, zeros
 
 SOURCE = "asynchronous.cu"
@@ -91,6 +96,101 @@ RIGHT = [
 @pytest.mark.parametrize("case", RIGHT, ids=str)
 def test_right(case, schedule, tmp_path):
     check(case, schedule, tmp_path)
+
+
+# ---- reductions ----------------------------------------------------------------------------------------
+
+GLOBAL = {"and": "b32 b64", "or": "b32 b64", "xor": "b32 b64", "inc": "u32", "dec": "u32",
+          "add": "u32 s32 u64 f16 bf16 f32 f64", "min": "u32 s32 u64 s64 f16 bf16", "max": "u32 s32 u64 s64 f16 bf16"}
+SHARED = {"and": "b32", "or": "b32", "xor": "b32", "inc": "u32", "dec": "u32", "add": "u32 s32 u64", "min": "u32 s32", "max": "u32 s32"}
+REDUCTIONS = [(op, name, to) for to, types in (("global", GLOBAL), ("shared::cluster", SHARED))
+              for op in types for name in types[op].split()]
+PIECE = 16  # bytes
+
+
+def unpacked(name, piece):
+    """The numbers of 16 bytes.  bf16 is the upper half of an f32."""
+    if name == "bf16":
+        return [struct.unpack("<f", struct.pack("<I", bits << 16))[0] for bits in struct.unpack("<8H", piece)]
+    code = {"f16": "e", "f32": "f", "f64": "d"}.get(name) or ("i" if name == "s32" else "q" if name == "s64" else "I" if "32" in name else "Q")
+    return struct.unpack(f"<{PIECE // struct.calcsize(code)}{code}", piece)
+
+
+def rounded(name, value):
+    """To the nearest, of two that are as near to the even one."""
+    if name == "bf16":
+        bits, = struct.unpack("<I", struct.pack("<f", value))  # the sum of two that are alike in size, which is exact
+        return struct.pack("<H", (bits + 0x7FFF + (bits >> 16 & 1)) >> 16)
+    if name[0] in "fd":
+        return struct.pack({"f16": "<e", "f32": "<f", "f64": "<d"}[name], value)
+    nbytes = int(name[1:]) // 8
+    return (value % (1 << 8 * nbytes)).to_bytes(nbytes, "little")
+
+
+def combined(op, old, new):
+    if op == "inc":
+        return 0 if old >= new else old + 1
+    if op == "dec":
+        return new if old == 0 or old > new else old - 1
+    return {"add": lambda: old + new, "min": lambda: min(old, new), "max": lambda: max(old, new), "and": lambda: old & new,
+            "or": lambda: old | new, "xor": lambda: old ^ new}[op]()
+
+
+def reduction(op, name, to, place):
+    full = f"cp.reduce.async.bulk.{to}.shared::cta." + ("bulk_group" if to == "global" else "mbarrier::complete_tx::bytes")
+    full += f".{op}{'.noftz' if op == 'add' and name in ('f16', 'bf16') else ''}.{name}"
+    at = f"[%rd1+{place}]" if to == "global" else f"[%r2+{place}]"
+    return f"{full} {at}, [%r1+{place}], {PIECE}{'' if to == 'global' else ', [%r3]'};"
+
+
+def some_bits(generator, name):
+    """Numbers of a size, whose sums are exact in the next wider type, or any bits."""
+    count = {"f16": 8, "bf16": 8, "f32": 4, "f64": 2}.get(name)
+    if not count:
+        return generator.randbytes(PIECE)
+    values = [math.ldexp(generator.uniform(-1, 1), generator.randint(0, 6)) for _ in range(count)]
+    return b"".join(rounded(name, value) for value in values)
+
+
+def test_every_bulk_reduction(write, tmp_path):
+    """One block has one copy for each type and operation that PTX lists, 16 bytes to 16 bytes."""
+    generator = random.Random(5)
+    old = [some_bits(generator, name) for _, name, _ in REDUCTIONS]
+    new = [some_bits(generator, name) for _, name, _ in REDUCTIONS]
+    nbytes, of_cluster = PIECE * len(REDUCTIONS), sum(to != "global" for _, _, to in REDUCTIONS)
+    moves = "\n".join(f"ld.global.v4.u32 {{%r4, %r5, %r6, %r7}}, [%rd{source}+{place}]; st.shared.v4.u32 [%r{to}+{place}], {{%r4, %r5, %r6, %r7}};"
+                      for place in range(0, nbytes, PIECE) for source, to in ((2, 1), (1, 2)))
+    back = "\n".join(f"ld.shared.v4.u32 {{%r4, %r5, %r6, %r7}}, [%r2+{place}]; st.global.v4.u32 [%rd1+{place}], {{%r4, %r5, %r6, %r7}};"
+                     for place in range(PIECE * (len(REDUCTIONS) - of_cluster), nbytes, PIECE))
+    copies = "\n".join(reduction(*each, PIECE * i) for i, each in enumerate(REDUCTIONS))
+    path, out = write("reduce.ptx", f""".version 8.0
+        .target sm_90
+        .address_size 64
+        .visible .entry reduce(.param .u64 to, .param .u64 from) {{
+            .reg .b32 %r<8>; .reg .b64 %rd<3>; .reg .pred %over;
+            .shared .align 16 .b8 source[{nbytes}]; .shared .align 16 .b8 sums[{nbytes}]; .shared .align 8 .b8 counter[8];
+            ld.param.u64 %rd1, [to]; ld.param.u64 %rd2, [from];
+            mov.u32 %r1, source; mov.u32 %r2, sums; mov.u32 %r3, counter;
+            {moves}
+            mbarrier.init.shared.b64 [%r3], 1;
+            fence.proxy.async;
+            mbarrier.arrive.expect_tx.shared.b64 _, [%r3], {PIECE * of_cluster};
+            {copies}
+            cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
+        again: mbarrier.try_wait.parity.shared.b64 %over, [%r3], 0; @!%over bra again;
+            {back}
+            ret;
+        }}"""), tmp_path / "out.npy"
+    arrays = []
+    for name, pieces in (("old", old), ("new", new)):
+        arrays.append(write(f"{name}.npy", npy_header(npy_text("|u1", [nbytes])) + b"".join(pieces)))
+    told = inspected(path, "--block", "1", *(word for array in arrays for word in ("--arg", f"u8[{nbytes}]={array}")), "--out", f"0={out}")
+    assert (told["findings"], told["counts"]["bulk_copies"]) == ([], len(REDUCTIONS))
+    found = read_npy(out)[2]
+    for i, (op, name, to) in enumerate(REDUCTIONS):
+        expected = b"".join(rounded(name.replace("b32", "u32").replace("b64", "u64"), combined(op, *pair))
+                            for pair in zip(unpacked(name, old[i]), unpacked(name, new[i])))
+        assert found[PIECE * i:PIECE * (i + 1)] == expected, (op, name, to)
 
 
 # ---- wrong ones ----------------------------------------------------------------------------------------
