@@ -474,7 +474,8 @@ def test_what_is_not_known_is_named(tmp_path, opcode):
     (tmp_path / "k.ptx").write_text(text)
     findings = inspected(tmp_path / "k.ptx", "--block", 128, *["--arg", "u32[512]=zeros"] * 4, *["--arg", "u64:0"] * 2,
                          status=3)["findings"]
-    instead = ": wgmma of all elements of the matrix, zeros among them, does the same" if ".sp." in opcode else ""
+    instead = next((said for part, said in ((".sp.", ": wgmma of all elements of the matrix, zeros among them, does the same"),
+                                            (".b1.", ": mma.sync of single bits (.b1 with .and.popc) gives the same sums")) if part in opcode), "")
     assert [(f["kind"], f["message"]) for f in findings] == [
         ("unsupported", f"the simulator does not know the instruction '{opcode}'{instead}")]
 
