@@ -62,7 +62,7 @@ typedef struct simt_block_view {
     void *machine;     /* for simt_record_finding */
     uint64_t cluster;  /* in a launch with clusters, the number of the cluster */
     uint32_t rank;     /* of the block in its cluster */
-    bool is_cut;       /* at block_end: some of its threads have not exited, as the launch was stopped */
+    bool is_cut;       /* at block_over and block_end: some of its threads have not exited, as the launch was stopped */
 } simt_block_view;
 
 /* One instruction of one warp, about to be executed. */
@@ -175,6 +175,8 @@ typedef struct simt_observer {
     /* Adds to the launch's state and frees the block's.  Called for every block for which block_begin returned
      * true, even if it did not run because memory ran out elsewhere. */
     void (*block_end)(void *launch, void *block, const simt_block_view *view);
+    /* The block, and those of its cluster, run no more; findings may still be recorded.  Called before the block_end of any of them. */
+    void (*block_over)(void *block, const simt_block_view *view);
 
     void (*instruction)(void *block, const simt_event *event);
     /* Whether it wants to be told of that instruction, asked once after launch_begin; NULL: of each. */

@@ -201,10 +201,18 @@ static void block_end(struct block *block) {
     pthread_mutex_unlock(&launch->lock);
 }
 
-/* Observers are told of a whole cluster which of its blocks were cut. */
+static void observers_tell_over(struct block *block) {
+    const struct launch *launch = block->launch;
+    for (uint32_t o = 0; o < launch->all.count; o++) {
+        const struct hook *hook = &launch->all.hooks[o];
+        if (hook->observer->block_over) hook->observer->block_over(block->states + hook->state, &block->view);
+    }
+}
+
 static void members_end(struct block **members, uint32_t count) {
     for (uint32_t rank = 0; rank < count; rank++)
         members[rank]->view.is_cut = count_exited(members[rank]) < members[rank]->launch->view.threads_per_block;
+    for (uint32_t rank = 0; rank < count; rank++) observers_tell_over(members[rank]);
     for (uint32_t rank = 0; rank < count; rank++) block_end(members[rank]);
 }
 

@@ -428,11 +428,14 @@ static void end_block(void *launch, void *state, const simt_block_view *view) {
     races->racing_accesses += block->racing_accesses;
     pthread_mutex_unlock(&races->lock);
     if (!block->shared) return;
-    if (!block->shared->has_ended) simt_races_check_end(races, block->shared);
-    block->shared->has_ended = true;
     simt_async_end(block);
     simt_order_end(block);
     drop_shared(races, block->shared);
+}
+
+static void check_over(void *state, const simt_block_view *view) {
+    (void)view;
+    simt_races_check_end(state);
 }
 
 static uint32_t bits_of(uint64_t greatest) {
@@ -574,6 +577,7 @@ static void end_launch(void *launch, simt_report *report) {
         .launch_end = end_launch,                                                                                  \
         .block_begin = begin_block,                                                                                \
         .block_end = end_block,                                                                                    \
+        .block_over = check_over,                                                                                  \
         .access = check_access,                                                                                    \
         .warp_barrier = order_warp_barrier,                                                                        \
         .barrier = order_barrier,                                                                                  \

@@ -54,8 +54,7 @@ struct races_shared {
     uint32_t mbarrier_count;
     uint32_t unheeded_wait; /* 1 + the pc of a wait for an mbarrier that may have returned before the phase was over; 0: none */
     struct meeting barrier; /* of the cluster */
-    struct races_block *members; /* whose it is, */
-    bool has_ended;              /* the first of which has ended */
+    struct races_block *members; /* whose it is */
     struct early_access early[EARLY_MAX]; /* by instruction */
     uint32_t early_count;
 };
@@ -348,7 +347,7 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
 /* Of an access to shared memory in a launch with clusters. */
 void simt_races_note_early(struct races_block *block, uint32_t pc, uint32_t thread, uint64_t address);
 
-void simt_races_check_end(struct races *races, struct races_shared *shared);
+void simt_races_check_end(struct races_block *block);
 
 /* ---- races_async.c: copies, mbarriers, the barrier of a cluster */
 

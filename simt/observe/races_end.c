@@ -114,12 +114,15 @@ static void report_early(struct races *races, const struct races_shared *shared,
                         (unsigned long long)(early->address & ((1u << SIMT_RANK_SHIFT) - 1)), early->rank);
 }
 
-/* Before the first of them ends, as a finding may be of another's thread. */
-void simt_races_check_end(struct races *races, struct races_shared *shared) {
+/* Findings may be of threads of other blocks, which have not ended either. */
+void simt_races_check_end(struct races_block *block) {
+    struct races *races = block->races;
+    const struct races_shared *shared = block->shared;
     const bool can_be_any = races->has_engines || races->view->blocks_per_cluster > 1;
     bool is_cut = false;
-    for (const struct races_block *block = shared->members; block; block = block->next) is_cut |= block->view->is_cut;
-    for (uint32_t i = 0; i < shared->early_count && !is_cut; i++) report_early(races, shared, &shared->early[i]);
-    for (struct races_block *block = shared->members; block && can_be_any && !is_cut; block = block->next)
-        if (!races_are_over(block)) check_block(races, shared, block);
+    for (const struct races_block *member = shared->members; member; member = member->next) is_cut |= member->view->is_cut;
+    if (!can_be_any || is_cut || races_are_over(block)) return;
+    for (uint32_t i = 0; i < shared->early_count; i++)
+        if (shared->early[i].block == block->index) report_early(races, shared, &shared->early[i]);
+    check_block(races, shared, block);
 }
