@@ -138,6 +138,33 @@ def test_few_rows(handle, type_name, rows):
             assert Oracle(type_name, cells).reduce(op, ddof=ddof) == expected[some]
 
 
+def half_way_columns(type_name, rows, divisor):
+    """Columns whose sum is `divisor` times what is half-way between two floats, but for elements that are far smaller, of either
+    sign, and of which the least are lost beside the others."""
+    form, rng, columns = FLOATS[type_name], random.Random(f"half-way {type_name} {rows} {divisor}"), []
+    for _ in range(130):
+        odd = rng.randrange(1, 2**form.precision // divisor, 2)
+        beside = [(-1)**rng.randrange(2) * Fraction(2)**rng.randint(form.lowest, -form.precision - 3) for _ in range(rows - 2)]
+        values = [Fraction(divisor), odd * divisor * Fraction(2)**-form.precision, *beside]
+        sign = rng.choice([-1, 1])
+        columns.append(pack(type_name, [nearest(type_name, sign * value) for value in rng.sample(values, rows)]))
+    return columns
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("rows", [3, 4, 5, 9, 40])
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_columns_beside_half_way(handle, type_name, rows):
+    """However small they are, the other elements tell on which side the result is."""
+    nbytes = struct.calcsize(TYPECODES[type_name])
+    for op, divisor in (("sum", 1), ("norm1", 1), ("mean", rows)):
+        columns = half_way_columns(type_name, rows, divisor)
+        down = wf.strided(transposed(b"".join(columns), len(columns), rows, nbytes), type_name, (rows, len(columns)),
+                          (len(columns) * nbytes, nbytes))
+        expected = as_returned([Oracle(type_name, x).reduce(op) for x in columns], op, type_name)
+        assert returned(handle, op, library.wf_groups_axes(1), [down]) == expected, op
+
+
 def odd_column(kind, type_name, rows, rng):
     """A column that is not like the others: the bits of its elements."""
     form = FLOATS[type_name]

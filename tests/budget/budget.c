@@ -266,7 +266,7 @@ static void measure_by_groups(void) {
     static float singles[COUNT];
     static int64_t keys[COUNT];
     static const int64_t rows_of_256[2] = {COUNT / 256, 256}, columns_of_256[2] = {256, COUNT / 256},
-                         columns_of_16[2] = {16, COUNT / 16};
+                         columns_of_16[2] = {16, COUNT / 16}, columns_of_4[2] = {4, COUNT / 4};
     fill(reals, WF_F64, false);
     fill(singles, WF_F32, false);
     for (int64_t i = 0; i < COUNT; i++) keys[i] = (int64_t)(draw() % 1000);
@@ -287,6 +287,8 @@ static void measure_by_groups(void) {
     fill(singles, WF_F32, true);
     measure_groups("sum f32 wide of rows", WF_SUM, rows, wf_groups_axes(1 << 1));
     measure_groups("mean f32 wide of columns", WF_MEAN, few_singles, wf_groups_axes(1 << 0));
+    few_singles.shape = columns_of_4;
+    measure_groups("mean f32 wide of columns of 4", WF_MEAN, few_singles, wf_groups_axes(1 << 0));
     measure_short_groups(reals, singles, keys);
     measure_nans(reals, singles, keys);
 }

@@ -63,18 +63,26 @@ INLINE void add_quick_term(struct quick_sums *sums, struct strip strip, size_t a
     }
 }
 
-/* Adds some rows of a few columns. */
-INLINE void add_quick_rows(struct quick_sums *sums, struct strip strip, size_t rows, enum quick_term term) {
+/* Copies what sums have: those of types shorter than f64 do not know what is lost. */
+INLINE void copy_quick(struct quick_sums *to, const struct quick_sums *from) {
+    to->sum = from->sum;
+    to->magnitude = from->magnitude;
+    if (IS_F64) to->lost = from->lost;
+}
+
+/* Adds some rows of a few columns.  begins: their sums begin with -0, which keeps the sign of zeros. */
+INLINE void add_quick_rows(struct quick_sums *sums, struct strip strip, size_t rows, enum quick_term term, bool begins) {
+    const struct quick_sums nothing = {-(vf64){0}, {0}, {0}};
     struct quick_sums some[FEW_VECTORS];
     UNROLLED
-    for (size_t v = 0; v < FEW_VECTORS; v++) some[v] = sums[v];
+    for (size_t v = 0; v < FEW_VECTORS; v++) copy_quick(&some[v], begins ? &nothing : &sums[v]);
     for (size_t r = 0; r < rows; r++, strip.x += strip.stride_bytes) {
         UNROLLED
         for (size_t v = 0; v < FEW_VECTORS; v++) add_quick_term(&some[v], strip, v * LANES * sizeof(uword), term);
         if (term == QUICK_PRODUCTS) strip.y += strip.y_stride_bytes;
     }
     UNROLLED
-    for (size_t v = 0; v < FEW_VECTORS; v++) sums[v] = some[v];
+    for (size_t v = 0; v < FEW_VECTORS; v++) copy_quick(&sums[v], &some[v]);
 }
 
 INLINE struct strip strip_at(struct strip strip, size_t row, size_t column) {
@@ -103,14 +111,12 @@ INLINE void add_strip_without_nans(struct quick_sums *sums, struct strip strip, 
         for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES) {
             const struct strip some = few_at(strip, r, c);
             const uword nothing = term == QUICK_VALUES ? MINUS_ZERO : 0;
-            add_quick_rows(sums + c / LANES, strip_without_nans(copy.bits, nans + c, some, nothing), some.rows, term);
+            add_quick_rows(sums + c / LANES, strip_without_nans(copy.bits, nans + c, some, nothing), some.rows, term, r == 0);
         }
 }
 
-/* Adds up at most QUICK_COLUMNS columns, from -0 on, which keeps the sign of zeros.  nans: NaNs are left out and counted there; or
- * NULL. */
+/* Adds up at most QUICK_COLUMNS columns.  nans: NaNs are left out and counted there; or NULL. */
 INLINE void add_quick_strip(struct quick_sums *sums, struct strip strip, enum quick_term term, uword *nans) {
-    for (size_t c = 0; c < strip.columns; c += LANES) sums[c / LANES] = (struct quick_sums){-(vf64){0}, {0}, {0}};
     if (nans) {
         add_strip_without_nans(sums, strip, term, nans);
         return;
@@ -118,7 +124,7 @@ INLINE void add_quick_strip(struct quick_sums *sums, struct strip strip, enum qu
     for (size_t r = 0; r < strip.rows; r += QUICK_ROWS) {
         const size_t rows = strip.rows - r < QUICK_ROWS ? strip.rows - r : QUICK_ROWS;
         for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES)
-            add_quick_rows(sums + c / LANES, strip_at(strip, r, c), rows, term);
+            add_quick_rows(sums + c / LANES, strip_at(strip, r, c), rows, term, r == 0);
     }
 }
 
@@ -130,8 +136,12 @@ INLINE vf64 quick_bound(const struct quick_sums *sums, size_t count) {
     return sums->magnitude * (IS_F64 ? terms * terms * 0x1p-104 : terms * 0x1p-52);
 }
 
+INLINE struct pair quick_pair(const struct quick_sums *sums) {
+    return (struct pair){sums->sum, IS_F64 ? sums->lost : (vf64){0}};
+}
+
 INLINE vf64 quick_mean(vi64 *lost, const struct quick_sums *sums, size_t count, const struct lane_quotient *asked) {
-    struct few_sums few = {.value = {sums->sum, sums->lost}, .bound = quick_bound(sums, count)};
+    struct few_sums few = {.value = quick_pair(sums), .bound = quick_bound(sums, count)};
     vf64 found = round_to_element(mean_within(&few, asked));
     *lost = few.lost | (vi64)(found - found);
     return found;
@@ -140,7 +150,7 @@ INLINE vf64 quick_mean(vi64 *lost, const struct quick_sums *sums, size_t count, 
 /* The root of f64's squares has a bound as variances have one; others have squares that are f64, and results of fewer
  * bits. */
 INLINE vf64 quick_norm(vi64 *lost, const struct quick_sums *sums, size_t count, const struct lane_quotient *asked) {
-    struct few_sums few = {.value = {sums->magnitude, {0}}, .square = {sums->sum, sums->lost}};
+    struct few_sums few = {.value = {sums->magnitude, {0}}, .square = quick_pair(sums)};
     if (IS_F64) {
         vf64 found = variance_of(&few, asked);
         *lost = few.lost | (vi64)(found - found);
@@ -170,23 +180,21 @@ INLINE vf64 quick_result(vi64 *lost, const struct quick_sums *sums, size_t count
     return (vf64)(((vi64)sums->sum & is_zero) | ((vi64)found & ~is_zero));
 }
 
-/* Results of lanes that have failed which follow from infinities and NaNs, and infinities that sums of numbers are rounded to; f64
- * that are not small may have overflowed.  large: a sum above it has an infinite result. */
-INLINE void settle_specials(storage *results, int64_t *failed, const struct quick_sums *sums, enum quick_term term, double large,
+/* Finds results of lanes that are lost which follow from infinities and NaNs, and infinities that sums of numbers are rounded to;
+ * f64 that are not small may have overflowed.  large: a sum above it has an infinite result.  Returns the lanes that stay lost. */
+INLINE vi64 settle_specials(storage *results, vi64 lost, const struct quick_sums *sums, enum quick_term term, double large,
                             bool gives_nan) {
     const vf64 quiet = (vf64)((vi64){0} + (INT64_C(0x7ff8) << 48)), infinite = (vf64){0} + HUGE_VAL;
     const vi64 has_nan = (vi64)(sums->magnitude != sums->magnitude);
-    vi64 lost, is_known = gives_nan ? has_nan : (vi64){0};
-    memcpy(&lost, failed, sizeof lost);
+    vi64 is_known = gives_nan ? has_nan : (vi64){0};
     if (!IS_F64 || is_small(term)) is_known |= (vi64)(sums->magnitude == HUGE_VAL);
     if (!IS_F64) is_known |= (vi64)(magnitude_of_f64(sums->sum) - sums->magnitude * 0x1p-30 > large) & ~has_nan;
     is_known &= (vi64)(lost != 0);
-    if (!any_lane_set(is_known)) return;
+    if (!any_lane_set(is_known)) return lost;
     const vf64 signed_infinity = (vf64)((vi64)infinite | ((vi64)sums->sum & INT64_MIN));
     const vf64 known = select_f64((vi64)(sums->sum != sums->sum), quiet, signed_infinity);
     store_elements(results, select_f64(is_known, known, widen((const unsigned char *)results)));
-    lost &= ~is_known;
-    memcpy(failed, &lost, sizeof lost);
+    return lost & ~is_known;
 }
 _Static_assert(WF_BOUNDED_ROWS_MAX <= 1 << 20, "sums lack more than 2^-30 of the magnitudes");
 
@@ -207,22 +215,21 @@ INLINE bool find_quick_columns(storage *results, bool *has_failed, struct strip 
     lanes.count = (vf64){0} + (double)strip.rows; /* at most so many, of which bounds are made */
     const double most = ldexp(1, IS_F64 ? 0 : BIAS + 1), large = is_divided ? HUGE_VAL : is_square(term) ? most * most : most;
     const bool gives_nan = asked->gives_nan || nans; /* what is NaN without them is so because of infinities */
-    int64_t failed[QUICK_COLUMNS];
-    vi64 any = {0};
+    vi64 lost[QUICK_COLUMNS / LANES], any = {0};
     add_quick_strip(sums, strip, term, nans);
     for (size_t c = 0; c < strip.columns; c += LANES) {
-        vi64 lost;
         if (is_divided && nans) lanes.divisor = others_of(nans + c, strip.rows);
-        const vf64 found = quick_result(&lost, &sums[c / LANES], strip.rows, &lanes, term, is_divided);
+        const vf64 found = quick_result(&lost[c / LANES], &sums[c / LANES], strip.rows, &lanes, term, is_divided);
         store_elements(results + c, is_small(term) ? found * make_large : found);
-        memcpy(failed + c, &lost, sizeof lost);
-        any |= lost;
+        any |= lost[c / LANES];
     }
     memset(has_failed, 0, strip.columns * sizeof *has_failed);
     if (!any_lane_set(any)) return false;
-    for (size_t c = 0; c < strip.columns; c += LANES)
-        settle_specials(results + c, failed + c, &sums[c / LANES], term, large, gives_nan);
-    for (size_t c = 0; c < strip.columns; c++) has_failed[c] = failed[c];
+    for (size_t c = 0; c < strip.columns; c += LANES) {
+        if (!any_lane_set(lost[c / LANES])) continue;
+        const vi64 failed = settle_specials(results + c, lost[c / LANES], &sums[c / LANES], term, large, gives_nan);
+        for (size_t lane = 0; lane < LANES; lane++) has_failed[c + lane] = failed[lane];
+    }
     return memchr(has_failed, true, strip.columns);
 }
 
@@ -321,13 +328,37 @@ INLINE void add_few_rows(struct few_sums *sums, struct strip strip, enum quick_t
     }
 }
 
+/* Of types shorter than f64: all ones where high + low, of which high is what is rounded to f64, is rounded to the element that
+ * round_to_odd(high, low) is, as low lacks less than itself.  That is so half-way between two elements, too, where a width around
+ * high fails. */
+INLINE vi64 is_told_by_rest(struct pair x, vf64 lacks) {
+    return IS_F64 ? (vi64){0} : (vi64)(magnitude_of_f64(x.low) > lacks);
+}
+
+INLINE vf64 few_sum(struct few_sums *sums) {
+    const vf64 found = rounded_sum(sums);
+    sums->lost &= ~is_told_by_rest(two_sum(sums->value.high, sums->value.low), sums->bound * (1 + 0x1p-40));
+    return found;
+}
+
+/* The mean within a bound.  What the quotient by the sum's high part leaves is divided with at most 2^-51 of it lost. */
+INLINE vf64 few_mean_within(struct few_sums *sums, const struct lane_quotient *asked) {
+    const vf64 n = asked->divisor, found = mean_within(sums, asked);
+    const struct pair sum = two_sum(sums->value.high, sums->value.low);
+    const vf64 quotient = sum.high / n, rest = (fused(-quotient, n, sum.high) + sum.low) / n;
+    const struct pair mean = two_sum(quotient, rest);
+    const vi64 is_told = is_told_by_rest(mean, sums->bound * (1 + 0x1p-40) / n + magnitude_of_f64(rest) * 0x1p-50);
+    sums->lost &= ~is_told;
+    return select_f64(is_told, round_to_odd(mean.high, mean.low), found);
+}
+
 /* The mean, by what tells it where the sum is exact. */
 INLINE vf64 few_mean(struct few_sums *sums, const struct lane_quotient *asked) {
     struct few_sums within = *sums, exact = *sums;
     vi64 is_exact = (vi64)(sums->bound == 0);
     if (!IS_F64) is_exact &= (vi64)(sums->value.low == 0);
     exact.bound = (vf64){0};
-    const vf64 bounded = mean_within(&within, asked), told = mean_of(&exact, asked);
+    const vf64 bounded = few_mean_within(&within, asked), told = mean_of(&exact, asked);
     sums->lost = (exact.lost & is_exact) | (within.lost & ~is_exact);
     return select_f64(is_exact, told, bounded);
 }
@@ -349,7 +380,7 @@ INLINE bool find_few_columns(storage *results, bool *has_failed, struct strip st
         struct lane_quotient lanes = quotient_at(asked, 0);
         if (is_divided && nans) lanes.divisor = others_of(nans + v * LANES, strip.rows);
         if (nans) lanes.is_power = false;
-        const vf64 found = round_to_element(is_divided ? few_mean(&sums[v], &lanes) : rounded_sum(&sums[v]));
+        const vf64 found = round_to_element(is_divided ? few_mean(&sums[v], &lanes) : few_sum(&sums[v]));
         const vi64 lost = sums[v].lost | (vi64)(found - found);
         store_elements(results + v * LANES, found);
         for (size_t lane = 0; lane < LANES; lane++) has_failed[v * LANES + lane] = lost[lane];
@@ -404,6 +435,7 @@ INLINE bool is_finite_result(const storage *result) {
 
 /* Whether a few columns have one that has failed with a result that is finite, or with one that is not. */
 static bool is_worth_again(const storage *results, const bool *has_failed, size_t columns, bool finite) {
+    if (!memchr(has_failed, true, columns)) return false;
     for (size_t c = 0; c < columns; c++)
         if (has_failed[c] && is_finite_result(&results[c]) == finite) return true;
     return false;
