@@ -513,20 +513,34 @@ def test_what_is_no_cuda_program_is_refused(tmp_path):
     refused("it is not a program", tmp_path)
 
 
+def needing(modes, path, library):
+    """A program that needs the library, by its name in place of one that is as long."""
+    data = modes.read_bytes()
+    old = b"libstdc++.so.6\0" if len(library) < 15 else b"libcudart.so.13\0"
+    new = library.encode() + b"\0"
+    assert len(new) <= len(old) and old in data
+    path.write_bytes(data.replace(old, new.ljust(len(old), b"\0")))
+    path.chmod(0o755)
+    return path
+
+
 @pytest.mark.parametrize("library, said", [
     ("libcublas.so.13", "it needs libcublas.so.13, which drives a GPU itself"),
     ("libcudart.so.12", "it was built with libcudart.so.12"),
     ("libnppial.so.13", "it needs libnppial.so.13")])
 def test_absent_libraries_are_named_before_the_program_starts(modes, tmp_path, library, said):
-    """By the name of a needed library, put in place of one that is as long."""
-    data = modes.read_bytes()
-    other = tmp_path / "other"
-    old = b"libstdc++.so.6\0" if len(library) < 15 else b"libcudart.so.13\0"
-    new = library.encode() + b"\0"
-    assert len(new) <= len(old) and old in data
-    other.write_bytes(data.replace(old, new.ljust(len(old), b"\0")))
-    other.chmod(0o755)
-    refused(said, other)
+    refused(said, needing(modes, tmp_path / "other", library))
+
+
+def test_absent_libraries_are_named_of_a_source_that_is_linked_with_them(modes, tmp_path):
+    """As NVCC_APPEND_FLAGS=-lcublas has nvcc do, for which a script stands in."""
+    program = needing(modes, tmp_path / "other", "libcublas.so.13")
+    compiler = tmp_path / "nvcc"
+    compiler.write_text(f'#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\ncp "{program}" "$2"\n')
+    compiler.chmod(0o755)
+    (tmp_path / "a.cu").write_text("int main() {}\n")
+    done = run("run", tmp_path / "a.cu", env={**environment(), "WARPFOLD_NVCC": str(compiler)})
+    assert done.returncode == 1 and "a.cu: it needs libcublas.so.13, which drives a GPU itself" in done.stderr, done
 
 
 def fat_binaries(data):
