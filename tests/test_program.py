@@ -66,6 +66,9 @@ def line_of(text):
     ("streams", 2 * "cudaErrorInvalidResourceHandle\n"),
     ("graph", "0\n5 15 15 10 2\n"),
     ("invalidated", "cudaErrorStreamCaptureUnsupported\n" + 2 * "cudaErrorStreamCaptureInvalidated\n" + "1 2 0 1\n"),
+    ("refused_captures", 3 * "0 900 901\n" + 3 * "0 0 0\n" + "0 900 901\n" + 2 * "0 906 901\n" + "0 0 0\n" + "0 905 901\n" +
+     "0 907 901\n" + "0 0 904\n" + "0 0 0\n" + "0 908 901\n" + "0 901 901\n"),
+    ("external_events", "2 1\n"),
     ("cloned", "17 1\n23 2\n17 3\n5 4\n" + 2 * "cudaErrorInvalidValue\n"),
     ("within", "17 1\n23 2\n105 3\ncudaErrorGraphExecUpdateFailure\ncudaErrorInvalidValue\n17 4\n"),
     ("any_nodes", "17 1\n17 2\ncudaErrorInvalidValue\n"),

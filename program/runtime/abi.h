@@ -48,6 +48,13 @@
     X(cudaErrorNotSupported, 801, "operation not supported")                                                       \
     X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")                  \
     X(cudaErrorStreamCaptureInvalidated, 901, "operation failed due to a previous error during capture")           \
+    X(cudaErrorStreamCaptureMerge, 902, "operation would result in a merge of separate capture sequences")         \
+    X(cudaErrorStreamCaptureUnmatched, 903, "capture was not ended in the same stream as it began")                \
+    X(cudaErrorStreamCaptureUnjoined, 904, "capturing stream has unjoined work")                                   \
+    X(cudaErrorStreamCaptureIsolation, 905, "dependency created on uncaptured work in another stream")             \
+    X(cudaErrorStreamCaptureImplicit, 906, "operation would make the legacy stream depend on a capturing blocking stream") \
+    X(cudaErrorCapturedEvent, 907, "operation not permitted on an event last recorded in a capturing stream")      \
+    X(cudaErrorStreamCaptureWrongThread, 908, "attempt to terminate a thread-local capture sequence from another thread") \
     X(cudaErrorGraphExecUpdateFailure, 910, "the graph update was not performed because it included changes which " \
       "violated constraints specific to instantiated graph update")                                             \
     X(cudaErrorInvalidClusterSize, 912, "cluster misconfiguration")                                                \
