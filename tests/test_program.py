@@ -9,12 +9,13 @@ import re
 import signal
 import struct
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from cli_helpers import CLI, ROOT, run
+from cli_helpers import CLI, FAULTS, ROOT, run
 from program_helpers import INCLUDE, NVCC, SOURCES, STAND_INS, compiled, compiling, environment, needs_nvcc  # noqa: F401
 
 MODES = SOURCES / "modes.cu"
@@ -514,6 +515,32 @@ def test_what_is_no_cuda_program_is_refused(tmp_path):
     refused("it ended with status 0, and called nothing", "true")
     refused("No such file", tmp_path / "none")
     refused("it is not a program", tmp_path)
+
+
+# One allocation of the stand-in fails: of what is registered before main(), and of what a fill touches.
+SHORT_OF_MEMORY = """
+import ctypes, sys
+runtime, faults, kind = ctypes.CDLL("libcudart.so.13"), ctypes.CDLL(sys.argv[1]), b"memory"
+begin, end = (kind, 1, False), (kind, 0, False)
+choose, register, fill = faults.faults_choose, runtime["__cudaRegisterFatBinary"], runtime.cudaMemset
+stream, memory, kernel = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+if sys.argv[2] == "registered":
+    choose(*begin), register(None), choose(*end)
+    print(runtime.cudaGetKernel(ctypes.byref(kernel), ctypes.c_void_p(8)))
+else:
+    print(runtime.cudaStreamCreateWithFlags(ctypes.byref(stream), 1), runtime.cudaMalloc(ctypes.byref(memory), 64))
+    choose(*begin), fill(memory, 0, 64), choose(*end)
+"""
+
+
+@pytest.mark.skipif(not FAULTS.exists() or environment().get("LD_PRELOAD"), reason="no tests' programs, or a sanitizer's malloc")
+@pytest.mark.parametrize("what, output, said", [
+    ("registered", "2\n", "warpfold: out of memory for what the program registers: its kernels and variables\n"),
+    ("touched", "0 0\n", "warpfold: out of memory for what kernels and copies touch: races between them may be missing in the report\n")])
+def test_stand_in_is_short_of_memory(what, output, said):
+    done = subprocess.run([sys.executable, "-c", SHORT_OF_MEMORY, FAULTS, what], capture_output=True, text=True,
+                          env={**environment(), "LD_PRELOAD": str(FAULTS), "LD_LIBRARY_PATH": str(STAND_INS)})
+    assert (done.returncode, done.stdout, done.stderr) == (0, output, said), done
 
 
 def needing(modes, path, library):
