@@ -1,32 +1,11 @@
 /* What streams are asked for: it is done at once, or while they are captured becomes nodes of a graph. */
 #include "graphs.h"
 
-#include <stdlib.h>
-
-/* The stream's next node: behind those at its front, and then alone there. */
-static cudaError_t append_in(cudaStream_t stream, cudaGraph_t graph, struct operation *operation) {
-    struct front *front = stream_front(stream);
-    cudaError_t error = cudaSuccess;
-    cudaGraphNode_t node = graph_append(graph, operation);
-    if (!node) return cudaErrorMemoryAllocation;
-    for (size_t i = 0; i < front->count && !error; i++)
-        if (!node_depends_on(node, front->nodes[i])) error = node_depend(node, front->nodes[i]);
-    front_clear(front);
-    return error ? error : front_join(front, &(struct front){&node, 1});
-}
-
 static cudaError_t run_in(cudaStream_t stream, const struct operation *operation) {
     order_set set = stream_order(stream);
     cudaError_t error = operation_run(operation, &set, false);
     stream_advance(stream, set);
     return error;
-}
-
-cudaError_t graph_capture(struct operation *operation, cudaStream_t stream) {
-    const cudaGraph_t graph = *stream_capture(stream);
-    if (!graph->capture.is_invalid) return append_in(stream, graph, operation);
-    free(operation);
-    return cudaErrorStreamCaptureInvalidated;
 }
 
 cudaError_t operation_do(const struct operation *operation, cudaStream_t stream) {
@@ -35,51 +14,6 @@ cudaError_t operation_do(const struct operation *operation, cudaStream_t stream)
     if (!stream_is_captured(stream)) return run_in(stream, operation);
     cudaError_t error = operation_keep(operation, &kept);
     return error ? error : graph_capture(kept, stream);
-}
-
-/* ---- what CUDA refuses while streams are captured, and all captures then that it would harm --------- */
-
-static bool bars_default(cudaStream_t stream, cudaGraph_t graph) {
-    return stream_device(stream) == runtime_thread.device && !stream_stands_apart(stream) && !graph->capture.spares_default;
-}
-
-bool captures_bar_default(void) {
-    const bool is_barred = streams_spoil_captures(bars_default);
-    if (is_barred)
-        failures_because("a stream is captured that the default stream would have to wait for: give the call a stream of its "
-                         "own, or capture one that is made by cudaStreamNonBlocking");
-    return is_barred;
-}
-
-bool captures_bar_stream(cudaStream_t stream) {
-    enum { LEGACY = 1 };
-    return (uintptr_t)stream <= LEGACY && captures_bar_default();
-}
-
-static bool bars_thread(cudaStream_t stream, cudaGraph_t graph) {
-    (void)stream;
-    const enum capture_mode mode = graph->capture.mode;
-    if (graph->capture.thread == &runtime_thread) return mode != CAPTURE_RELAXED;
-    return mode == CAPTURE_GLOBAL && runtime_thread.capture_mode == CAPTURE_GLOBAL;
-}
-
-bool captures_bar_thread(void) {
-    const bool is_barred = runtime_thread.capture_mode != CAPTURE_RELAXED && streams_spoil_captures(bars_thread);
-    if (is_barred)
-        failures_because("a stream is captured, and the call may wait for the device: call it before the capture, or begin that "
-                         "by cudaStreamCaptureModeRelaxed");
-    return is_barred;
-}
-
-static bool bars_device(cudaStream_t stream, cudaGraph_t graph) {
-    (void)graph;
-    return stream_device(stream) == runtime_thread.device;
-}
-
-bool captures_bar_device(void) {
-    const bool is_barred = streams_spoil_captures(bars_device);
-    if (is_barred) failures_because("a stream of the device is captured: what is captured has not begun, and cannot be waited for");
-    return is_barred;
 }
 
 /* ---- beginning and ending ------------------------------------------------------------------------ */

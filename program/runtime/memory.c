@@ -254,7 +254,7 @@ static cudaError_t ask_graphs(int device, int attribute, void *value) {
 }
 
 API cudaDeviceGetGraphMemAttribute(int device, int attribute, void *value) {
-    return CALL(ask_graphs(device, attribute, value));
+    return CALL_WITH(value, ask_graphs(device, attribute, value));
 }
 
 /* The highest counts alone may be set, to what there is now. */

@@ -292,6 +292,11 @@ void stream_end_capture(cudaGraph_t graph); /* in all streams that it captures *
 bool stream_stands_apart(cudaStream_t stream); /* the default stream does not wait for it, nor it for that */
 /* Makes the captures of those streams invalid for which that is true; whether there are any. */
 bool streams_spoil_captures(bool (*is_barred)(cudaStream_t stream, cudaGraph_t capture));
+/* What CUDA refuses while streams are captured.  true: their captures are invalid from now on. */
+bool captures_bar_default(void); /* the default stream, for which a captured one would have to wait */
+bool captures_bar_stream(cudaStream_t stream); /* the same if it is the default one */
+bool captures_bar_thread(void); /* in the calling thread, what may wait for the device */
+bool captures_bar_device(void); /* waiting for the current device */
 /* What the stream's next operation comes after, and that it has got another. */
 order_set stream_order(cudaStream_t stream);
 void stream_advance(cudaStream_t stream, order_set set);
@@ -300,12 +305,6 @@ order_strike streams_strike, execs_strike /* graph_execs.c */;
 void stream_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stream);
 void stream_note_launch(const char *kernel, cudaStream_t stream);
 void stream_wait(cudaStream_t stream);
-
-/* captures.c: what CUDA refuses while streams are captured.  true: their captures are invalid from now on. */
-bool captures_bar_default(void); /* the default stream, for which a captured one would have to wait */
-bool captures_bar_stream(cudaStream_t stream); /* the same if it is the default one */
-bool captures_bar_thread(void); /* in the calling thread, what may wait for the device */
-bool captures_bar_device(void); /* waiting for the current device */
 
 /* captures.c: what is to be done when a graph is launched */
 enum operation_kind { /* a cudaGraphNodeType */
