@@ -171,7 +171,7 @@ static bool put_lines_of_sources(const struct report *report) {
 
 static void put_gpus(FILE *stream, const struct record *record) {
     const char *name = record_gpu_name(record);
-    if (record->settings.gpus > 1) fprintf(stream, "  on %u simulated devices, each a %s\n", record->settings.gpus, name);
+    if (record->settings.gpus > 1) fprintf(stream, "  on %u simulated devices, %s each\n", record->settings.gpus, name);
     else fprintf(stream, "  on a simulated %s\n", name);
 }
 

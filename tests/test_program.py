@@ -9,12 +9,13 @@ import re
 import signal
 import struct
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from cli_helpers import CLI, ROOT, run
+from cli_helpers import CLI, FAULTS, ROOT, run
 from program_helpers import INCLUDE, NVCC, SOURCES, STAND_INS, compiled, compiling, environment, needs_nvcc  # noqa: F401
 
 MODES = SOURCES / "modes.cu"
@@ -66,6 +67,9 @@ def line_of(text):
     ("streams", 2 * "cudaErrorInvalidResourceHandle\n"),
     ("graph", "0\n5 15 15 10 2\n"),
     ("invalidated", "cudaErrorStreamCaptureUnsupported\n" + 2 * "cudaErrorStreamCaptureInvalidated\n" + "1 2 0 1\n"),
+    ("refused_captures", 3 * "0 900 901\n" + 3 * "0 0 0\n" + "0 900 901\n" + 2 * "0 906 901\n" + "0 0 0\n" + "0 905 901\n" +
+     "0 907 901\n" + "0 0 904\n" + "0 0 0\n" + "0 908 901\n" + "0 901 901\n"),
+    ("external_events", "2 1\n"),
     ("cloned", "17 1\n23 2\n17 3\n5 4\n" + 2 * "cudaErrorInvalidValue\n"),
     ("within", "17 1\n23 2\n105 3\ncudaErrorGraphExecUpdateFailure\ncudaErrorInvalidValue\n17 4\n"),
     ("any_nodes", "17 1\n17 2\ncudaErrorInvalidValue\n"),
@@ -513,20 +517,60 @@ def test_what_is_no_cuda_program_is_refused(tmp_path):
     refused("it is not a program", tmp_path)
 
 
+# One allocation of the stand-in fails: of what is registered before main(), and of what a fill touches.
+SHORT_OF_MEMORY = """
+import ctypes, sys
+runtime, faults, kind = ctypes.CDLL("libcudart.so.13"), ctypes.CDLL(sys.argv[1]), b"memory"
+begin, end = (kind, 1, False), (kind, 0, False)
+choose, register, fill = faults.faults_choose, runtime["__cudaRegisterFatBinary"], runtime.cudaMemset
+stream, memory, kernel = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+if sys.argv[2] == "registered":
+    choose(*begin), register(None), choose(*end)
+    print(runtime.cudaGetKernel(ctypes.byref(kernel), ctypes.c_void_p(8)))
+else:
+    print(runtime.cudaStreamCreateWithFlags(ctypes.byref(stream), 1), runtime.cudaMalloc(ctypes.byref(memory), 64))
+    choose(*begin), fill(memory, 0, 64), choose(*end)
+"""
+
+
+@pytest.mark.skipif(not FAULTS.exists() or environment().get("LD_PRELOAD"), reason="no tests' programs, or a sanitizer's malloc")
+@pytest.mark.parametrize("what, output, said", [
+    ("registered", "2\n", "warpfold: out of memory for what the program registers: its kernels and variables\n"),
+    ("touched", "0 0\n", "warpfold: out of memory for what kernels and copies touch: races between them may be missing in the report\n")])
+def test_stand_in_is_short_of_memory(what, output, said):
+    done = subprocess.run([sys.executable, "-c", SHORT_OF_MEMORY, FAULTS, what], capture_output=True, text=True,
+                          env={**environment(), "LD_PRELOAD": str(FAULTS), "LD_LIBRARY_PATH": str(STAND_INS)})
+    assert (done.returncode, done.stdout, done.stderr) == (0, output, said), done
+
+
+def needing(modes, path, library):
+    """A program that needs the library, by its name in place of one that is as long."""
+    data = modes.read_bytes()
+    old = b"libstdc++.so.6\0" if len(library) < 15 else b"libcudart.so.13\0"
+    new = library.encode() + b"\0"
+    assert len(new) <= len(old) and old in data
+    path.write_bytes(data.replace(old, new.ljust(len(old), b"\0")))
+    path.chmod(0o755)
+    return path
+
+
 @pytest.mark.parametrize("library, said", [
     ("libcublas.so.13", "it needs libcublas.so.13, which drives a GPU itself"),
     ("libcudart.so.12", "it was built with libcudart.so.12"),
     ("libnppial.so.13", "it needs libnppial.so.13")])
 def test_absent_libraries_are_named_before_the_program_starts(modes, tmp_path, library, said):
-    """By the name of a needed library, put in place of one that is as long."""
-    data = modes.read_bytes()
-    other = tmp_path / "other"
-    old = b"libstdc++.so.6\0" if len(library) < 15 else b"libcudart.so.13\0"
-    new = library.encode() + b"\0"
-    assert len(new) <= len(old) and old in data
-    other.write_bytes(data.replace(old, new.ljust(len(old), b"\0")))
-    other.chmod(0o755)
-    refused(said, other)
+    refused(said, needing(modes, tmp_path / "other", library))
+
+
+def test_absent_libraries_are_named_of_a_source_that_is_linked_with_them(modes, tmp_path):
+    """As NVCC_APPEND_FLAGS=-lcublas has nvcc do, for which a script stands in."""
+    program = needing(modes, tmp_path / "other", "libcublas.so.13")
+    compiler = tmp_path / "nvcc"
+    compiler.write_text(f'#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\ncp "{program}" "$2"\n')
+    compiler.chmod(0o755)
+    (tmp_path / "a.cu").write_text("int main() {}\n")
+    done = run("run", tmp_path / "a.cu", env={**environment(), "WARPFOLD_NVCC": str(compiler)})
+    assert done.returncode == 1 and "a.cu: it needs libcublas.so.13, which drives a GPU itself" in done.stderr, done
 
 
 def fat_binaries(data):

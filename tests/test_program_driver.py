@@ -203,3 +203,40 @@ def test_every_call_of_the_driver_is_there():
     listed = subprocess.run(["nm", "-D", "--defined-only", STAND_INS / "libcudart.so.13"], capture_output=True,
                             text=True, check=True).stdout
     assert len(declared) > 400 and declared <= set(re.findall(r" T (\w+)@@", listed))
+
+
+# Of each number: the runtime's name and text of the error, the driver's name and text; of another library, the runtime's alone.
+TELL_ERRORS = """
+import ctypes, json, sys
+library = ctypes.CDLL(sys.argv[1])
+library.cudaGetErrorName.restype = library.cudaGetErrorString.restype = ctypes.c_char_p
+def of_driver(function, number):
+    text = ctypes.c_char_p()
+    return text.value.decode() if function(number, ctypes.byref(text)) == 0 else None
+def told(number):
+    texts = [library.cudaGetErrorName(number).decode(), library.cudaGetErrorString(number).decode()]
+    driver = sys.argv[2] == "driver"
+    return texts + ([of_driver(library.cuGetErrorName, number), of_driver(library.cuGetErrorString, number)] if driver else [])
+print(json.dumps([told(number) for number in range(1001)]))
+"""
+
+
+def told_errors(library, kind):
+    done = subprocess.run([sys.executable, "-c", TELL_ERRORS, library, kind], capture_output=True, text=True, env=environment(), check=True)
+    return json.loads(done.stdout)
+
+
+@needs_nvcc
+def test_every_error_has_its_name_and_text():
+    """Those of the headers, and of NVIDIA's library, which needs no GPU for that."""
+    errors = told_errors(STAND_INS / "libcudart.so.13", "driver")
+    listed = re.search(r"enum \w+ cudaError\s*\{.*?\};", (INCLUDE / "driver_types.h").read_text(), re.S)[0]
+    runtime = dict(re.findall(r"^ +(cuda\w+) += +(\d+)", listed, re.M))
+    driver = dict(re.findall(r"^ +(CUDA_\w+) += +(\d+)", (INCLUDE / "cuda.h").read_text().split("cudaError_enum")[1].split("CUresult;")[0], re.M))
+    assert len(runtime) > 130 and {name: errors[int(number)][0] for name, number in runtime.items()} == {name: name for name in runtime}
+    without = {"CUDA_ERROR_CONTEXT_ALREADY_CURRENT", "CUDA_ERROR_KEY_ROTATION"}  # the runtime has no text of these numbers
+    assert len(driver) > 95 and {name for name, number in driver.items() if errors[int(number)][2] != name} == without
+    assert all(text == of_driver for _, text, name, of_driver in errors if name)
+    theirs = INCLUDE.parent / "lib64" / "libcudart.so.13"
+    if theirs.exists():
+        assert [error[:2] for error in errors] == told_errors(theirs, "runtime")

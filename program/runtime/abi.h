@@ -6,57 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The errors that the stand-in gives, with their texts.  Others are known by number alone. */
-#define CUDA_ERRORS(X)                                                                                             \
-    X(cudaSuccess, 0, "no error")                                                                                  \
-    X(cudaErrorInvalidValue, 1, "invalid argument")                                                                \
-    X(cudaErrorMemoryAllocation, 2, "out of memory")                                                               \
-    X(cudaErrorInitializationError, 3, "initialization error")                                                     \
-    X(cudaErrorInvalidConfiguration, 9, "invalid configuration argument")                                          \
-    X(cudaErrorInvalidPitchValue, 12, "invalid pitch argument")                                                    \
-    X(cudaErrorInvalidSymbol, 13, "invalid device symbol")                                                         \
-    X(cudaErrorInvalidDevicePointer, 17, "invalid device pointer")                                                 \
-    X(cudaErrorInvalidMemcpyDirection, 21, "invalid copy direction for memcpy")                                    \
-    X(cudaErrorMissingConfiguration, 52, "__global__ function call is not configured")                             \
-    X(cudaErrorInvalidDeviceFunction, 98, "invalid device function")                                               \
-    X(cudaErrorNoDevice, 100, "no CUDA-capable device is detected")                                                \
-    X(cudaErrorInvalidDevice, 101, "invalid device ordinal")                                                       \
-    X(cudaErrorInvalidKernelImage, 200, "device kernel image is invalid")                                          \
-    X(cudaErrorDeviceUninitialized, 201, "invalid device context")                                                 \
-    X(cudaErrorNoKernelImageForDevice, 209, "no kernel image is available for execution on the device")            \
-    X(cudaErrorUnsupportedLimit, 215, "limit is not supported on this architecture")                               \
-    X(cudaErrorPeerAccessUnsupported, 217, "peer access is not supported between these two devices")               \
-    X(cudaErrorInvalidPtx, 218, "a PTX JIT compilation failed")                                                    \
-    X(cudaErrorFileNotFound, 301, "file not found")                                                                \
-    X(cudaErrorOperatingSystem, 304, "OS call failed or operation not supported on this OS")                       \
-    X(cudaErrorInvalidResourceHandle, 400, "invalid resource handle")                                              \
-    X(cudaErrorIllegalState, 401, "the operation cannot be performed in the present state")                        \
-    X(cudaErrorSymbolNotFound, 500, "named symbol not found")                                                      \
-    X(cudaErrorNotReady, 600, "device not ready")                                                                  \
-    X(cudaErrorIllegalAddress, 700, "an illegal memory access was encountered")                                    \
-    X(cudaErrorLaunchOutOfResources, 701, "too many resources requested for launch")                               \
-    X(cudaErrorLaunchTimeout, 702, "the launch timed out and was terminated")                                      \
-    X(cudaErrorPeerAccessAlreadyEnabled, 704, "peer access is already enabled")                                    \
-    X(cudaErrorPeerAccessNotEnabled, 705, "peer access has not been enabled")                                      \
-    X(cudaErrorAssert, 710, "device-side assert triggered")                                                        \
-    X(cudaErrorHostMemoryAlreadyRegistered, 712, "part or all of the requested memory range is already mapped")    \
-    X(cudaErrorHostMemoryNotRegistered, 713, "pointer does not correspond to a registered memory region")          \
-    X(cudaErrorIllegalInstruction, 715, "an illegal instruction was encountered")                                  \
-    X(cudaErrorMisalignedAddress, 716, "misaligned address")                                                       \
-    X(cudaErrorLaunchFailure, 719, "unspecified launch failure")                                                   \
-    X(cudaErrorCooperativeLaunchTooLarge, 720, "too many blocks in cooperative launch")                            \
-    X(cudaErrorNotSupported, 801, "operation not supported")                                                       \
-    X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")                  \
-    X(cudaErrorStreamCaptureInvalidated, 901, "operation failed due to a previous error during capture")           \
-    X(cudaErrorGraphExecUpdateFailure, 910, "the graph update was not performed because it included changes which " \
-      "violated constraints specific to instantiated graph update")                                             \
-    X(cudaErrorInvalidClusterSize, 912, "cluster misconfiguration")                                                \
-    X(cudaErrorUnknown, 999, "unknown error")
-
 typedef enum cudaError {
-#define CUDA_ERROR(name, number, text) name = number,
-    CUDA_ERRORS(CUDA_ERROR)
-#undef CUDA_ERROR
+#define ERROR(name, number, text) name = number,
+#include "errors.fn"
+#undef ERROR
 } cudaError_t;
 
 typedef struct dim3 {

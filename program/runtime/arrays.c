@@ -54,12 +54,12 @@ static cudaError_t allocate(struct cudaArray **result, const struct cudaChannelF
 
 API cudaMallocArray(struct cudaArray **array, const struct cudaChannelFormatDesc *format, size_t width, size_t height,
                     unsigned flags) {
-    return CALL(allocate(array, format, (struct cudaExtent){width, height, 0}, flags));
+    return CALL_UNSAFE(allocate(array, format, (struct cudaExtent){width, height, 0}, flags));
 }
 
 API cudaMalloc3DArray(struct cudaArray **array, const struct cudaChannelFormatDesc *format, struct cudaExtent extent,
                       unsigned flags) {
-    return CALL(allocate(array, format, extent, flags));
+    return CALL_UNSAFE(allocate(array, format, extent, flags));
 }
 
 static cudaError_t free_array(struct cudaArray *array) {
@@ -70,7 +70,7 @@ static cudaError_t free_array(struct cudaArray *array) {
 }
 
 API cudaFreeArray(struct cudaArray *array) {
-    return CALL_WAIT(array && array->is_level ? cudaErrorInvalidValue : free_array(array));
+    return CALL_WAIT_UNSAFE(array && array->is_level ? cudaErrorInvalidValue : free_array(array));
 }
 
 /* ---- mipmapped arrays */
@@ -119,7 +119,7 @@ static cudaError_t allocate_mipmap(struct cudaMipmappedArray **result, const str
 
 API cudaMallocMipmappedArray(struct cudaMipmappedArray **mipmap, const struct cudaChannelFormatDesc *format,
                              struct cudaExtent extent, unsigned levels, unsigned flags) {
-    return CALL(allocate_mipmap(mipmap, format, extent, levels, flags));
+    return CALL_UNSAFE(allocate_mipmap(mipmap, format, extent, levels, flags));
 }
 
 static cudaError_t get_level(struct cudaArray **array, const struct cudaMipmappedArray *mipmap, unsigned level) {
@@ -133,7 +133,7 @@ API cudaGetMipmappedArrayLevel(struct cudaArray **array, const struct cudaMipmap
     return CALL(get_level(array, mipmap, level));
 }
 
-API cudaFreeMipmappedArray(struct cudaMipmappedArray *mipmap) { return CALL_WAIT(free_mipmap(mipmap)); }
+API cudaFreeMipmappedArray(struct cudaMipmappedArray *mipmap) { return CALL_WAIT_UNSAFE(free_mipmap(mipmap)); }
 
 static cudaError_t get_info(struct cudaChannelFormatDesc *format, struct cudaExtent *extent, unsigned *flags,
                             const struct cudaArray *array) {

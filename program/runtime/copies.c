@@ -513,7 +513,7 @@ static cudaError_t end_fill(cudaError_t error) {
     return error;
 }
 
-#define CALL_FILL(expression) CALL((order_begin(stream_order(NULL), false, "a fill"), end_fill(expression)))
+#define CALL_FILL(expression) CALL_IN_DEFAULT((order_begin(stream_order(NULL), false, "a fill"), end_fill(expression)))
 
 API cudaMemset(void *to, int value, size_t nbytes) { return CALL_FILL(fill(to, value, nbytes)); }
 ALSO(cudaMemset, _ptds)

@@ -31,7 +31,9 @@ API cudaGetDeviceFlags(unsigned *flags) { return CALL_WITH(flags, (*flags = 0, c
 API cudaSetValidDevices(int *devices, int count) { return CALL(((void)devices, (void)count, cudaSuccess)); }
 API cudaRuntimeGetVersion(int *version) { return CALL(answer_number(version, RUNTIME_VERSION)); }
 API cudaDriverGetVersion(int *version) { return CALL(answer_number(version, RUNTIME_VERSION)); }
-API cudaDeviceSynchronize(void) { return CALL((host_wait_device(runtime_thread.device), cudaSuccess)); }
+API cudaDeviceSynchronize(void) {
+    return CALL(captures_bar_device() ? cudaErrorStreamCaptureUnsupported : (host_wait_device(runtime_thread.device), cudaSuccess));
+}
 API cudaProfilerStart(void) { return CALL(cudaSuccess); }
 API cudaProfilerStop(void) { return CALL(cudaSuccess); }
 API cudaCtxResetPersistingL2Cache(void) { return CALL(cudaSuccess); }

@@ -93,29 +93,13 @@ DRIVER cuDriverGetVersion(int *version) {
 
 /* ---- errors -------------------------------------------------------------------------------------- */
 
-/* Names of the errors that the driver gives here; their texts are the runtime's. */
-#define RESULTS(X)                                                                                                 \
-    X(0, "CUDA_SUCCESS") X(1, "CUDA_ERROR_INVALID_VALUE") X(2, "CUDA_ERROR_OUT_OF_MEMORY")                         \
-    X(3, "CUDA_ERROR_NOT_INITIALIZED") X(100, "CUDA_ERROR_NO_DEVICE") X(101, "CUDA_ERROR_INVALID_DEVICE")          \
-    X(200, "CUDA_ERROR_INVALID_IMAGE") X(201, "CUDA_ERROR_INVALID_CONTEXT")                                        \
-    X(209, "CUDA_ERROR_NO_BINARY_FOR_GPU") X(215, "CUDA_ERROR_UNSUPPORTED_LIMIT") X(218, "CUDA_ERROR_INVALID_PTX") \
-    X(301, "CUDA_ERROR_FILE_NOT_FOUND") X(400, "CUDA_ERROR_INVALID_HANDLE") X(401, "CUDA_ERROR_ILLEGAL_STATE")     \
-    X(500, "CUDA_ERROR_NOT_FOUND") X(600, "CUDA_ERROR_NOT_READY") X(700, "CUDA_ERROR_ILLEGAL_ADDRESS")             \
-    X(701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES") X(702, "CUDA_ERROR_LAUNCH_TIMEOUT")                               \
-    X(704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED") X(705, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED")                  \
-    X(710, "CUDA_ERROR_ASSERT") X(712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED")                                \
-    X(713, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED") X(715, "CUDA_ERROR_ILLEGAL_INSTRUCTION")                       \
-    X(716, "CUDA_ERROR_MISALIGNED_ADDRESS") X(719, "CUDA_ERROR_LAUNCH_FAILED")                                     \
-    X(720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE") X(801, "CUDA_ERROR_NOT_SUPPORTED")                           \
-    X(900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED")                                                                       \
-    X(910, "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE") X(912, "CUDA_ERROR_INVALID_CLUSTER_SIZE") X(999, "CUDA_ERROR_UNKNOWN")
-
+/* Their texts are the runtime's. */
 static const char *name_of(int result) {
     switch (result) {
-#define NAME(number, name)                                                                                         \
+#define RESULT(number, name)                                                                                       \
     case number: return name;
-        RESULTS(NAME)
-#undef NAME
+#include "errors_driver.fn"
+#undef RESULT
     default: return NULL;
     }
 }

@@ -115,6 +115,7 @@ API cudaStreamGetId(cudaStream_t stream, unsigned long long *number);
 API cudaStreamGetDevice(cudaStream_t stream, int *device);
 API cudaStreamIsCapturing(cudaStream_t stream, int *status);
 API cudaStreamBeginCapture(cudaStream_t stream, int mode);
+API cudaStreamBeginCapture_ptsz(cudaStream_t stream, int mode);
 API cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
 API cudaStreamAttachMemAsync(cudaStream_t stream, void *pointer, size_t nbytes, unsigned flags);
 API cudaThreadExchangeStreamCaptureMode(int *mode);

@@ -4,7 +4,7 @@
 /* ---- captured streams, and launching ------------------------------------------------------------- */
 
 DRIVER cuStreamBeginCapture_v2(cudaStream_t stream, int mode) { return DRIVE(cudaStreamBeginCapture(stream, mode)); }
-ALSO(cuStreamBeginCapture_v2, _ptsz)
+DRIVER cuStreamBeginCapture_v2_ptsz(cudaStream_t stream, int mode) { return DRIVE(cudaStreamBeginCapture_ptsz(stream, mode)); }
 
 DRIVER cuStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
     return DRIVE(cudaStreamEndCapture(stream, graph));

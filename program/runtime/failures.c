@@ -72,20 +72,20 @@ void failures_ask(void) {
 
 TEXT cudaGetErrorName(cudaError_t error) {
     switch (error) {
-#define NAME(name, number, text)                                                                                   \
+#define ERROR(name, number, text)                                                                                  \
     case name: return #name;
-        CUDA_ERRORS(NAME)
-#undef NAME
+#include "errors.fn"
+#undef ERROR
     }
     return "unrecognized error code";
 }
 
 TEXT cudaGetErrorString(cudaError_t error) {
     switch (error) {
-#define STRING(name, number, text)                                                                                 \
+#define ERROR(name, number, text)                                                                                  \
     case name: return text;
-        CUDA_ERRORS(STRING)
-#undef STRING
+#include "errors.fn"
+#undef ERROR
     }
     return "unrecognized error code";
 }

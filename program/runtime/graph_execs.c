@@ -332,6 +332,7 @@ static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t stream) {
     if (!exec) return cudaErrorInvalidValue;
     if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
     if (stream_is_captured(stream)) return stream_refuse_capture(stream);
+    if (captures_bar_stream(stream)) return cudaErrorStreamCaptureImplicit;
     const order_set before = stream_order(stream) | exec->known;
     if (has_branches(exec)) order_watch();
     begin_steps(exec);

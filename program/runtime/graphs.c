@@ -35,6 +35,12 @@ bool node_depends_on(cudaGraphNode_t node, cudaGraphNode_t other) {
     return false;
 }
 
+bool node_is_awaited(cudaGraphNode_t node) {
+    for (cudaGraphNode_t other = node->graph->first; other; other = other->next)
+        if (node_depends_on(other, node)) return true;
+    return false;
+}
+
 cudaError_t node_depend(cudaGraphNode_t node, cudaGraphNode_t other) {
     if (!other || other->graph != node->graph || other == node || node_depends_on(node, other)) return cudaErrorInvalidValue;
     cudaGraphNode_t *grown = realloc(node->dependencies, (node->dependency_count + 1) * sizeof *grown);

@@ -13,6 +13,8 @@ struct front {
 cudaError_t front_join(struct front *front, const struct front *other); /* adds the other's */
 void front_clear(struct front *front);
 struct front *stream_front(cudaStream_t stream); /* of one that is captured */
+/* Whether a stream that is captured there has nodes at its front that neither another node nor that front comes after. */
+bool streams_leave_work(cudaGraph_t graph, const struct front *front);
 
 struct CUgraphNode_st {
     struct CUgraphNode_st *next;
@@ -29,12 +31,21 @@ struct CUgraphNode_st {
     size_t step;     /* its number there */
 };
 
+/* While streams are captured in a graph. */
+struct capture {
+    cudaStream_t origin; /* where it has begun, and must end, */
+    const struct thread *thread; /* and by which thread of the host */
+    enum capture_mode mode;
+    bool spares_default; /* it was begun by code for which the default stream is each thread's own */
+    bool has_made_graph;
+    bool is_invalid; /* it is refused all else, and ends without a graph */
+};
+
 struct CUgraph_st {
     cudaGraphNode_t first, *end;
     size_t count;
     bool is_clone;
-    bool is_made_by_capture;
-    bool is_invalid; /* its capture: it is refused all else, and ends without a graph */
+    struct capture capture;
 };
 
 /* user_objects.c: the owner holds what the other one holds, or nothing any longer. */
@@ -55,6 +66,7 @@ cudaError_t graph_create(cudaGraph_t *graph);
 cudaError_t graph_destroy(cudaGraph_t graph);
 cudaGraphNode_t graph_append(cudaGraph_t graph, struct operation *operation); /* takes the operation; NULL: no memory */
 bool node_depends_on(cudaGraphNode_t node, cudaGraphNode_t other);
+bool node_is_awaited(cudaGraphNode_t node); /* another depends on it */
 cudaError_t node_depend(cudaGraphNode_t node, cudaGraphNode_t other); /* on one of the same graph, on which it does not yet */
 cudaError_t graph_capture(struct operation *operation, cudaStream_t stream); /* a node of the graph that captures it */
 

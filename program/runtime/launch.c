@@ -342,6 +342,10 @@ static cudaError_t launch(const struct request *request) {
         return error;
     }
     if (stream_is_captured(request->stream)) return capture(request, kernel);
+    if (captures_bar_stream(request->stream)) {
+        failures_refuse_launch();
+        return cudaErrorStreamCaptureImplicit;
+    }
     order_begin(stream_order(request->stream), false, kernel->name);
     error = execute(request, kernel);
     stream_advance(request->stream, order_end());

@@ -104,7 +104,7 @@ cudaError_t memory_unreserve(uint64_t address, size_t nbytes) {
     return cudaSuccess;
 }
 
-API cudaMalloc(void **pointer, size_t nbytes) { return CALL(allocate(pointer, nbytes, BUFFER_DEVICE, NULL)); }
+API cudaMalloc(void **pointer, size_t nbytes) { return CALL_UNSAFE(allocate(pointer, nbytes, BUFFER_DEVICE, NULL)); }
 
 cudaError_t memory_allocate_in(cudaMemPool_t pool, void **pointer, size_t nbytes) {
     return allocate(pointer, nbytes, BUFFER_DEVICE, pool);
@@ -112,14 +112,14 @@ cudaError_t memory_allocate_in(cudaMemPool_t pool, void **pointer, size_t nbytes
 
 API cudaMallocManaged(void **pointer, size_t nbytes, unsigned flags) {
     enum { GLOBAL = 1, HOST };
-    return CALL(nbytes && (flags == GLOBAL || flags == HOST) ? allocate(pointer, nbytes, BUFFER_MANAGED, NULL) : cudaErrorInvalidValue);
+    return CALL_UNSAFE(nbytes && (flags == GLOBAL || flags == HOST) ? allocate(pointer, nbytes, BUFFER_MANAGED, NULL) : cudaErrorInvalidValue);
 }
 
-API cudaMallocHost(void **pointer, size_t nbytes) { return CALL(allocate(pointer, nbytes, BUFFER_PINNED, NULL)); }
+API cudaMallocHost(void **pointer, size_t nbytes) { return CALL_UNSAFE(allocate(pointer, nbytes, BUFFER_PINNED, NULL)); }
 
 API cudaHostAlloc(void **pointer, size_t nbytes, unsigned flags) {
     enum { PORTABLE = 1, MAPPED = 2, WRITE_COMBINED = 4 };
-    return CALL_WITH(flags <= (PORTABLE | MAPPED | WRITE_COMBINED), allocate(pointer, nbytes, BUFFER_PINNED, NULL));
+    return CALL_UNSAFE(flags <= (PORTABLE | MAPPED | WRITE_COMBINED) ? allocate(pointer, nbytes, BUFFER_PINNED, NULL) : cudaErrorInvalidValue);
 }
 
 /* Rows begin where a GPU would let them begin. */
@@ -132,7 +132,7 @@ cudaError_t memory_allocate_rows(void **pointer, size_t *pitch, size_t width, si
 }
 
 API cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height) {
-    return CALL_WITH(pitch, memory_allocate_rows(pointer, pitch, width, height));
+    return CALL_UNSAFE(pitch ? memory_allocate_rows(pointer, pitch, width, height) : cudaErrorInvalidValue);
 }
 
 static cudaError_t allocate_planes(struct cudaPitchedPtr *result, struct cudaExtent extent) {
@@ -142,7 +142,7 @@ static cudaError_t allocate_planes(struct cudaPitchedPtr *result, struct cudaExt
 }
 
 API cudaMalloc3D(struct cudaPitchedPtr *result, struct cudaExtent extent) {
-    return CALL_WITH(result, allocate_planes(result, extent));
+    return CALL_UNSAFE(result ? allocate_planes(result, extent) : cudaErrorInvalidValue);
 }
 
 /* ---- freeing ------------------------------------------------------------------------------------- */
@@ -169,9 +169,13 @@ static cudaError_t free_buffer(void *pointer, bool is_pinned) {
 
 cudaError_t memory_free(void *pointer) { return free_buffer(pointer, false); }
 
-API cudaFree(void *pointer) { return CALL_WAIT(free_buffer(pointer, false)); }
+API cudaFree(void *pointer) {
+    return pointer ? CALL_WAIT_UNSAFE(free_buffer(pointer, false)) : CALL_WAIT(cudaSuccess);
+}
 
-API cudaFreeHost(void *pointer) { return CALL_WAIT(free_buffer(pointer, true)); }
+API cudaFreeHost(void *pointer) {
+    return pointer ? CALL_WAIT_UNSAFE(free_buffer(pointer, true)) : CALL_WAIT(cudaSuccess);
+}
 
 /* What is the current device's.  Variables stay where they are, and have their initial values again. */
 cudaError_t memory_clear(void) {
@@ -218,10 +222,10 @@ static cudaError_t unregister_host(void *pointer) {
 
 API cudaHostRegister(void *pointer, size_t nbytes, unsigned flags) {
     (void)flags;
-    return CALL(register_host(pointer, nbytes));
+    return CALL_UNSAFE(register_host(pointer, nbytes));
 }
 
-API cudaHostUnregister(void *pointer) { return CALL_WAIT(unregister_host(pointer)); }
+API cudaHostUnregister(void *pointer) { return CALL_WAIT_UNSAFE(unregister_host(pointer)); }
 
 /* ---- questions ----------------------------------------------------------------------------------- */
 
@@ -250,7 +254,7 @@ static cudaError_t ask_graphs(int device, int attribute, void *value) {
 }
 
 API cudaDeviceGetGraphMemAttribute(int device, int attribute, void *value) {
-    return CALL(ask_graphs(device, attribute, value));
+    return CALL_WITH(value, ask_graphs(device, attribute, value));
 }
 
 /* The highest counts alone may be set, to what there is now. */

@@ -133,9 +133,23 @@ static cudaError_t module_read(struct module *module) {
     return module->error;
 }
 
+/* What host code registers before its main(), where it asks for no error. */
+static bool is_short; /* of memory for some of it */
+
+static void note_short(void) {
+    if (!is_short) runtime_say("out of memory for what the program registers: its kernels and variables");
+    is_short = true;
+}
+
+/* Of what is not registered: why, if that is known. */
+static cudaError_t error_of_absent(cudaError_t otherwise) { return is_short ? cudaErrorMemoryAllocation : otherwise; }
+
 REGISTER void **__cudaRegisterFatBinary(void *wrapper) {
     struct module *module = calloc(1, sizeof *module);
-    if (!module) return NULL;
+    if (!module) {
+        note_short();
+        return NULL;
+    }
     module->wrapper = wrapper;
     host_enter();
     if (runtime.record) runtime.record->has_begun = 1;
@@ -218,7 +232,10 @@ REGISTER void __cudaRegisterFunction(void **handle, const void *host, char *devi
                                      void *tid, void *bid, dim3 *block, dim3 *grid, int *warp_size) {
     (void)device, (void)thread_limit, (void)tid, (void)bid, (void)block, (void)grid, (void)warp_size;
     struct CUkern_st *kernel = handle ? create_kernel((struct module *)(void *)handle, host, name) : NULL;
-    if (!kernel) return;
+    if (!kernel) {
+        note_short();
+        return;
+    }
     host_enter();
     kernel->next = kernels;
     kernels = kernel;
@@ -263,7 +280,7 @@ struct CUkern_st *module_kernel(struct module *module, const char *name, cudaErr
 struct CUkern_st *kernel_find(const void *host, cudaError_t *error) {
     struct CUkern_st *kernel = kernels;
     while (kernel && kernel->host != host && kernel != host) kernel = kernel->next;
-    *error = kernel ? kernel_read(kernel) : cudaErrorInvalidDeviceFunction;
+    *error = kernel ? kernel_read(kernel) : error_of_absent(cudaErrorInvalidDeviceFunction);
     return *error ? NULL : kernel;
 }
 
@@ -271,7 +288,7 @@ static cudaError_t get_kernel(cudaKernel_t *result, const void *host) {
     struct CUkern_st *kernel = kernels;
     while (kernel && kernel->host != host && kernel != host) kernel = kernel->next;
     *result = kernel;
-    return kernel ? cudaSuccess : cudaErrorInvalidDeviceFunction;
+    return kernel ? cudaSuccess : error_of_absent(cudaErrorInvalidDeviceFunction);
 }
 
 API __cudaGetKernel(cudaKernel_t *kernel, const void *host) { return CALL(get_kernel(kernel, host)); }
@@ -292,6 +309,7 @@ API cudaFuncGetName(const char **name, const void *host) { return CALL_WITH(name
 static void register_variable(void **handle, const void *host, const char *name, void **managed) {
     struct variable *variable = calloc(1, sizeof *variable);
     if (!variable || !handle) {
+        note_short();
         free(variable);
         return;
     }
@@ -337,7 +355,7 @@ cudaError_t variable_find(const void *host, uint64_t *address, size_t *nbytes) {
     for (struct variable *variable = variables; variable; variable = variable->next)
         if (variable->host == host || (variable->managed && *variable->managed == host))
             return variable_place(variable, address, nbytes);
-    return cudaErrorInvalidSymbol;
+    return error_of_absent(cudaErrorInvalidSymbol);
 }
 
 /* Host code calls it before it first uses a managed variable. */

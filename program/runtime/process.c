@@ -63,6 +63,8 @@ static bool has_failed(void) {
 __attribute__((destructor)) static void end(void) {
     if (!runtime.machine) return;
     results_tell();
+    if (touched_is_short())
+        runtime_say("out of memory for what kernels and copies touch: races between them may be missing in the report");
     if (!has_failed()) {
         memory_count_leaks();
         virtual_count_leaks();

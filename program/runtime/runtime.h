@@ -26,9 +26,16 @@
 /* The same for a call that returns when everything before it is done. */
 #define CALL_WAIT(expression) CALL((host_wait_all(), order_wait(ORDER_ALL), (expression)))
 
-/* The same for one that comes after what the default stream was asked for, too, and touches memory. */
+/* The same for what needs the default stream. */
+#define CALL_IN_DEFAULT(expression) CALL(captures_bar_default() ? cudaErrorStreamCaptureImplicit : (expression))
+
+/* The same for a call that comes after what the default stream was asked for, too, and touches memory. */
 #define CALL_IN_TURN(expression)                                                                                   \
-    CALL((host_wait_all(), order_begin(stream_order(NULL), false, "a copy"), order_end_waited(expression)))
+    CALL_IN_DEFAULT((host_wait_all(), order_begin(stream_order(NULL), false, "a copy"), order_end_waited(expression)))
+
+/* The same for a call that on a GPU may wait for the device: CUDA's "potentially unsafe" ones. */
+#define CALL_UNSAFE(expression) CALL(captures_bar_thread() ? cudaErrorStreamCaptureUnsupported : (expression))
+#define CALL_WAIT_UNSAFE(expression) CALL_UNSAFE((host_wait_all(), order_wait(ORDER_ALL), (expression)))
 
 /* The same for what a graph cannot keep: a captured stream must not ask for it. */
 #define CALL_NOW(stream, expression)                                                                               \
@@ -64,6 +71,8 @@ struct runtime {
 
 extern struct runtime runtime;
 
+enum capture_mode { CAPTURE_GLOBAL, CAPTURE_THREAD, CAPTURE_RELAXED }; /* cudaStreamCaptureMode */
+
 /* What each thread of the program has done. */
 struct thread {
     cudaError_t last_error; /* of the runtime's calls */
@@ -71,6 +80,7 @@ struct thread {
     bool is_in_driver;      /* a call of the driver goes on, which uses the runtime's */
     int device;             /* that is current, */
     int chosen;             /* and the one that cudaSetDevice has made so */
+    enum capture_mode capture_mode; /* of cudaThreadExchangeStreamCaptureMode */
 };
 
 extern _Thread_local struct thread runtime_thread;
@@ -279,6 +289,14 @@ bool stream_is_captured(cudaStream_t stream);
 int stream_capture_status(cudaStream_t stream); /* cudaStreamCaptureStatus */
 cudaError_t stream_refuse_capture(cudaStream_t stream); /* of what no graph can have: the capture is invalid from then on */
 void stream_end_capture(cudaGraph_t graph); /* in all streams that it captures */
+bool stream_stands_apart(cudaStream_t stream); /* the default stream does not wait for it, nor it for that */
+/* Makes the captures of those streams invalid for which that is true; whether there are any. */
+bool streams_spoil_captures(bool (*is_barred)(cudaStream_t stream, cudaGraph_t capture));
+/* What CUDA refuses while streams are captured.  true: their captures are invalid from now on. */
+bool captures_bar_default(void); /* the default stream, for which a captured one would have to wait */
+bool captures_bar_stream(cudaStream_t stream); /* the same if it is the default one */
+bool captures_bar_thread(void); /* in the calling thread, what may wait for the device */
+bool captures_bar_device(void); /* waiting for the current device */
 /* What the stream's next operation comes after, and that it has got another. */
 order_set stream_order(cudaStream_t stream);
 void stream_advance(cudaStream_t stream, order_set set);

@@ -20,6 +20,7 @@ static cudaError_t allocate_from(cudaMemPool_t pool, void **pointer, size_t nbyt
     const int current = runtime_thread.device;
     int device;
     if (!pointer || pool_find(pool, &device)) return cudaErrorInvalidValue;
+    if (captures_bar_stream(stream)) return cudaErrorStreamCaptureImplicit;
     runtime_use(device);
     cudaError_t error = stream_is_captured(stream) ? allocate_in_graph(stream, pointer, nbytes)
                                                    : allocate_plain(pool, pointer, nbytes);
@@ -47,6 +48,7 @@ static cudaError_t free_in_graph(cudaStream_t stream, void *pointer) {
 
 static cudaError_t free_in(cudaStream_t stream, void *pointer) {
     if (stream_is_captured(stream)) return free_in_graph(stream, pointer);
+    if (captures_bar_stream(stream)) return cudaErrorStreamCaptureImplicit;
     host_wait_all();
     return memory_free(pointer);
 }

@@ -30,7 +30,8 @@ struct CUevent_st {
     cudaStream_t stream; /* where it was recorded last, and what had been noted for the host by then */
     uint64_t number;
     order_set known;
-    cudaGraph_t capture; /* of the stream where it was recorded last */
+    bool is_captured;    /* it was recorded last in a stream that was captured, */
+    cudaGraph_t capture; /* and is still: in this graph */
     struct front front;
 };
 
@@ -69,6 +70,12 @@ cudaError_t front_join(struct front *front, const struct front *other) {
     return cudaSuccess;
 }
 
+static bool front_has(const struct front *front, cudaGraphNode_t node) {
+    for (size_t i = 0; i < front->count; i++)
+        if (front->nodes[i] == node) return true;
+    return false;
+}
+
 void front_clear(struct front *front) {
     free(front->nodes);
     *front = (struct front){0};
@@ -87,15 +94,31 @@ bool stream_is_captured(cudaStream_t stream) {
     return capture && *capture;
 }
 
+bool stream_stands_apart(cudaStream_t stream) { return find_stream(stream) && find_stream(stream)->flags & STREAM_APART; }
+
+bool streams_spoil_captures(bool (*is_barred)(cudaStream_t stream, cudaGraph_t capture)) {
+    bool is_any = false;
+    for (struct CUstream_st *stream = streams; stream; stream = stream->next)
+        if (stream->capture && is_barred(stream, stream->capture)) is_any = stream->capture->capture.is_invalid = true;
+    return is_any;
+}
+
+bool streams_leave_work(cudaGraph_t graph, const struct front *front) {
+    for (const struct CUstream_st *stream = streams; stream; stream = stream->next)
+        for (size_t i = 0; stream->capture == graph && i < stream->front.count; i++)
+            if (!front_has(front, stream->front.nodes[i]) && !node_is_awaited(stream->front.nodes[i])) return true;
+    return false;
+}
+
 cudaError_t stream_refuse_capture(cudaStream_t stream) {
-    (*stream_capture(stream))->is_invalid = true;
+    (*stream_capture(stream))->capture.is_invalid = true;
     return cudaErrorStreamCaptureUnsupported;
 }
 
 int stream_capture_status(cudaStream_t stream) {
     enum { NONE, ACTIVE, INVALIDATED };
     if (!stream_is_captured(stream)) return NONE;
-    return (*stream_capture(stream))->is_invalid ? INVALIDATED : ACTIVE;
+    return (*stream_capture(stream))->capture.is_invalid ? INVALIDATED : ACTIVE;
 }
 
 void stream_end_capture(cudaGraph_t graph) {
@@ -103,6 +126,70 @@ void stream_end_capture(cudaGraph_t graph) {
         if (stream->capture == graph) stream->capture = NULL, front_clear(&stream->front);
     for (struct CUevent_st *event = events; event; event = event->next)
         if (event->capture == graph) event->capture = NULL, front_clear(&event->front);
+}
+
+/* The stream's next node: behind those at its front, and then alone there. */
+static cudaError_t append_in(cudaStream_t stream, cudaGraph_t graph, struct operation *operation) {
+    struct front *front = stream_front(stream);
+    cudaError_t error = cudaSuccess;
+    cudaGraphNode_t node = graph_append(graph, operation);
+    if (!node) return cudaErrorMemoryAllocation;
+    for (size_t i = 0; i < front->count && !error; i++)
+        if (!node_depends_on(node, front->nodes[i])) error = node_depend(node, front->nodes[i]);
+    front_clear(front);
+    return error ? error : front_join(front, &(struct front){&node, 1});
+}
+
+cudaError_t graph_capture(struct operation *operation, cudaStream_t stream) {
+    const cudaGraph_t graph = *stream_capture(stream);
+    if (!graph->capture.is_invalid) return append_in(stream, graph, operation);
+    free(operation);
+    return cudaErrorStreamCaptureInvalidated;
+}
+
+/* ---- what CUDA refuses while streams are captured, and all captures then that it would harm --------- */
+
+static bool bars_default(cudaStream_t stream, cudaGraph_t graph) {
+    return stream_device(stream) == runtime_thread.device && !stream_stands_apart(stream) && !graph->capture.spares_default;
+}
+
+bool captures_bar_default(void) {
+    const bool is_barred = streams_spoil_captures(bars_default);
+    if (is_barred)
+        failures_because("a stream is captured that the default stream would have to wait for: give the call a stream of its "
+                         "own, or capture one that is made by cudaStreamNonBlocking");
+    return is_barred;
+}
+
+bool captures_bar_stream(cudaStream_t stream) {
+    enum { LEGACY = 1 };
+    return (uintptr_t)stream <= LEGACY && captures_bar_default();
+}
+
+static bool bars_thread(cudaStream_t stream, cudaGraph_t graph) {
+    (void)stream;
+    const enum capture_mode mode = graph->capture.mode;
+    if (graph->capture.thread == &runtime_thread) return mode != CAPTURE_RELAXED;
+    return mode == CAPTURE_GLOBAL && runtime_thread.capture_mode == CAPTURE_GLOBAL;
+}
+
+bool captures_bar_thread(void) {
+    const bool is_barred = runtime_thread.capture_mode != CAPTURE_RELAXED && streams_spoil_captures(bars_thread);
+    if (is_barred)
+        failures_because("a stream is captured, and the call may wait for the device: call it before the capture, or begin that "
+                         "by cudaStreamCaptureModeRelaxed");
+    return is_barred;
+}
+
+static bool bars_device(cudaStream_t stream, cudaGraph_t graph) {
+    (void)graph;
+    return stream_device(stream) == runtime_thread.device;
+}
+
+bool captures_bar_device(void) {
+    const bool is_barred = streams_spoil_captures(bars_device);
+    if (is_barred) failures_because("a stream of the device is captured: what is captured has not begun, and cannot be waited for");
+    return is_barred;
 }
 
 /* ---- order --------------------------------------------------------------------------------------- */
@@ -189,6 +276,7 @@ static cudaError_t check_stream(cudaStream_t stream) {
 
 static cudaError_t wait_for(cudaStream_t stream) {
     if (stream_is_captured(stream)) return stream_refuse_capture(stream);
+    if (captures_bar_stream(stream)) return cudaErrorStreamCaptureImplicit;
     stream_wait(stream);
     return check_stream(stream);
 }
@@ -337,8 +425,10 @@ API cudaEventDestroy(cudaEvent_t event) { return CALL(destroy_event(event)); }
 static cudaError_t record_event(cudaEvent_t event, cudaStream_t stream, order_set known) {
     if (!find_event(event) || !stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
     if (event->device != stream_device(stream)) return cudaErrorInvalidResourceHandle;
+    if (captures_bar_stream(stream)) return cudaErrorStreamCaptureImplicit;
     const cudaGraph_t *capture = stream_capture(stream);
     event->capture = capture ? *capture : NULL;
+    event->is_captured = event->capture;
     event->is_recorded = !event->capture; /* while a stream is captured it orders, and has no time */
     event->time = runtime.clock;
     event->stream = stream;
@@ -351,14 +441,37 @@ static cudaError_t record_event(cudaEvent_t event, cudaStream_t stream, order_se
 API cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return CALL(record_event(event, stream, stream_order(stream))); }
 ALSO(cudaEventRecord, _ptsz)
 
+/* A node of the graph that captures the stream. */
+static cudaError_t capture_event(enum operation_kind kind, cudaEvent_t event, cudaStream_t stream) {
+    struct operation *made;
+    cudaError_t error = event_make(kind, event, &made);
+    return error ? error : graph_capture(made, stream);
+}
+
+/* Of a graph, if flags say EXTERNAL: to be recorded, or waited for, when it is launched. */
+enum { EVENT_EXTERNAL = 1 };
+
+static cudaError_t record_event_by(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
+    if (flags > EVENT_EXTERNAL) return cudaErrorInvalidValue;
+    return flags && stream_is_captured(stream) ? capture_event(NODE_RECORD, event, stream)
+                                               : record_event(event, stream, stream_order(stream));
+}
+
 API cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
-    (void)flags;
-    return CALL(record_event(event, stream, stream_order(stream)));
+    return CALL(record_event_by(event, stream, flags));
 }
 ALSO(cudaEventRecordWithFlags, _ptsz)
 
-static cudaError_t wait_for_event(cudaEvent_t event) {
+/* What is captured cannot be waited for. */
+static cudaError_t check_event(cudaEvent_t event) {
     if (!find_event(event)) return cudaErrorInvalidResourceHandle;
+    if (event->capture) event->capture->capture.is_invalid = true;
+    return event->is_captured ? cudaErrorCapturedEvent : cudaSuccess;
+}
+
+static cudaError_t wait_for_event(cudaEvent_t event) {
+    cudaError_t error = check_event(event);
+    if (error) return error;
     if (event->is_recorded) host_wait_until(event->stream, event->device, event->number);
     if (event->is_recorded) order_wait(event->known);
     return cudaSuccess;
@@ -366,24 +479,43 @@ static cudaError_t wait_for_event(cudaEvent_t event) {
 
 API cudaEventSynchronize(cudaEvent_t event) { return CALL(wait_for_event(event)); }
 
-API cudaEventQuery(cudaEvent_t event) { return CALL(wait_for_event(event)); }
+static cudaError_t query_event(cudaEvent_t event) {
+    cudaError_t error = check_event(event);
+    if (!error && captures_bar_thread()) error = cudaErrorStreamCaptureUnsupported;
+    return error ? error : wait_for_event(event);
+}
+
+API cudaEventQuery(cudaEvent_t event) { return CALL(query_event(event)); }
 
 /* A stream that waits for a captured one is captured with it. */
-static cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event) {
-    if (!stream_is_known(stream) || !find_event(event)) return cudaErrorInvalidResourceHandle;
+static cudaError_t wait_captured(cudaStream_t stream, cudaEvent_t event) {
     cudaGraph_t *capture = stream_capture(stream);
-    if (event->capture && !capture) return cudaErrorStreamCaptureUnsupported;
-    if (event->is_recorded) host_join(event->stream, event->device, event->number);
-    if (!event->capture) stream_advance(stream, event->known);
-    if (!event->capture) return cudaSuccess;
+    if (!capture) return cudaErrorStreamCaptureUnsupported;
+    if (*capture && *capture != event->capture) {
+        (*capture)->capture.is_invalid = event->capture->capture.is_invalid = true;
+        return cudaErrorStreamCaptureMerge;
+    }
     *capture = event->capture;
     return front_join(stream_front(stream), &event->front);
 }
 
-API cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
-    (void)flags;
-    return CALL(wait_event(stream, event));
+static cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
+    if (!stream_is_known(stream) || !find_event(event)) return cudaErrorInvalidResourceHandle;
+    if (flags > EVENT_EXTERNAL) return cudaErrorInvalidValue;
+    if (event->capture) return wait_captured(stream, event);
+    if (stream_is_captured(stream) && flags) return capture_event(NODE_WAIT, event, stream);
+    if (stream_is_captured(stream) && event->is_recorded) {
+        failures_because("the event was recorded outside of the capture: record it inside, or wait by cudaEventWaitExternal");
+        stream_refuse_capture(stream);
+        return cudaErrorStreamCaptureIsolation;
+    }
+    if (captures_bar_stream(stream)) return cudaErrorStreamCaptureImplicit;
+    if (event->is_recorded) host_join(event->stream, event->device, event->number);
+    stream_advance(stream, event->known);
+    return cudaSuccess;
 }
+
+API cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) { return CALL(wait_event(stream, event, flags)); }
 ALSO(cudaStreamWaitEvent, _ptsz)
 
 struct event_call {

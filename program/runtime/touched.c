@@ -13,6 +13,17 @@ struct touched_piece {
     uint32_t pc[TOUCHED_HOW]; /* plus 1; 0: not touched so */
 };
 
+static bool is_short; /* there was no memory for some */
+
+bool touched_is_short(void) { return __atomic_load_n(&is_short, __ATOMIC_RELAXED); }
+
+/* Zeroed; NULL: no memory. */
+static void *create(size_t count, size_t nbytes) {
+    void *created = calloc(count, nbytes);
+    if (!created) __atomic_store_n(&is_short, true, __ATOMIC_RELAXED);
+    return created;
+}
+
 static size_t bucket_of(uint64_t number) { return (size_t)(number * UINT64_C(0x9e3779b97f4a7c15) >> 51); }
 
 _Static_assert(BUCKETS == 1 << (64 - 51), "a hash is a bucket");
@@ -29,7 +40,7 @@ static struct touched_piece *find(const struct touched *touched, uint64_t number
 /* Of threads that make the same one, the first wins. */
 static struct touched_piece *make(struct touched *touched, uint64_t number) {
     struct touched_piece **bucket = &touched->pieces[bucket_of(number)], *found;
-    struct touched_piece *made = calloc(1, sizeof *made);
+    struct touched_piece *made = create(1, sizeof *made);
     if (!made) return NULL;
     made->number = number;
     made->next = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
@@ -44,7 +55,7 @@ static struct touched_piece *make(struct touched *touched, uint64_t number) {
 }
 
 static uint64_t *make_bits(struct touched *touched, uint64_t **place) {
-    uint64_t *none = NULL, *made = calloc(PIECE_WORDS, sizeof *made);
+    uint64_t *none = NULL, *made = create(PIECE_WORDS, sizeof *made);
     if (!made) return NULL;
     if (__atomic_compare_exchange_n(place, &none, made, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
         __atomic_fetch_add(&touched->nbytes, PIECE_WORDS * sizeof *made, __ATOMIC_RELAXED);
@@ -87,7 +98,7 @@ static void add_to_piece(struct touched *touched, enum touched_how how, uint64_t
 }
 
 void touched_open(struct touched *touched) {
-    touched->pieces = calloc(BUCKETS, sizeof *touched->pieces);
+    touched->pieces = create(BUCKETS, sizeof *touched->pieces);
     touched->nbytes = touched->pieces ? BUCKETS * sizeof *touched->pieces : 0;
 }
 

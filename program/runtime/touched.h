@@ -23,8 +23,10 @@ struct touched_meeting {
 
 enum { TOUCHED_NOWHERE = UINT32_MAX - 1 };
 
-/* Several threads may add at once, once it is open.  Without memory less is known. */
+/* Several threads may add at once, once it is open.  Without memory less is known; touched_is_short tells whether that was
+ * so of any. */
 void touched_open(struct touched *touched);
+bool touched_is_short(void);
 void touched_add(struct touched *touched, enum touched_how how, uint64_t address, uint64_t nbytes, uint32_t pc);
 /* Whether some byte is in both, and one of them stores it; atomics do not disturb each other. */
 bool touched_meet(const struct touched *first, const struct touched *second, struct touched_meeting *meeting);

@@ -30,6 +30,7 @@ static void tell_counts() {
         CHECK(cudaDeviceGetGraphMemAttribute(0, (cudaGraphMemAttributeType)attribute, &value));
         printf("%llu ", value);
     }
+    if (cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, 0) != cudaErrorInvalidValue) exit(1);
 }
 
 // Allocates two buffers, one after the other is freed; a third one stays, is freed outside, and is there again.

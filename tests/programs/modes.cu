@@ -2,6 +2,8 @@
 #include <cooperative_groups.h>
 #include <cstring>
 #include <cassert>
+#include <functional>
+#include <thread>
 #include <vector>
 
 #include "check.cuh"
@@ -497,6 +499,96 @@ static int mode_invalidated() {
     return 0;
 }
 
+// What CUDA refuses while streams are captured, and that the capture then has no graph.
+struct refusals {
+    cudaStream_t blocking, apart, other;
+    cudaEvent_t event;
+    int *data;
+};
+
+static void during(cudaStream_t stream, cudaStreamCaptureMode mode, std::function<cudaError_t()> call) {
+    cudaGraph_t graph;
+    cudaError_t begun = cudaStreamBeginCapture(stream, mode), error = call(), ended = cudaStreamEndCapture(stream, &graph);
+    cudaGetLastError();
+    printf("%d %d %d\n", begun, error, ended);
+    if (!ended) cudaGraphDestroy(graph);
+}
+
+static cudaError_t fork(const refusals &r, cudaStream_t from, cudaStream_t to) {
+    cudaError_t error = cudaEventRecord(r.event, from);
+    return error ? error : cudaStreamWaitEvent(to, r.event);
+}
+
+static int mode_refused_captures() {
+    refusals r;
+    void *more = NULL;
+    int value;
+    const auto global = cudaStreamCaptureModeGlobal, own = cudaStreamCaptureModeThreadLocal, relaxed = cudaStreamCaptureModeRelaxed;
+    auto allocate = [&] { return cudaMalloc(&more, 4); };
+    auto elsewhere = [](std::function<cudaError_t()> call) {
+        cudaError_t error;
+        std::thread([&] { error = call(); }).join();
+        return error;
+    };
+    CHECK(cudaStreamCreate(&r.blocking));
+    CHECK(cudaStreamCreateWithFlags(&r.apart, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&r.other, cudaStreamNonBlocking));
+    CHECK(cudaEventCreate(&r.event));
+    CHECK(cudaMalloc(&r.data, 4));
+    CHECK(cudaMemset(r.data, 0, 4));
+    during(r.blocking, global, allocate);
+    during(r.apart, own, [&] { return cudaFree(r.data); });
+    during(r.apart, global, [&] { return elsewhere(allocate); });
+    during(r.apart, own, [&] { return elsewhere([&] { return cudaEventQuery(r.event); }); });
+    during(r.apart, relaxed, [&] { return cudaEventQuery(r.event); });
+    during(r.apart, global, [&] {
+        cudaStreamCaptureMode mode = relaxed;
+        cudaError_t error = cudaThreadExchangeStreamCaptureMode(&mode);
+        return error ? error : cudaEventQuery(r.event) ? cudaErrorUnknown : cudaThreadExchangeStreamCaptureMode(&mode);
+    });
+    during(r.apart, relaxed, [&] { return cudaDeviceSynchronize(); });
+    during(r.blocking, relaxed, [&] { return cudaMemcpy(&value, r.data, 4, cudaMemcpyDeviceToHost); });
+    during(r.blocking, relaxed, [&] { return cudaMemsetAsync(r.data, 0, 4, 0); });
+    during(r.apart, relaxed, [&] { return cudaMemset(r.data, 0, 4); });
+    during(r.apart, relaxed, [&] { return cudaEventRecord(r.event, r.other) ? cudaErrorUnknown : cudaStreamWaitEvent(r.apart, r.event); });
+    during(r.apart, relaxed, [&] { return cudaEventRecord(r.event, r.apart) ? cudaErrorUnknown : cudaEventSynchronize(r.event); });
+    during(r.apart, relaxed, [&] { return fork(r, r.apart, r.other) ? cudaErrorUnknown : cudaMemsetAsync(r.data, 0, 4, r.other); });
+    during(r.apart, relaxed, [&] { return fork(r, r.apart, r.other); });
+    during(r.apart, own, [&] { return elsewhere([&] { cudaGraph_t graph; return cudaStreamEndCapture(r.apart, &graph); }); });
+    during(r.apart, relaxed, [&] {
+        cudaGraph_t graph;
+        return cudaStreamBeginCapture(r.other, relaxed) ? cudaErrorUnknown : fork(r, r.apart, r.other) != cudaErrorStreamCaptureMerge
+            ? cudaErrorUnknown : cudaStreamEndCapture(r.other, &graph);
+    });
+    CHECK(cudaFree(r.data));
+    return 0;
+}
+
+// An event from outside of the capture, which each launch of the graph waits for and records.
+static int mode_external_events() {
+    cudaStream_t stream;
+    cudaEvent_t before, after;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    size_t count;
+    float time = -1;
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    CHECK(cudaEventCreate(&before));
+    CHECK(cudaEventCreate(&after));
+    CHECK(cudaEventRecord(before, stream));
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    CHECK(cudaStreamWaitEvent(stream, before, cudaEventWaitExternal));
+    CHECK(cudaEventRecordWithFlags(after, stream, cudaEventRecordExternal));
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    CHECK(cudaGraphGetNodes(graph, 0, &count));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, stream));
+    CHECK(cudaEventSynchronize(after));
+    CHECK(cudaEventElapsedTime(&time, before, after));
+    printf("%zu %d\n", count, time >= 0);
+    return 0;
+}
+
 static int mode_absent() {
     for (int i = 0; i < 2; i++) printf("%s\n", cudaGetErrorName(cudaDestroyExternalMemory(nullptr)));
     return 0;
@@ -635,7 +727,7 @@ int main(int argc, char **argv) {
         MODE(within),
         MODE(any_nodes),
         MODE(event_nodes),
-        MODE(invalidated),
+        MODE(invalidated), MODE(refused_captures), MODE(external_events),
         MODE(unasked),
     };
     for (const auto &mode : modes)
