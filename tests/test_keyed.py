@@ -3,6 +3,7 @@ whether the tables take them, set some aside, or leave the keys to be sorted."""
 
 import ctypes
 import itertools
+import math
 import random
 import struct
 from array import array
@@ -48,7 +49,8 @@ def keys_of(order, count, key_count, rng):
 
 def spaced(values, nbytes, stride):
     """Elements, each followed by what is none."""
-    return b"".join(value + b"\x7f" * (nbytes * (stride - 1)) for value in values) + bytes(nbytes)
+    apart = b"\x7f" * (nbytes * (stride - 1))
+    return apart.join(values) + (apart if values else b"") + bytes(nbytes)
 
 
 def vector(values, type_name, stride=1):
@@ -56,27 +58,36 @@ def vector(values, type_name, stride=1):
     return wf.strided(spaced(values, nbytes, stride), type_name, (len(values),), (nbytes * stride,))
 
 
-def expected(op, type_name, elements, keys, key_count, first_index=0, **chosen):
-    """A list, or the first error."""
+def groups_of(type_name, elements, keys, key_count, first_index=0):
+    """Of each key: the oracle of its elements, which takes them apart once for all ops, and where they lie."""
     members = [[] for _ in range(key_count)]
     for i, key in enumerate(keys):
         if 0 <= key < key_count:
             members[key].append(i)
+    return [(Oracle(type_name, b"".join(map(elements.__getitem__, positions)), first_index=first_index), positions)
+            for positions in members]
+
+
+def expected_of(groups, op, **chosen):
+    """A list, or the first error."""
     results = []
-    for positions in members:
-        result = Oracle(type_name, b"".join(elements[i] for i in positions), first_index=first_index).reduce(op, **chosen)
+    for oracle, positions in groups:
+        result = oracle.reduce(op, **chosen)
         if op in ("argmin", "argmax") and not isinstance(result, str):
-            result = result[0], first_index + positions[result[1] - first_index]
-        form = FLOATS.get(chosen.get("result_type") or default_type(op, type_name))
-        if result == "WF_ERROR_EMPTY" and form:
-            result = chosen.get("result_type") or default_type(op, type_name), form.nan
+            result = result[0], oracle.first_index + positions[result[1] - oracle.first_index]
         results.append(result)
-    errors = [result for result in results if isinstance(result, str)]
-    return errors[0] if errors else results
+    name = chosen.get("result_type") or default_type(op, groups[0][0].type)
+    if name in FLOATS:
+        results = [(name, FLOATS[name].nan) if result == "WF_ERROR_EMPTY" else result for result in results]
+    return next((result for result in results if isinstance(result, str)), results)
+
+
+def expected(op, type_name, elements, keys, key_count, first_index=0, **chosen):
+    return expected_of(groups_of(type_name, elements, keys, key_count, first_index), op, **chosen)
 
 
 def returned(handle, op, type_name, elements, keys, key_count, key_type="i64", stride=1, **chosen):
-    labels = vector([struct.pack(f"={TYPECODES[key_type]}", key) for key in keys], key_type, stride)
+    labels = vector(split(key_type, pack(key_type, keys)), key_type, stride)
     groups = wf.library.wf_groups_keys(0, key_count, byref(labels))
     try:
         return handle.reduce_groups(op, groups, vector(elements, type_name, stride), **chosen)
@@ -251,7 +262,7 @@ def over_binades(type_name, count, spread, seed):
     """Normal ones times powers of two: grids of one level or two, of three from some 50 binades on, of four from 100."""
     rng = random.Random(f"binades {type_name} {spread} {seed}")
     values = (rng.gauss(0, 1) * 2.0**rng.randrange(-spread // 2, spread // 2 + 1) for _ in range(count))
-    return [pack(type_name, [nearest_to_double(type_name, value)]) for value in values]
+    return split(type_name, pack(type_name, [nearest_to_double(type_name, value) for value in values]))
 
 
 @pytest.mark.parametrize("spread", [10, 55, 75, 100, 120])
@@ -314,7 +325,8 @@ def test_sums_of_slots_are_rounded_once(handle, type_name):
              [1 + ulp, 3 - ulp]]
     for key_count in (*range(1, 18), 255, 256, 257, 300):
         for kind in kinds:
-            values = [nearest(type_name, rng.choice(kind)) for _ in range(3 * key_count)]
+            chosen = [nearest(type_name, number) for number in kind]
+            values = [rng.choice(chosen) for _ in range(3 * key_count)]
             keys = [rng.randrange(key_count) for _ in values]
             elements = split(type_name, pack(type_name, values))
             wanted = expected("sum", type_name, elements, keys, key_count)
@@ -341,12 +353,11 @@ def test_means_of_slots_are_rounded_once(handle, type_name):
         scale = Fraction(2)**(-140 if type_name == "f32" else -1000)
         kinds = [[1, 1 + ulp], [1, 1 + ulp, -ulp / 2, ulp**2], [Fraction(2)**40, -Fraction(2)**40, ulp, 3], [0, 1],
                  [scale, 3 * scale], [1 / scale, 1, -1 / scale]]
-        kinds = [pack(type_name, [nearest(type_name, rng.choice(kind)) for _ in range(900)]) for kind in kinds]
+        kinds = [[nearest(type_name, number) for number in kind] for kind in kinds]
     else:
         least, largest = INTEGERS[type_name]
         kinds = [[0, 1], [least, largest], [largest - 1, largest], [least, 0, 3, 5], [largest // 3, 7]]
-        kinds = [pack(type_name, [rng.choice(kind) for _ in range(900)]) for kind in kinds]
-    for data in kinds:
+    for data in [pack(type_name, [rng.choice(kind) for _ in range(900)]) for kind in kinds]:
         for key_count in (1, 2, 9, 300, 700):
             keys = [min(rng.randrange(key_count), rng.randrange(key_count)) for _ in range(900)]
             wanted = expected("mean", type_name, split(type_name, data), keys, key_count)
@@ -375,14 +386,14 @@ def test_squares_of_slots_are_rounded_once(handle, type_name):
     """2-norms, variances and deviations of groups of no elements, of one, of few and of many, those without a value included."""
     rng = random.Random(f"squares {type_name}")
     for kind in kinds_of_squares(type_name):
+        bits = [nearest(type_name, number) for number in kind] if type_name in FLOATS else kind
         for key_count in (1, 9, 300, 700):
-            numbers = [rng.choice(kind) for _ in range(900)]
-            bits = [nearest(type_name, number) for number in numbers] if type_name in FLOATS else numbers
-            elements = split(type_name, pack(type_name, bits))
+            elements = split(type_name, pack(type_name, [rng.choice(bits) for _ in range(900)]))
             keys = [min(rng.randrange(key_count), rng.randrange(key_count)) for _ in range(900)]
+            groups = groups_of(type_name, elements, keys, key_count)
             for op, ddof in (("norm2", 0), ("var", 0), ("var", 1), ("std", 0), ("std", 3)):
                 chosen = {"ddof": ddof} if ddof else {}
-                wanted = expected(op, type_name, elements, keys, key_count, **chosen)
+                wanted = expected_of(groups, op, **chosen)
                 assert returned(handle, op, type_name, elements, keys, key_count, **chosen) == wanted, (op, ddof, kind, key_count)
 
 
@@ -399,16 +410,17 @@ def test_extrema_among_many_nans(handle, type_name, threads):
     for i in range(count):
         if rng.random() < 0.5 or keys[i] % 30 == 7:
             elements[i] = pack(type_name, [rng.choice(nans)])
-    fill = wf.value_of_bits(wf.WF_U8, 7)
+    fill, groups = wf.value_of_bits(wf.WF_U8, 7), groups_of(type_name, elements, keys, key_count, 5)
     for op, result_type in (("min", None), ("max", None), ("argmin", None), ("argmax", None), ("min", "f64"), ("max", "i64"),
                             ("argmax", "i16"), ("argmin", "u64")):
         for nan in ("propagate", "omit", "error"):
             chosen = {"nan": nan, "result_type": result_type}
-            wanted = expected(op, type_name, elements, keys, key_count, 5, **chosen)
+            wanted = expected_of(groups, op, **chosen)
             got = returned(handle, op, type_name, elements, keys, key_count, first_index=5, threads=threads, **chosen)
             assert got == wanted, (op, result_type, nan)
-    small = [element if Oracle(type_name, element).nans else pack(type_name, [nearest(type_name, rng.randrange(9))])
-             for element in elements]
+    are_nans = {element for element in set(elements) if Oracle(type_name, element).nans}
+    digits = split(type_name, pack(type_name, [nearest(type_name, digit) for digit in range(9)]))
+    small = [element if element in are_nans else digits[rng.randrange(9)] for element in elements]
     for nan in ("propagate", "omit"):
         wanted = expected("min", type_name, small, keys, key_count, nan=nan, result_type="i64")
         assert returned(handle, "min", type_name, small, keys, key_count, nan=nan, result_type="i64", threads=threads) == wanted
@@ -422,15 +434,16 @@ def far_apart(kind, type_name, count, seed):
     rng, form = random.Random(f"{kind} {type_name} {seed}"), FLOATS[type_name]
     width, top = form.width, -form.lowest - form.precision
     if kind == "any bits":
-        return [pack(type_name, [rng.getrandbits(width)]) for _ in range(count)]
+        return split(type_name, pack(type_name, [rng.getrandbits(width) for _ in range(count)]))
     if kind == "ties":
         numbers = [Fraction(1), 1 + Fraction(2)**(1 - form.precision), Fraction(2)**(-top // 2), -Fraction(2)**(-top // 3)]
-        return [pack(type_name, [nearest(type_name, rng.choice(numbers) * rng.choice([-1, 1, 1]))]) for _ in range(count)]
+        bits = [[nearest(type_name, sign * number) for sign in (-1, 1, 1)] for number in numbers]
+        return split(type_name, pack(type_name, [rng.choice(rng.choice(bits)) for _ in range(count)]))
     is_outlier = (lambda: rng.random() < 0.02) if kind == "outliers" else lambda: True
-    numbers = [Fraction(rng.gauss(0, 1)) * Fraction(2)**(rng.randrange(-top, top) if is_outlier() else 0) for _ in range(count)]
+    numbers = [math.ldexp(rng.gauss(0, 1), rng.randrange(-top, top) if is_outlier() else 0) for _ in range(count)]
     if kind == "rising":
         numbers.sort(key=abs)
-    return [pack(type_name, [nearest(type_name, number)]) for number in numbers]
+    return split(type_name, pack(type_name, [nearest_to_double(type_name, number) for number in numbers]))
 
 
 @pytest.mark.sampled

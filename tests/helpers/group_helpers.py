@@ -38,6 +38,17 @@ class Laid:
         return self.data[begin:begin + self.nbytes]
 
 
+class Groups:
+    """What groups give, and pairs of groups: each is taken apart once for all ops."""
+
+    def __init__(self, type_name, x, y=(), first_index=0):
+        self.single = [Oracle(type_name, group, first_index=first_index) for group in x]
+        self.pairs = [PairOracle(type_name, *pair) for pair in zip(x, y)]
+
+    def reduce(self, op, **chosen):
+        return [oracle.reduce(op, **chosen) for oracle in (self.pairs if op == "dot" else self.single)]
+
+
 def expected_results(op, arrays, groups_of_indices, first_index, **chosen):
     """groups_of_indices: for each result (index of the first element, positions or None, the elements' indices)."""
     results = []
