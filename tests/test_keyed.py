@@ -5,7 +5,6 @@ import ctypes
 import itertools
 import math
 import random
-import struct
 from array import array
 from ctypes import byref
 from fractions import Fraction
@@ -13,8 +12,8 @@ from fractions import Fraction
 import pytest
 
 import warpfold_ctypes as wf
-from group_helpers import handle  # noqa: F401: a fixture
-from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, PairOracle, default_type
+from group_helpers import handle, integer_vector, vector_of  # noqa: F401: handle is a fixture
+from oracle import FLOATS, INTEGERS, Oracle, PairOracle, default_type
 from samples import nearest, nearest_to_double, pack, sample, split
 
 TYPES = [*INTEGERS, *FLOATS]
@@ -47,17 +46,6 @@ def keys_of(order, count, key_count, rng):
     return sorted(keys) if order == "sorted" else keys
 
 
-def spaced(values, nbytes, stride):
-    """Elements, each followed by what is none."""
-    apart = b"\x7f" * (nbytes * (stride - 1))
-    return apart.join(values) + (apart if values else b"") + bytes(nbytes)
-
-
-def vector(values, type_name, stride=1):
-    nbytes = struct.calcsize(TYPECODES[type_name])
-    return wf.strided(spaced(values, nbytes, stride), type_name, (len(values),), (nbytes * stride,))
-
-
 def groups_of(type_name, elements, keys, key_count, first_index=0):
     """Of each key: the oracle of its elements, which takes them apart once for all ops, and where they lie."""
     members = [[] for _ in range(key_count)]
@@ -87,10 +75,10 @@ def expected(op, type_name, elements, keys, key_count, first_index=0, **chosen):
 
 
 def returned(handle, op, type_name, elements, keys, key_count, key_type="i64", stride=1, **chosen):
-    labels = vector(split(key_type, pack(key_type, keys)), key_type, stride)
+    labels = integer_vector(keys, key_type, stride)
     groups = wf.library.wf_groups_keys(0, key_count, byref(labels))
     try:
-        return handle.reduce_groups(op, groups, vector(elements, type_name, stride), **chosen)
+        return handle.reduce_groups(op, groups, vector_of(elements, type_name, stride), **chosen)
     except wf.WarpfoldError as error:
         return error.code
 
@@ -131,10 +119,10 @@ def test_dot_products(handle, type_name, kind):
         x, y = (elements_of(kind, type_name, count, rng.random()) for _ in range(2))
         keys = keys_of(rng.choice(["random", "sorted", "skewed"]), count, key_count, rng)
         nan = rng.choice(["propagate", "omit"])
-        labels = vector([struct.pack("=q", key) for key in keys], "i64")
+        labels = integer_vector(keys, "i64")
         groups = wf.library.wf_groups_keys(0, key_count, byref(labels))
         try:
-            got = handle.reduce_groups("dot", groups, vector(x, type_name, rng.choice([1, 2])), vector(y, type_name),
+            got = handle.reduce_groups("dot", groups, vector_of(x, type_name, rng.choice([1, 2])), vector_of(y, type_name),
                                        nan=nan, threads=threads)
         except wf.WarpfoldError as error:
             got = error.code
@@ -151,9 +139,9 @@ def test_dot_products_of_zeros_have_the_sign_of_their_terms(handle, type_name):
                [(minus_zero, one), (least, least)], [(minus_zero, one), (minus_one, zero), (least, minus_zero)]]
     pairs = list(itertools.chain(*members))
     keys = [group for group, of_group in enumerate(members) for _ in of_group]
-    labels = vector([struct.pack("=q", key) for key in keys], "i64")
+    labels = integer_vector(keys, "i64")
     got = handle.reduce_groups("dot", wf.library.wf_groups_keys(0, len(members), byref(labels)),
-                               *(vector(list(side), type_name) for side in zip(*pairs)))
+                               *(vector_of(list(side), type_name) for side in zip(*pairs)))
     assert got == expected_dots(type_name, pairs, keys, len(members), "propagate")
     assert got[0][1] == got[4][1] == form.sign and got[1][1] == got[2][1] == 0
 
@@ -335,9 +323,8 @@ def test_sums_of_slots_are_rounded_once(handle, type_name):
             memory = bytearray(2 * nbytes * key_count)
             output = wf.wf_output(data=wf._address(memory)[1], ndim=1, shape=(ctypes.c_int64 * 1)(key_count),
                                   stride_bytes=(ctypes.c_int64 * 1)(2 * nbytes))
-            groups = wf.library.wf_groups_keys(0, key_count, byref(labels := vector(
-                [struct.pack("=q", key) for key in keys], "i64")))
-            handle.check(wf.library.wf_reduce(handle.pointer, byref(wf.reduction("sum")), byref(vector(elements, type_name)),
+            groups = wf.library.wf_groups_keys(0, key_count, byref(labels := integer_vector(keys, "i64")))
+            handle.check(wf.library.wf_reduce(handle.pointer, byref(wf.reduction("sum")), byref(vector_of(elements, type_name)),
                                               None, byref(groups), byref(output)))
             bits = [int.from_bytes(memory[i:i + nbytes], "little") for i in range(0, len(memory), 2 * nbytes)]
             assert bits == [value for _, value in wanted] and labels
@@ -481,7 +468,7 @@ def test_dot_products_of_any_range(handle, type_name, kind):
                                          (3 * BLOCK + 5, 150, "skewed", "omit"), (700, 1, "random", "propagate")):
         x, y = (far_apart(kind, type_name, count, rng.random()) for _ in range(2))
         keys = keys_of(order, count, key_count, rng)
-        labels = vector([struct.pack("=q", key) for key in keys], "i64")
-        got = handle.reduce_groups("dot", wf.library.wf_groups_keys(0, key_count, byref(labels)), vector(x, type_name),
-                                   vector(y, type_name), nan=nan, threads=1)
+        labels = integer_vector(keys, "i64")
+        got = handle.reduce_groups("dot", wf.library.wf_groups_keys(0, key_count, byref(labels)), vector_of(x, type_name),
+                                   vector_of(y, type_name), nan=nan, threads=1)
         assert got == expected_dots(type_name, list(zip(x, y)), keys, key_count, nan), (count, key_count, order, nan)

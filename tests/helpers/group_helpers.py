@@ -9,7 +9,7 @@ import pytest
 
 import warpfold_ctypes as wf
 from oracle import FLOATS, TYPECODES, Oracle, PairOracle, ops_of, default_type
-from samples import sample
+from samples import nbytes_of, pack, sample, split
 
 
 class Laid:
@@ -109,11 +109,19 @@ def random_shape(rng, ndim, size):
             return shape
 
 
+def spaced(elements, nbytes, stride):
+    """Elements, each followed by what is none."""
+    gap = b"\x7f" * (nbytes * (stride - 1))
+    return gap.join(elements) + (gap if elements else b"") + bytes(nbytes)
+
+
+def vector_of(elements, type_name, stride=1):
+    nbytes = nbytes_of(type_name)
+    return wf.strided(spaced(elements, nbytes, stride), type_name, (len(elements),), (nbytes * stride,))
+
+
 def integer_vector(values, type_name, stride=1):
-    """A vector of integers, each followed by what is no label."""
-    code, nbytes = TYPECODES[type_name], struct.calcsize(TYPECODES[type_name])
-    data = b"".join(struct.pack(f"={code}", value) + b"\x7f" * (nbytes * (stride - 1)) for value in values)
-    return wf.strided(data + bytes(nbytes), type_name, (len(values),), (nbytes * stride,))
+    return vector_of(split(type_name, pack(type_name, values)), type_name, stride)
 
 
 def random_offsets(rng, length, count):

@@ -29,6 +29,8 @@ class once:
         self.compute, self.name = compute, compute.__name__
 
     def __get__(self, owner, _):
+        if owner is None:  # the class
+            return self
         result = owner.__dict__[self.name] = self.compute(owner)
         return result
 
