@@ -41,6 +41,7 @@ def pytest_configure(config):
             signal.signal(number, lambda *_: None)
     keep_what_nvrtc_compiles()
     use_no_users_cache()
+    gc.disable()  # until all are collected
     import_a_share(config)
 
 
@@ -159,7 +160,9 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    """The oracle makes millions of small tuples and no circles: the collector would only walk over them."""
+    """The oracle makes millions of small tuples and no circles: the collector would only walk over them, as it would over
+    thousands of tests that are collected (pytest_configure)."""
+    gc.enable()
     gc.freeze()
     gc.set_threshold(100_000)
     settle_libcuda()

@@ -74,7 +74,7 @@ def test_every_exponent_once(handle, type_name):
     ]
     anything = [bits | draw.randrange(lead) for bits in powers[: form.infinity // lead - 1]] + powers[-9:]
     for bits in (powers, anything):
-        signed = [b | draw.choice((0, form.sign)) for b in bits]
+        signed = [b | form.sign * draw.getrandbits(1) for b in bits]
         for elements in (bits, bits[::-1], signed, [b ^ form.sign for b in bits]):
             check_float(handle, type_name, elements, result_types=tuple(FLOATS))
         draw.shuffle(signed)
@@ -147,7 +147,7 @@ def test_another_kind_of_data_in_each_block(type_name):
             "s": lambda: draw.randrange(1 << form.precision - 1),
             "z": lambda: 0,
         }[kind]
-        bits += [of_kind() | draw.choice((0, form.sign)) for _ in range(block)]
+        bits += [of_kind() | form.sign * draw.getrandbits(1) for _ in range(block)]
     plain = pack(type_name, bits)
     for place in (3 * block, 3 * block + 511, 4 * block + 512, 6 * block + 1023, 12 * block - 1, 13 * block):
         bits[place] = form.infinity | 1
@@ -186,7 +186,7 @@ def test_every_range_of_exponents_of_16_bits(type_name):
     def elements(low, high, count):
         """Its ends among them, with full significands."""
         ends = [low * lead, (high + 1) * lead - 1] * 2
-        return [x | draw.choice((0, form.sign)) for x in ends + draw.choices(range(low * lead, (high + 1) * lead), k=count - 4)]
+        return [x | form.sign * draw.getrandbits(1) for x in ends + draw.choices(range(low * lead, (high + 1) * lead), k=count - 4)]
 
     for width in sorted({w for w in (1, 2, 15, 16, 17, 28, 29, 30, 31, 32, 33, 63, 64, 65, 127, 128, 129, 252, 254, 255) if w <= fields}):
         for low in sorted({0, 1, (fields - width) // 2, max(fields - width - 1, 0), fields - width}):
@@ -211,7 +211,7 @@ def test_sums_of_16_bits_that_are_as_large_as_can_be(type_name):
 def test_what_is_not_finite_at_every_place_of_16_bit_vectors(type_name):
     """And what it displaces: at odd addresses, of every length about that of a vector, in every policy."""
     form, draw = FLOATS[type_name], random.Random(type_name)
-    plain = [draw.choice((0, form.sign)) | magnitude_bits(type_name, draw.randrange(-9, 5)) + draw.randrange(99) for _ in range(130)]
+    plain = [form.sign * draw.getrandbits(1) | magnitude_bits(type_name, draw.randrange(-9, 5)) + draw.randrange(99) for _ in range(130)]
     for place in range(97):
         bits = list(plain[: 97 + place % 34])
         bits[place] = draw.choice((form.infinity, form.infinity | form.sign, form.infinity | 1, form.sign - 1))
@@ -230,7 +230,7 @@ def test_what_is_not_finite_at_every_place_of_16_bits_where_it_is_expected(type_
     form, draw = FLOATS[type_name], random.Random(type_name)
     fields = range(form.infinity >> form.precision - 1) if is_wide else range(3, 9)
     lead = 1 << form.precision - 1
-    plain = [draw.choice(fields) * lead + draw.randrange(lead) | draw.choice((0, form.sign)) for _ in range(16384)]
+    plain = [draw.choice(fields) * lead + draw.randrange(lead) | form.sign * draw.getrandbits(1) for _ in range(16384)]
     for place in range(33):
         special = (form.infinity, form.infinity | form.sign, form.sign - 1, form.infinity | form.sign | 1)[place % 4]
         blocks = [list(plain) for _ in range(5)]
@@ -250,7 +250,7 @@ def test_what_is_not_finite_at_every_place_where_it_is_expected(type_name, op):
     one, alone and beside others, at odd addresses, and where the window no longer holds."""
     form, draw, size = FLOATS[type_name], random.Random(op), nbytes_of(type_name)
     specials = (form.infinity, form.infinity | form.sign, form.infinity | 1, form.infinity | form.sign | 3)
-    plain = [draw.choice((0, form.sign)) | magnitude_bits(type_name, draw.randrange(-3, 4)) + draw.randrange(99) for _ in range(700)]
+    plain = [form.sign * draw.getrandbits(1) | magnitude_bits(type_name, draw.randrange(-3, 4)) + draw.randrange(99) for _ in range(700)]
 
     def found(handle, bits, **chosen):
         data, partner = pack(type_name, bits), pack(type_name, plain[: len(bits)])
@@ -278,7 +278,7 @@ def test_nans_in_every_so_many_blocks(type_name, every):
     """What is expected of the next block is right or wrong, and the first NaN lies anywhere, one infinity after it."""
     form, draw = FLOATS[type_name], random.Random(every)
     block, one = 32768 // nbytes_of(type_name), magnitude_bits(type_name, 0)
-    plain = [one + draw.randrange(one >> 6) | draw.choice((0, form.sign)) for _ in range(block)]
+    plain = [one + draw.randrange(one >> 6) | form.sign * draw.getrandbits(1) for _ in range(block)]
     for first in (0, 15, 16, 127, 128, 511, 512, 1023, block - 1):
         bits = plain * 5 + plain[:77]
         for place in range(first, len(bits), every * block):
@@ -300,7 +300,7 @@ def test_counts_at_which_bins_are_taken_over_all_exponents(type_name):
     """A few go one by one, more to bins of several exponents, whole blocks to bins of one: on both sides of each."""
     form, draw = FLOATS[type_name], random.Random(type_name)
     for count in (63, 65, 97, 129, 199, 201, 1000, 2047, 2049, 4095, 4097):
-        bits = [draw.randrange(form.infinity) | draw.choice((0, form.sign)) for _ in range(count)]
+        bits = [draw.randrange(form.infinity) | form.sign * draw.getrandbits(1) for _ in range(count)]
         bits[3:12] = form.infinity - 1, 1, 0, form.sign, form.sign | 1, 1 << form.precision - 1, 3, 2, form.infinity - 2
         data, partner = pack(type_name, bits), pack(type_name, bits[::-1])
         for handle in wf.tier_handles():
@@ -317,7 +317,7 @@ def test_subnormals_only(handle, type_name):
     lead = 1 << (form.precision - 1)
     for count in (1, 2, 3, 100, 5000):
         for most in (2, lead):
-            bits = [draw.randrange(most) | draw.choice((0, form.sign)) for _ in range(count)]
+            bits = [draw.randrange(most) | form.sign * draw.getrandbits(1) for _ in range(count)]
             check_float(handle, type_name, bits, count, most, result_types=tuple(FLOATS))
             data = pack(type_name, bits)
             check_dot(
@@ -547,7 +547,7 @@ def test_cancellation_to_the_last_bit(handle, type_name):
     form, draw = FLOATS[type_name], random.Random(type_name)
     least, one = 1, magnitude_bits(type_name, 0)
     for count in (10, 1000, 12000):
-        half = [draw.randrange(form.infinity) | draw.choice((0, form.sign)) for _ in range(count)]
+        half = [draw.randrange(form.infinity) | form.sign * draw.getrandbits(1) for _ in range(count)]
         for rest in ([], [least], [least | form.sign], [one, least], [form.sign]):
             bits = half + [x ^ form.sign for x in half] + rest
             draw.shuffle(bits)
@@ -654,8 +654,8 @@ def test_products_that_underflow_and_overflow(handle, type_name):
     form, draw = FLOATS[type_name], random.Random(type_name)
     top, one = form.infinity - 1, magnitude_bits(type_name, 0)
     lead = 1 << (form.precision - 1)
-    tiny = [draw.randrange(1, 3 * lead) | draw.choice((0, form.sign)) for _ in range(500)]
-    huge = [top - draw.randrange(3 * lead) | draw.choice((0, form.sign)) for _ in range(500)]
+    tiny = [draw.randrange(1, 3 * lead) | form.sign * draw.getrandbits(1) for _ in range(500)]
+    huge = [top - draw.randrange(3 * lead) | form.sign * draw.getrandbits(1) for _ in range(500)]
     for elements in ([1], [1, 1], [1] * 1000, tiny, huge, tiny + huge, [1, form.sign | 1], [top, 1]):
         check_float(handle, type_name, elements, len(elements), result_types=tuple(FLOATS))
     for a, b in (
@@ -747,7 +747,7 @@ def test_products_of_blocks_of_anything(type_name):
     without_factor = (0, form.infinity, form.infinity + 1)
     rare = [draw.choice(without_factor) if draw.random() < 0.003 else x for x in subnormals]
     for magnitudes, first_index in itertools.product((regular, subnormals, ends, rare), (0, 1021)):
-        data = pack(type_name, [x | draw.choice((0, form.sign)) for x in magnitudes])
+        data = pack(type_name, [x | form.sign * draw.getrandbits(1) for x in magnitudes])
         view = wf.vector(data, type_name)
         expected = {nan: Oracle(type_name, data, first_index).reduce("prod", nan) for nan in ("propagate", "omit")}
         saved = set()

@@ -28,12 +28,12 @@ def test_bins_that_hold_few_and_many(type_name):
     fields = form.infinity // lead
 
     def some(count, first, sign):
-        bits = [draw.randrange(form.infinity) | draw.choice((0, form.sign)) for _ in range(max(8192, 16 * count))]
+        bits = [draw.randrange(form.infinity) | form.sign * draw.getrandbits(1) for _ in range(max(8192, 16 * count))]
         for i, place in enumerate(draw.sample(range(len(bits)), 4 * count)):
             bits[place] = (first + i % 4) * lead | lead - 1 | sign()
         return pack(type_name, bits)
 
-    signs = (lambda: 0, lambda: form.sign, lambda: draw.choice((0, form.sign)))
+    signs = (lambda: 0, lambda: form.sign, lambda: form.sign * draw.getrandbits(1))
     arrays = [some(count, draw.choice((0, 1, fields // 2, fields - 40)) if count > 33 else fields // 2, sign)
               for count in (31, 33, 65, 520) for sign in signs]
     handles = wf.tier_handles()
@@ -47,7 +47,7 @@ def wide(type_name, count, seed, most=None):
     form, draw = FLOATS[type_name], random.Random(f"{type_name} {seed}")
     lead = 1 << (form.precision - 1)
     fields = most or max(form.infinity // lead - 40, 16)
-    return [draw.randrange(fields) * lead | draw.randrange(lead) | draw.choice((0, form.sign)) for _ in range(count)]
+    return [draw.randrange(fields) * lead | draw.randrange(lead) | form.sign * draw.getrandbits(1) for _ in range(count)]
 
 
 def check_in_a_row(type_name, arrays, ops):
@@ -141,7 +141,7 @@ def test_products_much_smaller_than_those_of_the_largest_elements(type_name):
     tiers = wf.tier_handles()
     for name, (low, high) in spans.items():
         exponents = [draw.randrange(low, high) for _ in range(count)]
-        a = [field * lead | draw.randrange(lead) | draw.choice((0, form.sign)) for field in exponents]
+        a = [field * lead | draw.randrange(lead) | form.sign * draw.getrandbits(1) for field in exponents]
         b = [(low + high - 1 - field) * lead | draw.randrange(lead) for field in exponents]
         cancelled = [bits ^ form.sign * (i % 2) for i, bits in enumerate(bits for bits in a[:count // 2] for _ in range(2))]
         twice = [bits for bits in b[:count // 2] for _ in range(2)]
@@ -170,7 +170,7 @@ def test_specials_in_the_interior_of_blocks(handle, type_name):
     block = 32768 // nbytes
     count = block + block // 2
     ground = [
-        magnitude_bits(type_name, draw.randint(-3, 3)) | draw.choice((0, form.sign)) for _ in range(count)
+        magnitude_bits(type_name, draw.randint(-3, 3)) | form.sign * draw.getrandbits(1) for _ in range(count)
     ]
     for value in (form.nan, form.infinity, form.infinity | form.sign, form.sign, form.infinity - 1, 1):
         for place in (block // 2 + 3, block, count - 1):
@@ -187,7 +187,7 @@ def test_one_outlier_after_many_blocks_alike(handle, type_name):
     form, draw = FLOATS[type_name], random.Random(type_name)
     block = 32768 // nbytes_of(type_name)
     one = magnitude_bits(type_name, 0)
-    blocks_alike = [one + draw.randrange(9) | draw.choice((0, form.sign)) for _ in range(4 * block)]
+    blocks_alike = [one + draw.randrange(9) | form.sign * draw.getrandbits(1) for _ in range(4 * block)]
     rest = [one + draw.randrange(9) for _ in range(block // 3)]
     for value in (form.infinity - 1, 1, form.infinity, form.nan):
         bits = blocks_alike[draw.randrange(block) :] + [value] + rest
@@ -213,7 +213,7 @@ def test_something_rare_in_a_run_of_blocks(type_name):
     """After ten blocks alike, in any of four that may be summed together, and beside their ends."""
     form, draw = FLOATS[type_name], random.Random(type_name)
     block, one = 32768 // nbytes_of(type_name), magnitude_bits(type_name, 0)
-    alike = [one + draw.randrange(9) | draw.choice((0, form.sign)) for _ in range(18 * block + 77)]
+    alike = [one + draw.randrange(9) | form.sign * draw.getrandbits(1) for _ in range(18 * block + 77)]
     rare = (form.infinity - 1, 1, form.infinity, form.infinity | form.sign, form.nan, 0, form.sign, one + 9)
     for turn, value in enumerate((*rare, None)):
         bits, first = list(alike), (10 + turn % 4) * block
@@ -251,7 +251,7 @@ def test_special_ones_among_all_exponents(type_name):
     block, one = 32768 // nbytes_of(type_name), magnitude_bits(type_name, 0)
 
     def wide(count):
-        return [draw.randrange(form.infinity) | draw.choice((0, form.sign)) for _ in range(count)]
+        return [draw.randrange(form.infinity) | form.sign * draw.getrandbits(1) for _ in range(count)]
 
     start, end = wide(9 * block), [one + draw.randrange(9) for _ in range(3 * block)]
     full = [one + (1 << (form.precision - 1)) - 1] * (block // 2)
@@ -300,7 +300,7 @@ def test_kinds_that_change_in_mid_block(type_name):
     lead = 1 << (form.precision - 1)
 
     def signed(bits):
-        return bits | draw.choice((0, form.sign))
+        return bits | form.sign * draw.getrandbits(1)
 
     def part(kind, specials, often):
         draws = {"plain": lambda: one + draw.randrange(lead), "wide": lambda: draw.randrange(form.infinity),
@@ -331,9 +331,9 @@ def test_few_and_many_outliers(type_name):
     outliers = [large, large + 1, lead, 1, 3 * lead + 1]
 
     def some(count):
-        bits = [(one + draw.randrange(lead)) | draw.choice((0, form.sign)) for _ in range(block)]
+        bits = [(one + draw.randrange(lead)) | form.sign * draw.getrandbits(1) for _ in range(block)]
         for place in draw.sample(range(block), count):
-            bits[place] = draw.choice(outliers) | draw.choice((0, form.sign))
+            bits[place] = draw.choice(outliers) | form.sign * draw.getrandbits(1)
         return bits
 
     few = [some(count) for count in (0, 0, 0, 1, 5, 0, 63, 64, 65, 200, 0, 2)]
@@ -361,7 +361,7 @@ def test_outliers_block_after_block(type_name):
 
     def some(often, kind):
         draws = [far[kind] if draw.random() < often else near for _ in range(block)]
-        return [drawn() | draw.choice((0, form.sign)) for drawn in draws]
+        return [drawn() | form.sign * draw.getrandbits(1) for drawn in draws]
 
     parts = [some(0.02, 0), some(0.02, 1), some(0.02, 0), some(0.5, 0), some(0.5, 1), some(0.02, 1), some(0, 0)]
     for blocks in (parts, [*parts[:3], some(0.02, 2), *parts[3:], some(0.3, 1)[:block // 2 + 5]]):
@@ -396,7 +396,7 @@ def kinds_of_elements(type_name, draw):
         "i": lambda: draw.choice((form.infinity, form.nan, one, one + 1)),
         "f": lambda: draw.randrange(lead) if draw.random() < 1 / 3 else near(),
     }
-    return {name: lambda drawn=drawn: drawn() | draw.choice((0, form.sign)) for name, drawn in kinds.items()}
+    return {name: lambda drawn=drawn: drawn() | form.sign * draw.getrandbits(1) for name, drawn in kinds.items()}
 
 
 def check_kinds(type_name, bits, *context):
@@ -448,7 +448,7 @@ def test_elements_that_are_scaled(letter):
 def test_one_too_large_for_the_scale_of_those_before(exponent):
     """Small f64 are multiplied as they are loaded: the exponent of a larger power of two would run over, to one of theirs."""
     form, draw = FLOATS["f64"], random.Random(exponent)
-    bits = [draw.randrange(1 << 52) | draw.choice((0, form.sign)) for _ in range(15 * 4096)]
+    bits = [draw.randrange(1 << 52) | form.sign * draw.getrandbits(1) for _ in range(15 * 4096)]
     for place in (9 * 4096 + 5, 14 * 4096 + 77):  # in a run of blocks, and in a block by itself
         other = bits[:place] + [magnitude_bits("f64", exponent)] + bits[place + 1:]
         for handle, _ in itertools.product(wf.tier_handles(), range(2)):
@@ -460,7 +460,7 @@ def test_extremes_in_each_block_of_a_run(type_name):
     """Of a run's blocks one is searched for the extremum's place, the first of those that have it; NaNs in any."""
     form, draw = FLOATS[type_name], random.Random(type_name)
     block, one = 32768 // nbytes_of(type_name), magnitude_bits(type_name, 0)
-    usual = [draw.randrange(one) | draw.choice((0, form.sign)) for _ in range(5 * block + 3)]
+    usual = [draw.randrange(one) | form.sign * draw.getrandbits(1) for _ in range(5 * block + 3)]
     for first, nan in itertools.product(range(5), (None, 0, 3, 4)):
         bits = usual[:]
         for b, extremum in itertools.product(range(first, 5), (one, one | form.sign)):

@@ -13,10 +13,10 @@ import pytest
 
 import warpfold_ctypes as wf
 from group_helpers import (  # noqa: F401: handle is a fixture
-    Laid, as_returned, expected_results, handle, indices_along_axes, indices_of_positions, integer_vector, operands,
+    Groups, Laid, as_returned, expected_results, handle, indices_along_axes, indices_of_positions, integer_vector, operands,
     ops_for, returned, transposed)
 from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, default_type, ops_of
-from samples import nearest, pack, sample, specials
+from samples import nearest, nearest_to_double, pack, sample, specials, split
 
 TYPES = [*INTEGERS, *FLOATS]
 library = wf.library
@@ -109,7 +109,7 @@ def bytes_of_kind(type_name, rng, length):
     row = rows_of_every_kind(type_name, rng, length)
     if isinstance(row, str):
         return sample(type_name, length, row, rng.random())
-    return pack(type_name, [nearest(type_name, x) or FLOATS[type_name].sign * (math.copysign(1, x) < 0) for x in row])
+    return pack(type_name, [nearest_to_double(type_name, x) or FLOATS[type_name].sign * (math.copysign(1, x) < 0) for x in row])
 
 
 @pytest.mark.sampled
@@ -125,11 +125,12 @@ def test_divided_segments(handle, type_name):
     array = wf.vector(bytearray(b"".join(rows)), type_name)
     labels = integer_vector(offsets, "i64")
     groups = library.wf_groups_segments(0, len(lengths), byref(labels))
+    alone = Groups(type_name, rows)
     for op, ddof, nan in (("mean", 0, "propagate"), ("mean", 0, "omit"), ("var", 0, "propagate"), ("var", 1, "omit"),
                           ("std", 0, "propagate"), ("std", 2, "propagate"), ("sum", 0, "propagate"), ("norm1", 0, "omit"),
                           ("norm2", 0, "propagate")):
         chosen = {"nan": nan, **({"ddof": ddof} if op in ("var", "std") else {})}
-        expected = [Oracle(type_name, row).reduce(op, **chosen) for row in rows]
+        expected = alone.reduce(op, **chosen)
         got = returned(handle, op, groups, [array], **chosen)
         assert got == as_returned(expected, op, type_name), (op, lengths, chosen)
 
@@ -148,9 +149,10 @@ def test_divided_rows(handle, type_name, length):
         array = wf.strided(data, type_name, (count, length), (pitch, nbytes))
     else:
         array, rows = wf.strided(data, type_name, (count, length), (-pitch, nbytes), (count - 1) * pitch), rows[::-1]
+    alone = Groups(type_name, rows)
     for op, ddof in (("mean", 0), ("var", 0), ("std", 0), ("std", 1), ("sum", 0), ("norm1", 0), ("norm2", 0)):
         chosen = {"ddof": ddof} if op in ("var", "std") else {}
-        expected = [Oracle(type_name, row).reduce(op, **chosen) for row in rows]
+        expected = alone.reduce(op, **chosen)
         assert handle.reduce_groups(op, library.wf_groups_axes(2), array, **chosen) == expected, (op, chosen)
 
 
@@ -197,7 +199,7 @@ def factors_with_nans(type_name, rows, columns, rng):
     zeros, nans = specials(type_name)[:4], specials(type_name)[4:]
     made = []
     for c in range(columns):
-        column = [nearest(type_name, rng.choice([1, -1]) * Fraction(1 + rng.random()) / rng.choice([1, 2])) for _ in range(rows)]
+        column = [nearest_to_double(type_name, rng.choice([1, -1]) * (1 + rng.random()) / rng.choice([1, 2])) for _ in range(rows)]
         if c % 3 == 1:
             column[rng.randrange(rows)] = rng.choice(zeros)
         if c % 5:
@@ -245,11 +247,11 @@ def test_groups_of_one(handle, type_name):
     data = sample(type_name, 3 * count, "special", rng.random()) if type_name in FLOATS else rng.randbytes(3 * count * nbytes)
     if type_name == "bool":
         data = bytes(byte & 1 for byte in data)
+    elements = Groups(type_name, split(type_name, data), first_index=7).single
     for step, op in itertools.product((1, 3), [op for op in ops_of(type_name) if op != "stats"]):
         array = wf.strided(data, type_name, (count, 1), (step * nbytes, nbytes))
-        elements = [data[i * nbytes:][:nbytes] for i in range(0, step * count, step)]
         for nan, ddof in itertools.product(("propagate", "omit"), (0, 1) if op in ("var", "std") else (0,)):
-            expected = [Oracle(type_name, element, first_index=7).reduce(op, nan=nan, ddof=ddof) for element in elements]
+            expected = [element.reduce(op, nan=nan, ddof=ddof) for element in elements[:step * count:step]]
             got = returned(handle, op, library.wf_groups_axes(2), [array], nan=nan, ddof=ddof, first_index=7,
                            threads=rng.choice([1, 2]))
             assert got == as_returned(expected, op, type_name), (op, nan, ddof, step)
@@ -265,7 +267,7 @@ def test_nans_in_few_groups(handle, type_name, length):
     """Along either axis and over segments: any NaN, some in groups that have two."""
     rng, count = random.Random(f"few NaNs {type_name} {length}"), 70
     form, nbytes = FLOATS[type_name], struct.calcsize(TYPECODES[type_name])
-    elements = [nearest(type_name, x) for x in (rng.choice([0.0, rng.gauss(0, 1)]) for _ in range(count * length))]
+    elements = [nearest_to_double(type_name, x) for x in (rng.choice([0.0, rng.gauss(0, 1)]) for _ in range(count * length))]
     for group in rng.sample(range(count), 5):
         for place in rng.choices(range(length), k=2):
             elements[group * length + place] = rng.choice([form.nan, form.nan | form.sign, form.infinity | 1, form.sign - 1])
@@ -276,10 +278,12 @@ def test_nans_in_few_groups(handle, type_name, length):
     ways = [(wf.strided(data, type_name, (count, length), (length * nbytes, nbytes)), library.wf_groups_axes(2), 0),
             (wf.strided(down, type_name, (length, count), (count * nbytes, nbytes)), library.wf_groups_axes(1), 0),
             (array, ends, length)]
+    at_once = Groups(type_name, rows, first_index=5)
+    one_by_one = [Oracle(type_name, row, first_index=5 + length * i) for i, row in enumerate(rows)]
     for op in ops_of(type_name):
         for (view, groups, step), nan in itertools.product(ways, ("propagate", "omit") if op != "stats" else ()):
-            begins = [0 if op == "prod" else step * i for i in range(count)]
-            expected = [Oracle(type_name, row, first_index=5 + begin).reduce(op, nan=nan) for begin, row in zip(begins, rows)]
+            oracles = one_by_one if step and op != "prod" else at_once.single
+            expected = [oracle.reduce(op, nan=nan) for oracle in oracles]
             got = returned(handle, op, groups, [view], nan=nan, first_index=5)
             assert got == as_returned(expected, op, type_name), (op, nan, step)
 
@@ -291,7 +295,7 @@ def test_specials_in_few_rows(handle, type_name, rows):
     """Columns with infinities, which may cancel to a NaN, with NaNs, and with sums that overflow on the way; strips with none."""
     rng, columns = random.Random(f"specials {type_name} {rows}"), 330
     form, nbytes = FLOATS[type_name], struct.calcsize(TYPECODES[type_name])
-    elements = [nearest(type_name, x) for x in (rng.choice([0.0, rng.gauss(0, 1)]) for _ in range(columns * rows))]
+    elements = [nearest_to_double(type_name, x) for x in (rng.choice([0.0, rng.gauss(0, 1)]) for _ in range(columns * rows))]
     largest, infinity, minus, nan = form.infinity - 1, form.infinity, form.infinity | form.sign, form.nan | form.sign
     columns_of = [(infinity, infinity), (infinity, minus), (minus, minus), (nan, infinity), (nan, nan), (largest, largest),
                   (largest | form.sign, largest | form.sign), (largest, infinity), (largest, largest, minus), (form.sign, form.sign)]
@@ -301,8 +305,9 @@ def test_specials_in_few_rows(handle, type_name, rows):
     data = pack(type_name, elements)
     array = wf.strided(data, type_name, (rows, columns), (columns * nbytes, nbytes))
     down = [b"".join(data[(r * columns + c) * nbytes:][:nbytes] for r in range(rows)) for c in range(columns)]
+    alone = Groups(type_name, down)
     for op, nan in itertools.product(("sum", "mean", "norm1"), ("propagate", "omit")):
-        expected = [Oracle(type_name, column).reduce(op, nan=nan) for column in down]
+        expected = alone.reduce(op, nan=nan)
         assert returned(handle, op, library.wf_groups_axes(1), [array], nan=nan) == as_returned(expected, op, type_name), (op, nan)
 
 
@@ -343,20 +348,22 @@ def test_short_groups_round_once(handle, type_name, along):
     code = {"f32": "f", "f64": "d"}[type_name]
     nbytes = struct.calcsize(code)
     array = wf.strided(struct.pack(f"<{len(values)}{code}", *values), type_name, shape, (shape[1] * nbytes, nbytes))
+    alone = Groups(type_name, [struct.pack(f"<3{code}", *row) for row in rows])
     for op in ("sum", "norm1", "norm2", "mean", "var", "std"):
-        expected = [Oracle(type_name, struct.pack(f"<3{code}", *row)).reduce(op) for row in rows]
+        expected = alone.reduce(op)
         assert handle.reduce_groups(op, library.wf_groups_axes(1 << along), array) == expected
 
 
 def terms_of(total, unit, count, rng):
     """So many f64, multiples of unit but for the last, that add up to a fraction; in an order in which two f64 hold all."""
     spread = abs(total) / count / unit
-    terms = [Fraction(rng.randint(-int(spread), int(2 * spread))) * unit for _ in range(count - 3)]
-    terms = [Fraction(float(term)) for term in terms]
+    terms = [rng.randint(-int(spread), int(2 * spread)) * float(unit) for _ in range(count - 3)]
+    rest = total - sum(map(Fraction, terms))
     for _ in range(3):
-        terms.append(Fraction(float(total - sum(terms))))
-    assert sum(terms) == total
-    return [float(term) for term in terms]
+        terms.append(float(rest))
+        rest -= Fraction(terms[-1])
+    assert rest == 0
+    return terms
 
 
 def half_way_means(count, rng, groups, exponents):
@@ -431,9 +438,9 @@ def test_roots_of_short_groups(handle, type_name, count):
     data += sample(type_name, 60 * count, "plain", rng.random()) + (sample(type_name, 60 * count, "wild") if not rows else b"")
     groups_count, nbytes = len(data) // count // struct.calcsize(TYPECODES[type_name]), struct.calcsize(TYPECODES[type_name])
     array = wf.strided(data, type_name, (groups_count, count), (count * nbytes, nbytes))
+    alone = Groups(type_name, [data[g * count * nbytes:(g + 1) * count * nbytes] for g in range(groups_count)])
     for op, ddof in itertools.product(("std", "var"), (0, 1)):
-        expected = [Oracle(type_name, data[g * count * nbytes:(g + 1) * count * nbytes]).reduce(op, ddof=ddof)
-                    for g in range(groups_count)]
+        expected = alone.reduce(op, ddof=ddof)
         assert handle.reduce_groups(op, library.wf_groups_axes(2), array, ddof=ddof) == expected
 
 
@@ -518,14 +525,14 @@ def test_nans_in_columns_of_extremes(handle, type_name, rows, columns):
     rng, nbytes = random.Random(f"NaNs in columns {type_name} {rows}"), struct.calcsize(TYPECODES[type_name])
     data = columns_with_nans(type_name, rows, columns, rng)
     column = [b"".join(data[i:i + nbytes] for i in range(c * nbytes, len(data), columns * nbytes)) for c in range(columns)]
-    groups, fill = library.wf_groups_axes(1), wf.value_of_bits(wf.WF_U8, 1)
+    groups, fill, alone = library.wf_groups_axes(1), wf.value_of_bits(wf.WF_U8, 1), Groups(type_name, column, first_index=7)
     for op, (nan, beside), threads in itertools.product(("min", "max", "argmin", "argmax"),
                                                         (("propagate", 0), ("omit", 0), ("omit", 1), ("error", 0)), (1, 2)):
         before = beside * nbytes # bytes, so that vectors begin elsewhere
         array = wf.strided(bytes(before) + data, type_name, (rows, columns), (columns * nbytes, nbytes), before)
         name = default_type(op, type_name)
         one = (name, nearest(name, 1) if name in FLOATS else 1)
-        results = [Oracle(type_name, x, first_index=7).reduce(op, nan=nan) for x in column]
+        results = alone.reduce(op, nan=nan)
         expected = as_returned([one if beside and result == "WF_ERROR_EMPTY" else result for result in results], op, type_name)
         chosen = {"nan": nan, "first_index": 7, "threads": threads, **({"fill": fill} if beside else {})}
         assert returned(handle, op, groups, [array], **chosen) == expected, (op, nan, threads)

@@ -13,10 +13,10 @@ import pytest
 
 import warpfold_ctypes as wf
 from group_helpers import (  # noqa: F401: handle is a fixture
-    Laid, as_returned, expected_results, handle, indices_along_axes, indices_of_positions, integer_vector, operands,
+    Groups, Laid, as_returned, expected_results, handle, indices_along_axes, indices_of_positions, integer_vector, operands,
     ops_for, returned, transposed)
 from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, PairOracle, ops_of
-from samples import nearest, pack, pack_values, sample, specials, split
+from samples import nearest, nearest_to_double, pack, pack_values, sample, specials, split
 
 TYPES = [*INTEGERS, *FLOATS]
 library = wf.library
@@ -169,7 +169,7 @@ def odd_column(kind, type_name, rows, rng):
     """A column that is not like the others: the bits of its elements."""
     form = FLOATS[type_name]
     largest, one, least = form.infinity - 1, nearest(type_name, 1.0), 1
-    column = [nearest(type_name, rng.gauss(0, 1)) for _ in range(rows)]
+    column = [nearest_to_double(type_name, rng.gauss(0, 1)) for _ in range(rows)]
     places = rng.sample(range(rows), 2)
     if kind == "-0":
         column = [form.sign] * rows
@@ -278,7 +278,7 @@ def test_segments_that_share_a_window(handle, type_name):
 
 def column_with_specials(type_name, c, rows, rng):
     """Numbers, of which one is special, or a few, every other or all; beside them numbers, or zeros of either sign alone."""
-    values = [nearest(type_name, rng.choice([1, -1]) * Fraction(1 + rng.random())) for _ in range(rows)]
+    values = [nearest_to_double(type_name, rng.choice([1, -1]) * (1 + rng.random())) for _ in range(rows)]
     zeros, special = [nearest(type_name, 0), specials(type_name)[1]], specials(type_name)
     if c % 4 == 3:
         values = [rng.choice(zeros[c % 8 // 4:]) for _ in range(rows)]
@@ -303,11 +303,9 @@ def test_sums_of_columns_with_specials(handle, type_name, rows, columns):
     x, y = ([column_with_specials(type_name, c * step, rows, rng) for c in range(columns)] for step in (1, 3))
     arrays = [wf.strided(bytes(before) + transposed(b"".join(data), columns, rows, nbytes), type_name, (rows, columns),
                          (columns * nbytes, nbytes), before) for data, before in ((x, nbytes), (y, 1))]
+    groups_of = Groups(type_name, x, y)
     for op, nan in itertools.product(("sum", "mean", "var", "norm1", "norm2", "dot"), ("omit", "propagate", "error")):
-        if op == "dot":
-            alone = [PairOracle(type_name, a, b).reduce(op, nan=nan) for a, b in zip(x, y)]
-        else:
-            alone = [Oracle(type_name, a).reduce(op, nan=nan) for a in x]
+        alone = groups_of.reduce(op, nan=nan)
         given = arrays if op == "dot" else arrays[:1]
         assert returned(handle, op, library.wf_groups_axes(1), given, nan=nan) == as_returned(alone, op, type_name), (op, nan)
 
@@ -317,7 +315,7 @@ def column_with_nans(type_name, c, rows, rng):
     some with an infinity, some over many binades."""
     form, nans = FLOATS[type_name], specials(type_name)[4:]
     spread = {"f16": 12, "bf16": 100, "f32": 100, "f64": 900}.get(type_name, 12) if c % 11 == 6 else 1
-    values = [nearest(type_name, rng.choice([1, -1]) * Fraction(1 + rng.random()) * Fraction(2)**rng.randint(-spread, spread))
+    values = [nearest_to_double(type_name, rng.choice([1, -1]) * (1 + rng.random()) * 2.0**rng.randint(-spread, spread))
               for _ in range(rows)]
     if c % 5 == 3:
         values = [rng.choice([0, form.sign][c % 2:]) for _ in range(rows)]
@@ -340,13 +338,10 @@ def columns_with_nans(type_name, rows, columns):
     along = [wf.strided(b"".join(data), type_name, (columns, rows), (rows * nbytes, nbytes)) for data in (x, y)]
     one = (type_name, nearest(type_name, 1))
     asked = [*((op, 0) for op in ("sum", "norm1", "norm2", "dot", "mean", "var", "std", "nonzero", "any", "all")), ("var", 1), ("std", 2)]
-    found = []
+    found, groups_of = [], Groups(type_name, x, y)
     for (op, ddof), nan in itertools.product(asked, ("omit", "propagate", "error")):
         chosen = {"nan": nan, **({"ddof": ddof} if ddof else {})}
-        if op == "dot":
-            alone = [PairOracle(type_name, a, b).reduce(op, **chosen) for a, b in zip(x, y)]
-        else:
-            alone = [Oracle(type_name, a).reduce(op, **chosen) for a in x]
+        alone = groups_of.reduce(op, **chosen)
         given, cases = slice(2 if op == "dot" else 1), [(chosen, alone)]
         if "WF_ERROR_EMPTY" in alone and nan == "omit":
             fill = wf.value_of_bits(getattr(wf, f"WF_{type_name.upper()}"), one[1])
@@ -393,8 +388,9 @@ def test_squares_of_any_floats(handle, type_name, rows):
     down = wf.strided(transposed(b"".join(columns), len(columns), rows, nbytes), type_name, (rows, len(columns)),
                       (len(columns) * nbytes, nbytes))
     along = wf.strided(b"".join(columns), type_name, (len(columns), rows), (rows * nbytes, nbytes))
+    groups_of = Groups(type_name, columns)
     for op, nan in itertools.product(("var", "std", "norm2", "norm1", "mean", "sum"), ("omit", "propagate")):
-        expected = as_returned([Oracle(type_name, x).reduce(op, nan=nan) for x in columns], op, type_name)
+        expected = as_returned(groups_of.reduce(op, nan=nan), op, type_name)
         assert returned(handle, op, library.wf_groups_axes(1), [down], nan=nan) == expected, (op, nan)
         assert returned(handle, op, library.wf_groups_axes(2), [along], nan=nan) == expected, (op, nan)
 
@@ -411,11 +407,9 @@ def test_nans_left_out_of_segments(handle, type_name, longest):
     labels = integer_vector([0, *itertools.accumulate(lengths)], "i64")
     groups = library.wf_groups_segments(0, len(lengths), byref(labels))
     views = [wf.vector(bytearray(b"".join(side)), type_name) for side in (x, y)]
+    groups_of = Groups(type_name, x, y)
     for op, nan in itertools.product(("sum", "norm1", "mean", "dot", "nonzero", "any", "all"), ("omit", "propagate", "error")):
-        if op == "dot":
-            alone = [PairOracle(type_name, a, b).reduce(op, nan=nan) for a, b in zip(x, y)]
-        else:
-            alone = [Oracle(type_name, a).reduce(op, nan=nan) for a in x]
+        alone = groups_of.reduce(op, nan=nan)
         given = views if op == "dot" else views[:1]
         assert returned(handle, op, groups, given, nan=nan) == as_returned(alone, op, type_name), (op, nan)
 
@@ -543,7 +537,7 @@ def any_column(type_name, count, rng):
         return split(type_name, sample(type_name, 1, "wild", rng.random()))[0] * count
     if kind.endswith("integers"):
         far = 64 if kind == "far integers" else 0
-        return pack(type_name, [nearest(type_name, Fraction(far + rng.randrange(16))) for _ in range(count)])
+        return pack(type_name, [nearest_to_double(type_name, far + rng.randrange(16)) for _ in range(count)])
     data = split(type_name, sample(type_name, count, "wild", rng.random()))
     some = {"infinite": [form.infinity] * 2 + [form.infinity | form.sign], "nan": [form.nan, form.infinity],
             "largest": [form.infinity - 1], "zeros": [0, form.sign]}.get(kind)
@@ -565,12 +559,10 @@ def columns_of_any_range(type_name):
         columns = [any_column(type_name, count, rng) for _ in range(groups)]
         others = columns[1:] + columns[:1]
         views = [laid_down_and_along(type_name, side)[0] for side in (columns, others)]
+        groups_of = Groups(type_name, columns, others)
         for op, nan in itertools.product(("sum", "mean", "norm1", "norm2", "var", "std", "dot"), ("propagate", "omit")):
-            if op == "dot":
-                expected = [PairOracle(type_name, *pair).reduce(nan=nan) for pair in zip(columns, others)]
-            else:
-                expected = [Oracle(type_name, column).reduce(op, nan=nan) for column in columns]
-            cases.append((op, nan, views[:2 if op == "dot" else 1], as_returned(expected, op, type_name)))
+            expected = as_returned(groups_of.reduce(op, nan=nan), op, type_name)
+            cases.append((op, nan, views[:2 if op == "dot" else 1], expected))
     return cases
 
 
@@ -588,10 +580,9 @@ def test_means_of_what_is_left_of_a_power_of_two(handle):
     columns = [[rng.gauss(0, 1) for _ in range(64)] for _ in range(3000)]
     for column in columns:
         column[rng.randrange(64)] = math.nan
-    view = laid_down_and_along("f64", [struct.pack("=64d", *column) for column in columns])[0]
-    expected = [sum(map(Fraction, (x for x in column if x == x))) / 63 for column in columns]
-    found = handle.reduce_groups("mean", library.wf_groups_axes(1), view, nan="omit")
-    assert [nearest("f64", mean) for mean in expected] == [bits for _, bits in found]
+    columns = [struct.pack("=64d", *column) for column in columns]
+    found = handle.reduce_groups("mean", library.wf_groups_axes(1), laid_down_and_along("f64", columns)[0], nan="omit")
+    assert Groups("f64", columns).reduce("mean", nan="omit") == found
 
 
 def test_means_that_vanish_keep_their_sign(handle):
@@ -638,7 +629,7 @@ def near_pairs(type_name, count, kind, rng):
     else:
         scale = 2.0**-520 if kind == "small" and type_name == "f64" else 1
         x, y = ([rng.gauss(0, 1) * scale for _ in range(count)] for _ in range(2))
-    return [pack(type_name, [nearest(type_name, Fraction(value)) for value in side]) for side in (x, y)]
+    return [pack(type_name, [nearest_to_double(type_name, value) for value in side]) for side in (x, y)]
 
 
 @functools.lru_cache(1)
@@ -750,19 +741,17 @@ def test_packed_rows(handle, type_name, length, step):
     rng, nbytes = random.Random(f"packed rows {type_name} {length}"), struct.calcsize(TYPECODES[type_name])
     count, pitch = rng.choice([2, 45, 67]), length * step + rng.choice([0, 5])
     kind = rng.choice(["plain", "plain", "special"])
-    arrays, oracles = [], []
+    arrays, rows = [], []
     for seed in range(2):
         data = sample(type_name, count * pitch, kind, seed)
         sign = rng.choice([1, -1])
         offset = (count - 1) * pitch * nbytes if sign < 0 else 0
         arrays.append(wf.strided(data, type_name, (count, length), (sign * pitch * nbytes, step * nbytes), offset))
         cells = split(type_name, data)
-        oracles.append([b"".join(cells[r * pitch:r * pitch + length * step:step]) for r in range(count)][::sign])
+        rows.append([b"".join(cells[r * pitch:r * pitch + length * step:step]) for r in range(count)][::sign])
+    groups_of = Groups(type_name, *rows)
     for op in rng.sample([op for op in ("sum", "mean", "var", "max", "argmin", "norm1", "std") if op in ops_of(type_name)], 3) + ["dot"]:
-        if op == "dot":
-            expected = [PairOracle(type_name, a, b).reduce(op) for a, b in zip(*oracles)]
-        else:
-            expected = [Oracle(type_name, row).reduce(op) for row in oracles[0]]
+        expected = groups_of.reduce(op)
         got = returned(handle, op, library.wf_groups_axes(2), arrays if op == "dot" else arrays[:1], threads=rng.choice([1, 2]))
         assert got == as_returned(expected, op, type_name), (op, count, pitch)
 

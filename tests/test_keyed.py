@@ -3,8 +3,8 @@ whether the tables take them, set some aside, or leave the keys to be sorted."""
 
 import ctypes
 import itertools
+import math
 import random
-import struct
 from array import array
 from ctypes import byref
 from fractions import Fraction
@@ -12,8 +12,8 @@ from fractions import Fraction
 import pytest
 
 import warpfold_ctypes as wf
-from group_helpers import handle  # noqa: F401: a fixture
-from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, PairOracle, default_type
+from group_helpers import handle, integer_vector, vector_of  # noqa: F401: handle is a fixture
+from oracle import FLOATS, INTEGERS, Oracle, PairOracle, default_type
 from samples import nearest, nearest_to_double, pack, sample, split
 
 TYPES = [*INTEGERS, *FLOATS]
@@ -46,40 +46,39 @@ def keys_of(order, count, key_count, rng):
     return sorted(keys) if order == "sorted" else keys
 
 
-def spaced(values, nbytes, stride):
-    """Elements, each followed by what is none."""
-    return b"".join(value + b"\x7f" * (nbytes * (stride - 1)) for value in values) + bytes(nbytes)
-
-
-def vector(values, type_name, stride=1):
-    nbytes = struct.calcsize(TYPECODES[type_name])
-    return wf.strided(spaced(values, nbytes, stride), type_name, (len(values),), (nbytes * stride,))
-
-
-def expected(op, type_name, elements, keys, key_count, first_index=0, **chosen):
-    """A list, or the first error."""
+def groups_of(type_name, elements, keys, key_count, first_index=0):
+    """Of each key: the oracle of its elements, which takes them apart once for all ops, and where they lie."""
     members = [[] for _ in range(key_count)]
     for i, key in enumerate(keys):
         if 0 <= key < key_count:
             members[key].append(i)
+    return [(Oracle(type_name, b"".join(map(elements.__getitem__, positions)), first_index=first_index), positions)
+            for positions in members]
+
+
+def expected_of(groups, op, **chosen):
+    """A list, or the first error."""
     results = []
-    for positions in members:
-        result = Oracle(type_name, b"".join(elements[i] for i in positions), first_index=first_index).reduce(op, **chosen)
+    for oracle, positions in groups:
+        result = oracle.reduce(op, **chosen)
         if op in ("argmin", "argmax") and not isinstance(result, str):
-            result = result[0], first_index + positions[result[1] - first_index]
-        form = FLOATS.get(chosen.get("result_type") or default_type(op, type_name))
-        if result == "WF_ERROR_EMPTY" and form:
-            result = chosen.get("result_type") or default_type(op, type_name), form.nan
+            result = result[0], oracle.first_index + positions[result[1] - oracle.first_index]
         results.append(result)
-    errors = [result for result in results if isinstance(result, str)]
-    return errors[0] if errors else results
+    name = chosen.get("result_type") or default_type(op, groups[0][0].type)
+    if name in FLOATS:
+        results = [(name, FLOATS[name].nan) if result == "WF_ERROR_EMPTY" else result for result in results]
+    return next((result for result in results if isinstance(result, str)), results)
+
+
+def expected(op, type_name, elements, keys, key_count, first_index=0, **chosen):
+    return expected_of(groups_of(type_name, elements, keys, key_count, first_index), op, **chosen)
 
 
 def returned(handle, op, type_name, elements, keys, key_count, key_type="i64", stride=1, **chosen):
-    labels = vector([struct.pack(f"={TYPECODES[key_type]}", key) for key in keys], key_type, stride)
+    labels = integer_vector(keys, key_type, stride)
     groups = wf.library.wf_groups_keys(0, key_count, byref(labels))
     try:
-        return handle.reduce_groups(op, groups, vector(elements, type_name, stride), **chosen)
+        return handle.reduce_groups(op, groups, vector_of(elements, type_name, stride), **chosen)
     except wf.WarpfoldError as error:
         return error.code
 
@@ -120,10 +119,10 @@ def test_dot_products(handle, type_name, kind):
         x, y = (elements_of(kind, type_name, count, rng.random()) for _ in range(2))
         keys = keys_of(rng.choice(["random", "sorted", "skewed"]), count, key_count, rng)
         nan = rng.choice(["propagate", "omit"])
-        labels = vector([struct.pack("=q", key) for key in keys], "i64")
+        labels = integer_vector(keys, "i64")
         groups = wf.library.wf_groups_keys(0, key_count, byref(labels))
         try:
-            got = handle.reduce_groups("dot", groups, vector(x, type_name, rng.choice([1, 2])), vector(y, type_name),
+            got = handle.reduce_groups("dot", groups, vector_of(x, type_name, rng.choice([1, 2])), vector_of(y, type_name),
                                        nan=nan, threads=threads)
         except wf.WarpfoldError as error:
             got = error.code
@@ -140,9 +139,9 @@ def test_dot_products_of_zeros_have_the_sign_of_their_terms(handle, type_name):
                [(minus_zero, one), (least, least)], [(minus_zero, one), (minus_one, zero), (least, minus_zero)]]
     pairs = list(itertools.chain(*members))
     keys = [group for group, of_group in enumerate(members) for _ in of_group]
-    labels = vector([struct.pack("=q", key) for key in keys], "i64")
+    labels = integer_vector(keys, "i64")
     got = handle.reduce_groups("dot", wf.library.wf_groups_keys(0, len(members), byref(labels)),
-                               *(vector(list(side), type_name) for side in zip(*pairs)))
+                               *(vector_of(list(side), type_name) for side in zip(*pairs)))
     assert got == expected_dots(type_name, pairs, keys, len(members), "propagate")
     assert got[0][1] == got[4][1] == form.sign and got[1][1] == got[2][1] == 0
 
@@ -251,7 +250,7 @@ def over_binades(type_name, count, spread, seed):
     """Normal ones times powers of two: grids of one level or two, of three from some 50 binades on, of four from 100."""
     rng = random.Random(f"binades {type_name} {spread} {seed}")
     values = (rng.gauss(0, 1) * 2.0**rng.randrange(-spread // 2, spread // 2 + 1) for _ in range(count))
-    return [pack(type_name, [nearest_to_double(type_name, value)]) for value in values]
+    return split(type_name, pack(type_name, [nearest_to_double(type_name, value) for value in values]))
 
 
 @pytest.mark.parametrize("spread", [10, 55, 75, 100, 120])
@@ -314,7 +313,8 @@ def test_sums_of_slots_are_rounded_once(handle, type_name):
              [1 + ulp, 3 - ulp]]
     for key_count in (*range(1, 18), 255, 256, 257, 300):
         for kind in kinds:
-            values = [nearest(type_name, rng.choice(kind)) for _ in range(3 * key_count)]
+            chosen = [nearest(type_name, number) for number in kind]
+            values = [rng.choice(chosen) for _ in range(3 * key_count)]
             keys = [rng.randrange(key_count) for _ in values]
             elements = split(type_name, pack(type_name, values))
             wanted = expected("sum", type_name, elements, keys, key_count)
@@ -323,9 +323,8 @@ def test_sums_of_slots_are_rounded_once(handle, type_name):
             memory = bytearray(2 * nbytes * key_count)
             output = wf.wf_output(data=wf._address(memory)[1], ndim=1, shape=(ctypes.c_int64 * 1)(key_count),
                                   stride_bytes=(ctypes.c_int64 * 1)(2 * nbytes))
-            groups = wf.library.wf_groups_keys(0, key_count, byref(labels := vector(
-                [struct.pack("=q", key) for key in keys], "i64")))
-            handle.check(wf.library.wf_reduce(handle.pointer, byref(wf.reduction("sum")), byref(vector(elements, type_name)),
+            groups = wf.library.wf_groups_keys(0, key_count, byref(labels := integer_vector(keys, "i64")))
+            handle.check(wf.library.wf_reduce(handle.pointer, byref(wf.reduction("sum")), byref(vector_of(elements, type_name)),
                                               None, byref(groups), byref(output)))
             bits = [int.from_bytes(memory[i:i + nbytes], "little") for i in range(0, len(memory), 2 * nbytes)]
             assert bits == [value for _, value in wanted] and labels
@@ -341,12 +340,11 @@ def test_means_of_slots_are_rounded_once(handle, type_name):
         scale = Fraction(2)**(-140 if type_name == "f32" else -1000)
         kinds = [[1, 1 + ulp], [1, 1 + ulp, -ulp / 2, ulp**2], [Fraction(2)**40, -Fraction(2)**40, ulp, 3], [0, 1],
                  [scale, 3 * scale], [1 / scale, 1, -1 / scale]]
-        kinds = [pack(type_name, [nearest(type_name, rng.choice(kind)) for _ in range(900)]) for kind in kinds]
+        kinds = [[nearest(type_name, number) for number in kind] for kind in kinds]
     else:
         least, largest = INTEGERS[type_name]
         kinds = [[0, 1], [least, largest], [largest - 1, largest], [least, 0, 3, 5], [largest // 3, 7]]
-        kinds = [pack(type_name, [rng.choice(kind) for _ in range(900)]) for kind in kinds]
-    for data in kinds:
+    for data in [pack(type_name, [rng.choice(kind) for _ in range(900)]) for kind in kinds]:
         for key_count in (1, 2, 9, 300, 700):
             keys = [min(rng.randrange(key_count), rng.randrange(key_count)) for _ in range(900)]
             wanted = expected("mean", type_name, split(type_name, data), keys, key_count)
@@ -375,14 +373,14 @@ def test_squares_of_slots_are_rounded_once(handle, type_name):
     """2-norms, variances and deviations of groups of no elements, of one, of few and of many, those without a value included."""
     rng = random.Random(f"squares {type_name}")
     for kind in kinds_of_squares(type_name):
+        bits = [nearest(type_name, number) for number in kind] if type_name in FLOATS else kind
         for key_count in (1, 9, 300, 700):
-            numbers = [rng.choice(kind) for _ in range(900)]
-            bits = [nearest(type_name, number) for number in numbers] if type_name in FLOATS else numbers
-            elements = split(type_name, pack(type_name, bits))
+            elements = split(type_name, pack(type_name, [rng.choice(bits) for _ in range(900)]))
             keys = [min(rng.randrange(key_count), rng.randrange(key_count)) for _ in range(900)]
+            groups = groups_of(type_name, elements, keys, key_count)
             for op, ddof in (("norm2", 0), ("var", 0), ("var", 1), ("std", 0), ("std", 3)):
                 chosen = {"ddof": ddof} if ddof else {}
-                wanted = expected(op, type_name, elements, keys, key_count, **chosen)
+                wanted = expected_of(groups, op, **chosen)
                 assert returned(handle, op, type_name, elements, keys, key_count, **chosen) == wanted, (op, ddof, kind, key_count)
 
 
@@ -399,16 +397,17 @@ def test_extrema_among_many_nans(handle, type_name, threads):
     for i in range(count):
         if rng.random() < 0.5 or keys[i] % 30 == 7:
             elements[i] = pack(type_name, [rng.choice(nans)])
-    fill = wf.value_of_bits(wf.WF_U8, 7)
+    fill, groups = wf.value_of_bits(wf.WF_U8, 7), groups_of(type_name, elements, keys, key_count, 5)
     for op, result_type in (("min", None), ("max", None), ("argmin", None), ("argmax", None), ("min", "f64"), ("max", "i64"),
                             ("argmax", "i16"), ("argmin", "u64")):
         for nan in ("propagate", "omit", "error"):
             chosen = {"nan": nan, "result_type": result_type}
-            wanted = expected(op, type_name, elements, keys, key_count, 5, **chosen)
+            wanted = expected_of(groups, op, **chosen)
             got = returned(handle, op, type_name, elements, keys, key_count, first_index=5, threads=threads, **chosen)
             assert got == wanted, (op, result_type, nan)
-    small = [element if Oracle(type_name, element).nans else pack(type_name, [nearest(type_name, rng.randrange(9))])
-             for element in elements]
+    are_nans = {element for element in set(elements) if Oracle(type_name, element).nans}
+    digits = split(type_name, pack(type_name, [nearest(type_name, digit) for digit in range(9)]))
+    small = [element if element in are_nans else digits[rng.randrange(9)] for element in elements]
     for nan in ("propagate", "omit"):
         wanted = expected("min", type_name, small, keys, key_count, nan=nan, result_type="i64")
         assert returned(handle, "min", type_name, small, keys, key_count, nan=nan, result_type="i64", threads=threads) == wanted
@@ -422,15 +421,16 @@ def far_apart(kind, type_name, count, seed):
     rng, form = random.Random(f"{kind} {type_name} {seed}"), FLOATS[type_name]
     width, top = form.width, -form.lowest - form.precision
     if kind == "any bits":
-        return [pack(type_name, [rng.getrandbits(width)]) for _ in range(count)]
+        return split(type_name, pack(type_name, [rng.getrandbits(width) for _ in range(count)]))
     if kind == "ties":
         numbers = [Fraction(1), 1 + Fraction(2)**(1 - form.precision), Fraction(2)**(-top // 2), -Fraction(2)**(-top // 3)]
-        return [pack(type_name, [nearest(type_name, rng.choice(numbers) * rng.choice([-1, 1, 1]))]) for _ in range(count)]
+        bits = [[nearest(type_name, sign * number) for sign in (-1, 1, 1)] for number in numbers]
+        return split(type_name, pack(type_name, [rng.choice(rng.choice(bits)) for _ in range(count)]))
     is_outlier = (lambda: rng.random() < 0.02) if kind == "outliers" else lambda: True
-    numbers = [Fraction(rng.gauss(0, 1)) * Fraction(2)**(rng.randrange(-top, top) if is_outlier() else 0) for _ in range(count)]
+    numbers = [math.ldexp(rng.gauss(0, 1), rng.randrange(-top, top) if is_outlier() else 0) for _ in range(count)]
     if kind == "rising":
         numbers.sort(key=abs)
-    return [pack(type_name, [nearest(type_name, number)]) for number in numbers]
+    return split(type_name, pack(type_name, [nearest_to_double(type_name, number) for number in numbers]))
 
 
 @pytest.mark.sampled
@@ -468,7 +468,7 @@ def test_dot_products_of_any_range(handle, type_name, kind):
                                          (3 * BLOCK + 5, 150, "skewed", "omit"), (700, 1, "random", "propagate")):
         x, y = (far_apart(kind, type_name, count, rng.random()) for _ in range(2))
         keys = keys_of(order, count, key_count, rng)
-        labels = vector([struct.pack("=q", key) for key in keys], "i64")
-        got = handle.reduce_groups("dot", wf.library.wf_groups_keys(0, key_count, byref(labels)), vector(x, type_name),
-                                   vector(y, type_name), nan=nan, threads=1)
+        labels = integer_vector(keys, "i64")
+        got = handle.reduce_groups("dot", wf.library.wf_groups_keys(0, key_count, byref(labels)), vector_of(x, type_name),
+                                   vector_of(y, type_name), nan=nan, threads=1)
         assert got == expected_dots(type_name, list(zip(x, y)), keys, key_count, nan), (count, key_count, order, nan)

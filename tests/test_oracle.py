@@ -11,6 +11,7 @@ import pytest
 
 import oracle
 from oracle import FLOATS, Oracle, PairOracle, Real, parts, round_to_float, to_float, truncate
+from samples import nearest_to_double
 
 
 def f64s(*values):
@@ -57,6 +58,16 @@ def test_rounding_to_f16_and_f32_is_that_of_struct():
                 expected = form.infinity | (form.sign if value < 0 else 0)
             if value:
                 assert fraction_to_bits(Fraction(value), form) == expected, value.hex()
+
+
+def test_doubles_are_rounded_to_bf16_as_fractions_are():
+    """Midpoints and what is beside them, subnormal numbers, the ends of the range and the carry to the next power of two."""
+    draw, form = random.Random("bf16"), FLOATS["bf16"]
+    for _ in range(20000):
+        halves = draw.choice((draw.randrange(256, 513), 511))  # of the last place
+        value = math.ldexp(draw.choice((-1, 1)) * (halves + draw.choice((0, 2**-30, -2**-30))), draw.randint(-150, 119))
+        assert nearest_to_double("bf16", value) == fraction_to_bits(Fraction(value), form), value.hex()
+    assert nearest_to_double("bf16", 0.0) == 0 and nearest_to_double("bf16", 511 * 2.0**119) == form.infinity
 
 
 def test_rounding_to_f64_is_that_of_python_fractions():

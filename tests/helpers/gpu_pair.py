@@ -10,8 +10,9 @@ import pytest
 
 import warpfold_ctypes as wf
 from cuda_helpers import gpu  # noqa: F401: a fixture
-from group_helpers import Laid
-from oracle import TYPECODES, ops_of
+from group_helpers import Laid, spaced
+from oracle import ops_of
+from samples import nbytes_of, pack, split
 
 library = wf.library
 
@@ -28,10 +29,9 @@ class Pair:
         return self.gpu.memory(array.data).strided(array.type, array.shape, array.strides, array.offset)
 
     def labels_there(self, values, type_name, stride):
-        nbytes = struct.calcsize(TYPECODES[type_name])
-        gap = b"\x7f" * (nbytes * (stride - 1))
-        data = b"".join(struct.pack(f"={TYPECODES[type_name]}", value) + gap for value in values)
-        return self.gpu.memory(data + bytes(nbytes)).strided(type_name, (len(values),), (nbytes * stride,))
+        nbytes = nbytes_of(type_name)
+        data = spaced(split(type_name, pack(type_name, values)), nbytes, stride)
+        return self.gpu.memory(data).strided(type_name, (len(values),), (nbytes * stride,))
 
     def check(self, op, groups, arrays, *context, groups_there=None, **chosen):
         """Results in the host's memory, and in the GPU's."""

@@ -9,7 +9,7 @@ import pytest
 
 import warpfold_ctypes as wf
 from oracle import FLOATS, TYPECODES, Oracle, PairOracle, ops_of, default_type
-from samples import sample
+from samples import nbytes_of, pack, sample, split
 
 
 class Laid:
@@ -36,6 +36,17 @@ class Laid:
     def at(self, index):
         begin = sum(map(operator.mul, index, self.strides), self.offset)
         return self.data[begin:begin + self.nbytes]
+
+
+class Groups:
+    """What groups give, and pairs of groups: each is taken apart once for all ops."""
+
+    def __init__(self, type_name, x, y=(), first_index=0):
+        self.single = [Oracle(type_name, group, first_index=first_index) for group in x]
+        self.pairs = [PairOracle(type_name, *pair) for pair in zip(x, y)]
+
+    def reduce(self, op, **chosen):
+        return [oracle.reduce(op, **chosen) for oracle in (self.pairs if op == "dot" else self.single)]
 
 
 def expected_results(op, arrays, groups_of_indices, first_index, **chosen):
@@ -98,11 +109,19 @@ def random_shape(rng, ndim, size):
             return shape
 
 
+def spaced(elements, nbytes, stride):
+    """Elements, each followed by what is none."""
+    gap = b"\x7f" * (nbytes * (stride - 1))
+    return gap.join(elements) + (gap if elements else b"") + bytes(nbytes)
+
+
+def vector_of(elements, type_name, stride=1):
+    nbytes = nbytes_of(type_name)
+    return wf.strided(spaced(elements, nbytes, stride), type_name, (len(elements),), (nbytes * stride,))
+
+
 def integer_vector(values, type_name, stride=1):
-    """A vector of integers, each followed by what is no label."""
-    code, nbytes = TYPECODES[type_name], struct.calcsize(TYPECODES[type_name])
-    data = b"".join(struct.pack(f"={code}", value) + b"\x7f" * (nbytes * (stride - 1)) for value in values)
-    return wf.strided(data + bytes(nbytes), type_name, (len(values),), (nbytes * stride,))
+    return vector_of(split(type_name, pack(type_name, values)), type_name, stride)
 
 
 def random_offsets(rng, length, count):

@@ -18,9 +18,21 @@ from array import array
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from hashlib import blake2b
 from typing import NamedTuple
+
+
+class once:
+    """functools.cached_property without its lock, which of a few elements takes longer than what is computed."""
+
+    def __init__(self, compute):
+        self.compute, self.name = compute, compute.__name__
+
+    def __get__(self, owner, _):
+        if owner is None:  # the class
+            return self
+        result = owner.__dict__[self.name] = self.compute(owner)
+        return result
 
 
 @dataclass(frozen=True)
@@ -31,15 +43,15 @@ class Float:
     precision: int
     lowest: int
 
-    @cached_property
+    @once
     def infinity(self):
         return (1 << (self.width - 1)) - (1 << (self.precision - 1))
 
-    @cached_property
+    @once
     def nan(self):
         return self.infinity | 1 << (self.precision - 2)
 
-    @cached_property
+    @once
     def sign(self):
         return 1 << (self.width - 1)
 
@@ -304,6 +316,9 @@ def exact_sum(by_exponent, lowest):
 # ---- results that were computed before ----------------------------------------------------------------
 
 
+SHORT = 64  # bytes, which are a shorter name than a digest, and one that takes no time
+
+
 class Kept:
     """Results of one file of tests, in memory and, where a folder is named, in a file: whatever compiled the engine, and
     whatever tier it runs on, what it must give is the same, and is computed once.  All that decides is in the name of an
@@ -335,6 +350,8 @@ class Kept:
         """What is known of these arrays; None: nothing is kept."""
         if self.arrays is None:
             return None
+        if sum(map(len, arrays)) <= SHORT:
+            return self.arrays.setdefault((settings, arrays), {})
         digest = blake2b(repr((settings, [len(data) for data in arrays])).encode(), digest_size=16)
         for data in arrays:
             digest.update(data)
@@ -368,15 +385,15 @@ class Oracle:
         self.first_index = first_index
         self.times = times
 
-    @cached_property
+    @once
     def known(self):
         return kept.of((self.type, self.first_index, self.times), self.data)
 
-    @cached_property
+    @once
     def elements(self):
         return unpack(self.type, self.data)
 
-    @cached_property
+    @once
     def nans(self):
         if not self.form:
             return []
@@ -385,14 +402,14 @@ class Oracle:
             return []
         return [index for index, bits in enumerate(self.elements, self.first_index) if bits & mask > limit]
 
-    @cached_property
+    @once
     def numbers(self):
         if not self.nans:
             return self.elements
         limit, mask = self.form.infinity, self.form.sign - 1
         return [bits for bits in self.elements if bits & mask <= limit]
 
-    @cached_property
+    @once
     def indices(self):
         """Those of the numbers."""
         every, nans = range(self.first_index, self.first_index + len(self.elements)), set(self.nans)
@@ -400,29 +417,29 @@ class Oracle:
 
     # Sums over what is no NaN and no infinity, as integers over a denominator.
 
-    @cached_property
+    @once
     def lowest(self):
         return self.form.lowest if self.form else 0
 
-    @cached_property
+    @once
     def denominator(self):
         return 1 << -self.lowest
 
-    @cached_property
+    @once
     def finite(self):
         """(negative, m, e) of every finite element."""
         if not self.form:
             return [(x < 0, abs(x), 0) for x in self.numbers]
         return parts_of_all(self.finite_numbers, self.form)
 
-    @cached_property
+    @once
     def finite_numbers(self):
         if not self.infinities:
             return self.numbers
         limit, mask = self.form.infinity, self.form.sign - 1
         return [bits for bits in self.numbers if bits & mask != limit]
 
-    @cached_property
+    @once
     def infinities(self):
         """The signs that infinities have."""
         if not self.form:
@@ -430,18 +447,31 @@ class Oracle:
         limit, sign = self.form.infinity, self.form.sign
         return {bits >= sign for bits in {limit, limit | sign}.intersection(self.numbers)}
 
-    @cached_property
+    @once
     def sums(self):
         """S1, S2 and the sum of magnitudes."""
-        if self.form and not self.form.sign >> 16:
-            return self.sums_of_16_bits()
-        signed = defaultdict(list)
-        for negative, m, e in self.finite:
-            signed[e].append(-m if negative else m)
-        squares = {2 * e: map(operator.mul, ms, ms) for e, ms in signed.items()}
-        magnitudes = {e: map(abs, ms) for e, ms in signed.items()}
-        totals = (signed, self.lowest), (squares, 2 * self.lowest), (magnitudes, self.lowest)
-        return [exact_sum(*total) * self.times for total in totals]
+        if not self.form:
+            totals = sum(self.numbers), sum(map(operator.mul, self.numbers, self.numbers)), sum(map(abs, self.numbers))
+        else:
+            totals = self.sums_by_exponent() if self.form.sign >> 16 else self.sums_of_16_bits()
+        return [total * self.times for total in totals]
+
+    def sums_by_exponent(self):
+        """Of floats: those of one sign and exponent are integers of one unit."""
+        alike, width = defaultdict(list), self.form.precision - 1
+        for bits in self.finite_numbers:
+            alike[bits >> width].append(bits)
+        signed = squares = magnitudes = 0
+        for field, elements in alike.items():
+            exponent = field & self.form.infinity >> width
+            above = (field << width) - (1 << width if exponent else 0)  # what an element's bits have beside its significand
+            significands = [bits - above for bits in elements]
+            shift = max(exponent, 1) - 1
+            magnitude = sum(significands) << shift
+            signed += -magnitude if field << width & self.form.sign else magnitude
+            squares += sum(map(operator.mul, significands, significands)) << 2 * shift
+            magnitudes += magnitude
+        return signed, squares, magnitudes
 
     def sums_of_16_bits(self):
         """The same, each bit pattern taken as many times as it occurs."""
@@ -452,7 +482,7 @@ class Oracle:
             signed += count * (-magnitude if negative else magnitude)
             squares += count * magnitude**2
             magnitudes += count * magnitude
-        return [total * self.times for total in (signed, squares, magnitudes)]
+        return signed, squares, magnitudes
 
     # What the policy makes of it.
 
@@ -512,7 +542,7 @@ class Oracle:
         nonzeros = len(self.numbers) - self.zeros + (len(self.nans) if poisoned else 0)
         return {"any": int(nonzeros > 0), "all": int(self.zeros == 0), "nonzero": nonzeros * self.times}[op]
 
-    @cached_property
+    @once
     def zeros(self):
         return self.numbers.count(0) + (self.numbers.count(self.form.sign) if self.form else 0)
 
@@ -530,7 +560,7 @@ class Oracle:
         negative, m, e = parts(x, self.form)
         return Real(negative, m << (e - self.lowest), self.denominator)
 
-    @cached_property
+    @once
     def extremes(self):
         """(index, element) of the first least and of the first greatest; -0 is less than +0."""
         order = self.numbers
@@ -546,7 +576,7 @@ class Oracle:
         total = self.sums[0]
         return Real(total < 0 or self.only_minus_zeros, abs(total), self.denominator * divisor)
 
-    @cached_property
+    @once
     def only_minus_zeros(self):
         return (
             bool(self.form) and bool(self.numbers) and all(bits == self.form.sign for bits in self.numbers)
@@ -582,7 +612,7 @@ class Oracle:
             return Real(negative and self.form is not None, 0)
         return node_value(negative, self.root)
 
-    @cached_property
+    @once
     def root(self):
         """The root of the tree, where all is finite and nonzero."""
         return tree([(index, leaf(m, e)) for index, (_, m, e) in zip(self.indices, self.finite)])
@@ -608,15 +638,15 @@ class PairOracle:
         self.data = bytes(a), bytes(b)
         self.first_index, self.times = first_index, times
 
-    @cached_property
+    @once
     def known(self):
         return kept.of((self.type, self.first_index, self.times), *self.data)
 
-    @cached_property
+    @once
     def pairs(self):
         return list(zip(*(unpack(self.type, data) for data in self.data)))
 
-    @cached_property
+    @once
     def nans(self):
         if not self.form:
             return []
@@ -639,7 +669,7 @@ class PairOracle:
             return integer(sum(x * y for x, y in self.pairs) * self.times)
         return self.float_dot
 
-    @cached_property
+    @once
     def float_dot(self):
         """Of the pairs without a NaN."""
         form, infinity, left_out = self.form, self.form.infinity, set(self.nans)

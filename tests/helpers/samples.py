@@ -1,6 +1,7 @@
 """Arrays for the tests, as packed bytes; and the comparison of the engine with the oracle."""
 
 import functools
+import math
 import os
 import random
 import struct
@@ -40,7 +41,13 @@ STRUCTS = {"f16": struct.Struct("<e"), "f32": struct.Struct("<f"), "f64": struct
 def nearest_to_double(type_name, value):
     """nearest() of a double that the type has in its range, many times as fast."""
     form = STRUCTS.get(type_name)
-    return int.from_bytes(form.pack(value), "little") if form else nearest(type_name, value)
+    if form:
+        return int.from_bytes(form.pack(value), "little")
+    significand, exponent = math.frexp(abs(value))
+    if type_name != "bf16" or not value or not -125 <= exponent <= 128:
+        return nearest(type_name, value)
+    # The leading of the 8 bits, and a carry, add to the exponent's field.
+    return (value < 0) << 15 | (exponent + 125 << 7) + round(significand * 256)
 
 
 def pack_values(type_name, values):
