@@ -142,8 +142,8 @@ static bool prepare_stand_ins(struct program *program, const struct program_sett
 static bool prepare(struct program *program, const struct program_settings *settings, simt_message *message) {
     if (!prepare_stand_ins(program, settings, message)) return false;
     program->is_compiled = has_ending(program->path, ".cu");
-    return program->is_compiled ? compile(program, settings, message)
-                                : open_file(program, message) && program_check(program->path, program->file, message);
+    bool is_open = program->is_compiled ? compile(program, settings, message) : open_file(program, message);
+    return is_open && program_check(program->path, program->file, message);
 }
 
 bool program_open(struct program **result, const char *const *arguments, const struct program_settings *settings,

@@ -529,6 +529,16 @@ def test_absent_libraries_are_named_before_the_program_starts(modes, tmp_path, l
     refused(said, other)
 
 
+def test_absent_library_that_a_source_is_linked_with_is_named(compiling, tmp_path):
+    source = tmp_path / "products.cu"
+    source.write_text('extern "C" int cublasCreate_v2(void **); int main() { void *handle; return cublasCreate_v2(&handle); }\n')
+    (tmp_path / "library.c").write_text("int cublasCreate_v2(void **handle) { return *handle = 0, 1; }\n")
+    library = tmp_path / "libcublas.so.13"
+    subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-soname,libcublas.so.13", "-o", library, tmp_path / "library.c"], check=True)
+    done = run("run", source, env=compiling | {"NVCC_APPEND_FLAGS": f"-L{tmp_path} -l:libcublas.so.13"})
+    assert done.returncode == 1 and "products.cu: it needs libcublas.so.13, which drives a GPU itself" in done.stderr, done
+
+
 def fat_binaries(data):
     """(offset, size) of each that holds something."""
     for found in re.finditer(re.escape(struct.pack("<I", 0xBA55ED50)), data):
