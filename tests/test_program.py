@@ -529,6 +529,40 @@ def test_absent_libraries_are_named_before_the_program_starts(modes, tmp_path, l
     refused(said, other)
 
 
+def test_memory_of_the_host_can_be_allocated_without_end(compiling, tmp_path):
+    """The host has 4096 addresses that are multiples of 4 GiB: those of memory that was freed are used again, and device memory leaves
+    some."""
+    source = tmp_path / "many.cu"
+    source.write_text("""
+#include <cstdio>
+__global__ void add(int *to, const int *from) { *to += *from; }
+int main() {
+    static int *on_gpu[4000];
+    int sum = 0;
+    for (int *&pointer : on_gpu) if (cudaMalloc(&pointer, 4)) return puts("no device memory"), 1;
+    for (int i = 0; i < 5000; i++) {
+        int *managed, *pinned;
+        if (cudaMallocManaged(&managed, 4)) return printf("no managed memory: %d\\n", i), 1;
+        if (cudaMallocHost(&pinned, 4)) return printf("no pinned memory: %d\\n", i), 1;
+        *managed = *pinned = i;
+        if (i % 500 == 0) add<<<1, 1>>>(managed, pinned), cudaDeviceSynchronize();
+        sum += *managed;
+        cudaFree(managed), cudaFreeHost(pinned);
+    }
+    for (int *pointer : on_gpu) cudaFree(pointer);
+    printf("%d\\n", sum);
+    int *stale;
+    cudaMallocManaged(&stale, 4), cudaFree(stale);
+    add<<<1, 1>>>(stale, stale);
+    return cudaDeviceSynchronize() != cudaErrorIllegalAddress;
+}
+""")
+    done = run("run", "--json", "--out", tmp_path / "report", source, env=compiling)
+    assert done.stdout == f"{sum(range(5000)) + sum(range(0, 5000, 500))}\n", done
+    findings = json.loads((tmp_path / "report").read_text())["findings"]
+    assert [(finding["kind"], "freed" in finding["message"]) for finding in findings] == [("bounds", True)], findings
+
+
 def test_absent_library_that_a_source_is_linked_with_is_named(compiling, tmp_path):
     source = tmp_path / "products.cu"
     source.write_text('extern "C" int cublasCreate_v2(void **); int main() { void *handle; return cublasCreate_v2(&handle); }\n')
