@@ -154,19 +154,27 @@ static struct allocation *allocate_behind(struct memory *memory, uint64_t nbytes
     return create_mapped(memory, memory->slot_count, nbytes);
 }
 
-/* Nothing has been there, or what was has been freed, and is long enough. */
-static bool is_vacant(const struct memory *memory, uint64_t slot, uint64_t nbytes) {
-    const struct allocation *old = memory->slots[slot];
-    if (!old) return slots_of(nbytes) == 1;
-    return old->backing == BACKING_SHARED && old->is_freed && old->address == simt_memory_address(slot) &&
-           slots_of(nbytes) <= slots_of(old->freed_nbytes);
+/* Nothing has been there, or what was has been freed. */
+static bool are_vacant(const struct memory *memory, uint64_t slot, uint64_t slots) {
+    if (slot + slots > HOST_SLOTS) return false;
+    for (uint64_t i = slot; i < slot + slots; i++) {
+        const struct allocation *old = memory->slots[i];
+        if (old && !(old->backing == BACKING_SHARED && old->is_freed)) return false;
+    }
+    return true;
+}
+
+static void forget(struct memory *memory, struct allocation *old) {
+    const uint64_t first = (old->address - SIMT_GLOBAL_BASE) >> 32;
+    for (uint64_t i = 0; i < slots_of(old->freed_nbytes); i++) memory->slots[first + i] = NULL;
+    free(old);
 }
 
 static void replace(struct memory *memory, uint64_t slot, struct allocation *allocation) {
-    struct allocation *old = memory->slots[slot];
-    for (uint64_t i = 0; old && i < slots_of(old->freed_nbytes); i++) memory->slots[slot + i] = NULL;
-    free(old);
-    for (uint64_t i = 0; i < slots_of(allocation->nbytes); i++) memory->slots[slot + i] = allocation;
+    for (uint64_t i = slot; i < slot + slots_of(allocation->nbytes); i++) {
+        if (memory->slots[i]) forget(memory, memory->slots[i]);
+        memory->slots[i] = allocation;
+    }
 }
 
 /* Where the addresses end that the host can have: the vacant one that was taken the longest ago. */
@@ -174,7 +182,7 @@ static struct allocation *allocate_between(struct memory *memory, uint64_t nbyte
     errno = 0;
     for (uint64_t tried = 0; tried < HOST_SLOTS && (!errno || errno == EEXIST); tried++) {
         const uint64_t slot = memory->next_reused++ % HOST_SLOTS;
-        if (!is_vacant(memory, slot, nbytes)) continue;
+        if (!are_vacant(memory, slot, slots_of(nbytes))) continue;
         struct allocation *allocation = create_mapped(memory, slot, nbytes);
         if (allocation) return replace(memory, slot, allocation), allocation;
     }
@@ -211,7 +219,7 @@ void simt_memory_free(struct memory *memory, struct allocation *allocation) {
 }
 
 void simt_memory_truncate(struct memory *memory, uint64_t slot_count) {
-    for (uint64_t slot = slot_count; slot < memory->slot_count; slot++) {
+    for (uint64_t slot = memory->slot_count; slot-- > slot_count;) { /* the first of an allocation's slots last */
         struct allocation *allocation = memory->slots[slot];
         if (allocation && allocation->address == simt_memory_address(slot)) allocation_destroy(allocation);
     }
