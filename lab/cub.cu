@@ -2,11 +2,12 @@
 #include <algorithm>
 #include <climits>
 #include <cstdio>
+#include <cub/block/block_shuffle.cuh>
 #include <cub/cub.cuh>
 #include <numeric>
 #include <vector>
 
-constexpr int N = 5000, SEGMENT = 37, SEGMENTS = (N + SEGMENT - 1) / SEGMENT;
+constexpr int N = 5000, MOST_RESULTS = 5, SEGMENT = 37, SEGMENTS = (N + SEGMENT - 1) / SEGMENT;
 
 static int *in, *keys, *out, *other, *count, *offsets;
 static std::vector<int> data, result;
@@ -34,6 +35,9 @@ struct is_below {
 };
 struct square {
     __host__ __device__ int operator()(int value) const { return value * value; }
+};
+struct is_below_by_tens {
+    __host__ __device__ bool operator()(int a, int b) const { return a / 10 < b / 10; }
 };
 struct negate_out {
     int *in, *out;
@@ -348,8 +352,12 @@ template <class> static void warp_merge_sort() {
     for (int i = 0; i < N; i += 128) std::sort(result.begin() + i, result.begin() + std::min(i + 128, N));
 }
 
+#include "cub_forms.cuh"
+
+#include "cub_blocks.cuh"
+
 int main() {
-    for (int **array : {&in, &keys, &out, &other, &count, &offsets}) cudaMallocManaged(array, N * sizeof **array);
+    for (int **array : {&in, &keys, &out, &other, &count, &offsets}) cudaMallocManaged(array, MOST_RESULTS * N * sizeof **array);
     for (int i = 0; i < N; i++) {
         data.push_back(in[i] = int(i * 7919ll % 1000));
         keys[i] = i / SEGMENT;

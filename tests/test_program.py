@@ -573,6 +573,40 @@ def test_absent_libraries_are_named_of_a_source_that_is_linked_with_them(modes, 
     assert done.returncode == 1 and "a.cu: it needs libcublas.so.13, which drives a GPU itself" in done.stderr, done
 
 
+def test_memory_of_the_host_can_be_allocated_without_end(compiling, tmp_path):
+    """The host has 4096 addresses that are multiples of 4 GiB: those of memory that was freed are used again, and device memory leaves
+    some."""
+    source = tmp_path / "many.cu"
+    source.write_text("""
+#include <cstdio>
+__global__ void add(int *to, const int *from) { *to += *from; }
+int main() {
+    static int *on_gpu[4000];
+    int sum = 0;
+    for (int *&pointer : on_gpu) if (cudaMalloc(&pointer, 4)) return puts("no device memory"), 1;
+    for (int i = 0; i < 5000; i++) {
+        int *managed, *pinned;
+        if (cudaMallocManaged(&managed, 4)) return printf("no managed memory: %d\\n", i), 1;
+        if (cudaMallocHost(&pinned, 4)) return printf("no pinned memory: %d\\n", i), 1;
+        *managed = *pinned = i;
+        if (i % 500 == 0) add<<<1, 1>>>(managed, pinned), cudaDeviceSynchronize();
+        sum += *managed;
+        cudaFree(managed), cudaFreeHost(pinned);
+    }
+    for (int *pointer : on_gpu) cudaFree(pointer);
+    printf("%d\\n", sum);
+    int *stale;
+    cudaMallocManaged(&stale, 4), cudaFree(stale);
+    add<<<1, 1>>>(stale, stale);
+    return cudaDeviceSynchronize() != cudaErrorIllegalAddress;
+}
+""")
+    done = run("run", "--json", "--out", tmp_path / "report", source, env=compiling)
+    assert done.stdout == f"{sum(range(5000)) + sum(range(0, 5000, 500))}\n", done
+    findings = json.loads((tmp_path / "report").read_text())["findings"]
+    assert [(finding["kind"], "freed" in finding["message"]) for finding in findings] == [("bounds", True)], findings
+
+
 def fat_binaries(data):
     """(offset, size) of each that holds something."""
     for found in re.finditer(re.escape(struct.pack("<I", 0xBA55ED50)), data):

@@ -3,6 +3,7 @@
 #endif
 #include "pages.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,22 +24,41 @@ static bool reserve_slots(struct memory *memory, uint64_t slots) {
     return true;
 }
 
-static uint64_t next_address(const struct memory *memory) { return simt_memory_address(memory->slot_count); }
+/* Addresses that the host can have too: 47 bits on a computer whose processes have that many. */
+#define HOST_SLOTS (((UINT64_C(1) << 47) - SIMT_GLOBAL_BASE) >> 32)
+/* So many of them are left to memory that needs one. */
+#define SHARED_SLOTS (HOST_SLOTS / 4)
 
-/* An allocation at the next address, without bytes yet, which nobody finds before it is entered. */
-static struct allocation *prepare(struct memory *memory, uint64_t nbytes, enum backing backing) {
-    if (nbytes > SIMT_ALLOCATION_MAX || !reserve_slots(memory, (nbytes >> 32) + 1)) return NULL;
+static uint64_t slots_of(uint64_t nbytes) { return (nbytes >> 32) + 1; }
+
+/* The slots between stay empty. */
+static bool skip_to(struct memory *memory, uint64_t slot) {
+    if (!reserve_slots(memory, slot - memory->slot_count)) return false;
+    memory->next_reused = memory->slot_count;
+    while (memory->slot_count < slot) memory->slots[memory->slot_count++] = NULL;
+    return true;
+}
+
+static struct allocation *create(const struct memory *memory, uint64_t slot, uint64_t nbytes, enum backing backing) {
     struct allocation *allocation = calloc(1, sizeof *allocation);
     if (!allocation) return NULL;
     allocation->nbytes = nbytes;
-    allocation->address = next_address(memory);
+    allocation->address = simt_memory_address(slot);
     allocation->backing = backing;
     allocation->devices = allocation->owner = backing == BACKING_OWN ? UINT32_C(1) << memory->device : SIMT_ALL_DEVICES;
     return allocation;
 }
 
+/* An allocation at the next address, without bytes yet, which nobody finds before it is entered. */
+static struct allocation *prepare(struct memory *memory, uint64_t nbytes, enum backing backing) {
+    const bool leaves_rest = backing != BACKING_SHARED && memory->slot_count < HOST_SLOTS &&
+                             memory->slot_count + slots_of(nbytes) > HOST_SLOTS - SHARED_SLOTS;
+    if (nbytes > SIMT_ALLOCATION_MAX || (leaves_rest && !skip_to(memory, HOST_SLOTS))) return NULL;
+    return reserve_slots(memory, slots_of(nbytes)) ? create(memory, memory->slot_count, nbytes, backing) : NULL;
+}
+
 static struct allocation *enter(struct memory *memory, struct allocation *allocation) {
-    for (uint64_t i = 0; i <= allocation->nbytes >> 32; i++) memory->slots[memory->slot_count++] = allocation;
+    for (uint64_t i = 0; i < slots_of(allocation->nbytes); i++) memory->slots[memory->slot_count++] = allocation;
     return allocation;
 }
 
@@ -109,7 +129,7 @@ bool simt_memory_allocate_again(struct allocation *allocation) {
     return false;
 }
 
-/* Maps the bytes at the allocation's address.  false: something else is there, or there is no memory. */
+/* Maps the bytes at the allocation's address.  false: something else is there (errno is EEXIST), or there is no memory. */
 static bool map_bytes(struct allocation *allocation) {
     void *wanted = (void *)(uintptr_t)allocation->address;
     void *bytes = mmap(wanted, allocation->nbytes ? allocation->nbytes : 1, PROT_READ | PROT_WRITE,
@@ -118,19 +138,66 @@ static bool map_bytes(struct allocation *allocation) {
     allocation->bytes = bytes;
     if (bytes == wanted) return true;
     release_bytes(allocation); /* an old kernel, which took the address for a hint */
+    errno = EEXIST;
     return false;
 }
 
-struct allocation *simt_memory_allocate_shared(struct memory *memory, uint64_t nbytes) {
-    enum { ATTEMPTS = 1024 }; /* addresses that the host may use already */
-    for (int i = 0; i < ATTEMPTS; i++) {
-        struct allocation *allocation = prepare(memory, nbytes, BACKING_SHARED);
-        if (!allocation) return NULL;
-        if (map_bytes(allocation)) return enter(memory, allocation);
-        allocation_destroy(allocation);
-        memory->slots[memory->slot_count++] = NULL;
+static struct allocation *create_mapped(const struct memory *memory, uint64_t slot, uint64_t nbytes) {
+    struct allocation *allocation = create(memory, slot, nbytes, BACKING_SHARED);
+    if (!allocation || map_bytes(allocation)) return allocation;
+    free(allocation);
+    return NULL;
+}
+
+static struct allocation *allocate_behind(struct memory *memory, uint64_t nbytes) {
+    if (!reserve_slots(memory, slots_of(nbytes))) return NULL;
+    return create_mapped(memory, memory->slot_count, nbytes);
+}
+
+/* Nothing has been there, or what was has been freed. */
+static bool are_vacant(const struct memory *memory, uint64_t slot, uint64_t slots) {
+    if (slot + slots > HOST_SLOTS) return false;
+    for (uint64_t i = slot; i < slot + slots; i++) {
+        const struct allocation *old = memory->slots[i];
+        if (old && !(old->backing == BACKING_SHARED && old->is_freed)) return false;
+    }
+    return true;
+}
+
+static void forget(struct memory *memory, struct allocation *old) {
+    const uint64_t first = (old->address - SIMT_GLOBAL_BASE) >> 32;
+    for (uint64_t i = 0; i < slots_of(old->freed_nbytes); i++) memory->slots[first + i] = NULL;
+    free(old);
+}
+
+static void replace(struct memory *memory, uint64_t slot, struct allocation *allocation) {
+    for (uint64_t i = slot; i < slot + slots_of(allocation->nbytes); i++) {
+        if (memory->slots[i]) forget(memory, memory->slots[i]);
+        memory->slots[i] = allocation;
+    }
+}
+
+/* Where the addresses end that the host can have: the vacant one that was taken the longest ago. */
+static struct allocation *allocate_between(struct memory *memory, uint64_t nbytes) {
+    errno = 0;
+    for (uint64_t tried = 0; tried < HOST_SLOTS && (!errno || errno == EEXIST); tried++) {
+        const uint64_t slot = memory->next_reused++ % HOST_SLOTS;
+        if (!are_vacant(memory, slot, slots_of(nbytes))) continue;
+        struct allocation *allocation = create_mapped(memory, slot, nbytes);
+        if (allocation) return replace(memory, slot, allocation), allocation;
     }
     return NULL;
+}
+
+struct allocation *simt_memory_allocate_shared(struct memory *memory, uint64_t nbytes) {
+    if (nbytes > SIMT_ALLOCATION_MAX) return NULL;
+    while (memory->slot_count + slots_of(nbytes) <= HOST_SLOTS) {
+        struct allocation *allocation = allocate_behind(memory, nbytes);
+        if (allocation) return enter(memory, allocation);
+        if (errno != EEXIST || !skip_to(memory, memory->slot_count + 1)) return NULL; /* the host uses the address */
+    }
+    if (memory->slot_count < HOST_SLOTS && !skip_to(memory, HOST_SLOTS)) return NULL;
+    return allocate_between(memory, nbytes);
 }
 
 struct allocation *simt_memory_adopt(struct memory *memory, void *bytes, uint64_t nbytes) {
@@ -140,7 +207,7 @@ struct allocation *simt_memory_adopt(struct memory *memory, void *bytes, uint64_
     return enter(memory, allocation);
 }
 
-/* The addresses are never reused, and what remains says what was there: an access through a stale pointer is reported as
+/* The addresses are not used again while there are others, and what remains says what was there: an access through a stale pointer is reported as
  * that. */
 void simt_memory_free(struct memory *memory, struct allocation *allocation) {
     (void)memory;
@@ -152,7 +219,7 @@ void simt_memory_free(struct memory *memory, struct allocation *allocation) {
 }
 
 void simt_memory_truncate(struct memory *memory, uint64_t slot_count) {
-    for (uint64_t slot = slot_count; slot < memory->slot_count; slot++) {
+    for (uint64_t slot = memory->slot_count; slot-- > slot_count;) { /* the first of an allocation's slots last */
         struct allocation *allocation = memory->slots[slot];
         if (allocation && allocation->address == simt_memory_address(slot)) allocation_destroy(allocation);
     }

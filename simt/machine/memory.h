@@ -34,6 +34,7 @@ struct allocation {
 struct memory {
     struct allocation **slots; /* by (address - GLOBAL_BASE) >> 32 */
     uint64_t slot_count, slot_capacity;
+    uint64_t next_reused; /* where to look next for an address that the host can have, once none is left behind them */
     uint64_t heap_nbytes; /* of what kernels allocated and have not freed */
     uint32_t device;      /* whose memory is allocated and whose kernels are executed, */
     uint32_t reachable;   /* and whose memory they reach: a bit for each device */
