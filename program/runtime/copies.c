@@ -350,7 +350,10 @@ cudaError_t variable_find_part(const void *symbol, size_t offset, size_t nbytes,
     size_t whole;
     cudaError_t error = variable_find(symbol, address, &whole);
     if (error) return error;
-    if (offset > whole || nbytes > whole - offset) return cudaErrorInvalidValue;
+    if (offset > whole || nbytes > whole - offset) {
+        failures_because("it takes %zu bytes from byte %zu on of a variable of %zu bytes", nbytes, offset, whole);
+        return cudaErrorInvalidValue;
+    }
     *address += offset;
     return cudaSuccess;
 }

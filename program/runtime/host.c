@@ -32,7 +32,7 @@ struct pending {
     cudaStream_t stream;
     int device;
     bool is_anywhere; /* another stream waits for that stream */
-    bool is_source;   /* of a copy: the program may still read it */
+    bool is_source;   /* it is only read: the program may read it, too */
     bool is_kernel;   /* its words are those that the buffer has marked */
     uint64_t number;
     char what[RECORD_NAME];
@@ -42,7 +42,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pending pending[PENDING];
 static size_t pending_count;
 static uint64_t last_number;
-static size_t touched_buffers; /* that kernels' stores are noted of */
+static size_t touched_buffers; /* that kernels' accesses are noted of */
+static unsigned signs;         /* of the kernel; of both a host may know that the rest is done, which then is not watched */
+enum { HAS_FENCE = 1, HAS_SIGNAL = 2, TELLS_HOST = HAS_FENCE | HAS_SIGNAL };
 static struct sigaction previous;
 
 /* ---- pages --------------------------------------------------------------------------------------- */
@@ -52,7 +54,10 @@ static void protect(const struct pending *range, int protection) {
 }
 
 static void close_pages(void) {
-    for (size_t i = 0; i < pending_count; i++) protect(&pending[i], pending[i].is_source ? PROT_READ : PROT_NONE);
+    for (size_t i = 0; i < pending_count; i++)
+        if (pending[i].is_source) protect(&pending[i], PROT_READ);
+    for (size_t i = 0; i < pending_count; i++) /* some of them may be the same pages */
+        if (!pending[i].is_source) protect(&pending[i], PROT_NONE);
 }
 
 static void open_pages(void) {
@@ -74,7 +79,14 @@ void host_leave(void) {
     pthread_mutex_unlock(&lock);
 }
 
+static size_t touched_count(uint64_t nbytes) { return nbytes / WORD / 32 + 1; }
+
 /* ---- uses ---------------------------------------------------------------------------------------- */
+
+/* A bit for each word that kernels write, or read. */
+static uint32_t *touched_words(const struct buffer *buffer, bool is_source) {
+    return buffer->touched + (is_source ? touched_count(buffer->nbytes) : 0);
+}
 
 static bool is_touched(const struct pending *range, uintptr_t address) {
     if (address < range->begin || address >= range->end) return false;
@@ -82,7 +94,7 @@ static bool is_touched(const struct pending *range, uintptr_t address) {
     const struct buffer *buffer = buffer_find(address);
     if (!buffer || !buffer->touched) return false;
     uint64_t word = (address - buffer->address) / WORD;
-    return buffer->touched[word / 32] >> word % 32 & 1;
+    return touched_words(buffer, range->is_source)[word / 32] >> word % 32 & 1;
 }
 
 static uintptr_t code_address(const ucontext_t *context) {
@@ -93,6 +105,17 @@ static uintptr_t code_address(const ucontext_t *context) {
 #else
     (void)context;
     return 0;
+#endif
+}
+
+/* true, too: it is not known. */
+static bool is_write_fault(const ucontext_t *context) {
+#if defined __x86_64__
+    enum { PAGE_FAULT_WRITES = 2 };
+    return context->uc_mcontext.gregs[REG_ERR] & PAGE_FAULT_WRITES;
+#else
+    (void)context;
+    return true;
 #endif
 }
 
@@ -161,35 +184,49 @@ static void find_device_memory(uintptr_t address, uintptr_t code) {
     find(SIMT_FINDING_BOUNDS, address, code, message);
 }
 
-static size_t touched_count(const struct buffer *buffer) { return buffer->nbytes / WORD / 32 + 1; }
-
-static void clear_touched(const struct buffer *buffer) {
-    if (buffer->touched) memset(buffer->touched, 0, touched_count(buffer) * sizeof *buffer->touched);
+static void clear_touched(const struct buffer *buffer, bool is_source) {
+    if (buffer->touched) memset(touched_words(buffer, is_source), 0, touched_count(buffer->nbytes) * sizeof *buffer->touched);
 }
 
 /* What was written has arrived, or is no longer watched. */
 static void forget(size_t index) {
     const struct buffer *buffer = pending[index].is_kernel ? buffer_find(pending[index].begin) : NULL;
-    if (buffer) clear_touched(buffer);
+    if (buffer) clear_touched(buffer, pending[index].is_source);
     pending[index] = pending[--pending_count];
 }
 
-/* Whether the pages were ours.  They are not watched any longer. */
-static bool meet(uintptr_t address, uintptr_t code) {
-    bool is_ours = false;
+static bool is_on_pages(const struct pending *range, uintptr_t address) {
+    return address >= range->first_page && address < range->end_page;
+}
+
+/* What the use comes too early for: of several something that writes.  NULL: for nothing. */
+static const struct pending *met_range(uintptr_t address, bool is_write) {
+    const struct pending *met = NULL;
     for (size_t i = pending_count; i-- > 0;) {
-        if (address < pending[i].first_page || address >= pending[i].end_page) continue;
+        const struct pending *range = &pending[i];
+        const bool is_early = is_on_pages(range, address) && is_touched(range, address) && (is_write || !range->is_source);
+        if (is_early && (!met || met->is_source)) met = range;
+    }
+    return met;
+}
+
+/* Whether the pages were ours.  They are not watched any longer. */
+static bool meet(uintptr_t address, uintptr_t code, bool is_write) {
+    const struct pending *met = met_range(address, is_write);
+    bool is_ours = false;
+    if (met) find_use(met, address, code);
+    for (size_t i = pending_count; i-- > 0;) {
+        if (!is_on_pages(&pending[i], address)) continue;
         is_ours = true;
-        if (is_touched(&pending[i], address)) find_use(&pending[i], address, code);
         forget(i);
     }
     return is_ours;
 }
 
-static bool is_met(uintptr_t address, uintptr_t code) {
+static bool is_met(uintptr_t address, uintptr_t code, bool is_write) {
     if (is_inside) return false; /* of a call, to which the program gave a wrong pointer */
     host_enter(); /* opens the pages */
-    const bool is_ours = meet(address, code);
+    const bool is_ours = meet(address, code, is_write);
     if (!is_ours) find_device_memory(address, code);
     host_leave();
     return is_ours;
@@ -206,7 +243,7 @@ static void note_fault(uintptr_t address, uintptr_t code) {
 }
 
 static void handle(int number, siginfo_t *info, void *context) {
-    if (is_met((uintptr_t)info->si_addr, code_address(context))) return;
+    if (is_met((uintptr_t)info->si_addr, code_address(context), is_write_fault(context))) return;
     note_fault((uintptr_t)info->si_addr, code_address(context));
     sigaction(number, &previous, NULL); /* it comes again, to whom it is meant for */
 }
@@ -262,35 +299,79 @@ bool host_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stre
     return true;
 }
 
-/* ---- what kernels write -------------------------------------------------------------------------- */
+/* ---- what kernels write and read ----------------------------------------------------------------- */
 
-/* Volatile stores and atomics of the whole system may be meant for a host that looks for them; atomics of another scope, as
- * atomicAdd has, are none for the host. */
+/* Volatile accesses and atomics of the whole system may be meant for a host that looks for them, or by which it is heard; atomics of
+ * another scope, as atomicAdd has, are none for the host. */
 static bool is_for_host(const simt_event *event, const simt_access *access) {
-    if (access->kind == SIMT_STORE) return access->order != SIMT_WEAK;
+    if (access->kind != SIMT_ATOMIC) return access->order != SIMT_WEAK;
     return strstr(event->block->launch->places[event->pc].opcode, ".sys") != NULL;
 }
 
-/* What is written to managed memory.  Nothing is allocated while a kernel runs. */
-static void note_store(void *block, const simt_event *event, const simt_access *access) {
+static bool is_of_system(const simt_event *event) {
+    const char *opcode = event->block->launch->places[event->pc].opcode;
+    return strstr(opcode, ".sys") || strstr(opcode, ".volatile");
+}
+
+static void note_sign(unsigned sign) { __atomic_fetch_or(&signs, sign, __ATOMIC_RELAXED); }
+
+static void note_fence(void *block, const simt_event *event, bool beyond_block) {
+    (void)block, (void)beyond_block;
+    if (is_of_system(event)) note_sign(HAS_FENCE);
+}
+
+/* A store or atomic that a host can look for. */
+static void note_signal(const simt_event *event, const simt_access *access) {
+    const struct buffer *buffer = buffer_find(access->addresses[__builtin_ctz(access->lanes)]);
+    if (access->kind == SIMT_LOAD || !is_of_system(event) || !buffer || buffer->kind < BUFFER_MANAGED) return;
+    note_sign(access->order == SIMT_RELEASE || access->order == SIMT_ACQUIRE_RELEASE ? TELLS_HOST : HAS_SIGNAL);
+}
+
+static void mark(uint32_t *words, uint64_t first, uint64_t last) {
+    for (uint64_t at = first / 32; at <= last / 32; at++) {
+        uint32_t bits = UINT32_MAX;
+        if (at == first / 32) bits &= UINT32_MAX << first % 32;
+        if (at == last / 32) bits &= UINT32_MAX >> (31 - last % 32);
+        if (bits & ~__atomic_load_n(&words[at], __ATOMIC_RELAXED)) __atomic_fetch_or(&words[at], bits, __ATOMIC_RELAXED);
+    }
+}
+
+static void mark_bytes(const struct buffer *buffer, const simt_access *access, uint64_t address, uint64_t nbytes) {
+    const uint64_t first = (address - buffer->address) / WORD, last = (address - buffer->address + nbytes - 1) / WORD;
+    if (access->kind != SIMT_LOAD) mark(touched_words(buffer, false), first, last);
+    else mark(touched_words(buffer, true), first, last);
+}
+
+/* The lanes' bytes if they follow each other, or are the same; 0: they do not. */
+static uint64_t row_nbytes(const simt_access *access) {
+    const uint64_t nbytes = (uint64_t)access->element_nbytes * access->elements;
+    if (!access->has_stride || (access->stride && access->stride != nbytes)) return 0;
+    return access->stride ? nbytes * (uint64_t)__builtin_popcount(access->lanes) : nbytes;
+}
+
+/* What is written and read of managed memory.  Nothing is allocated while a kernel runs. */
+static void note_access(void *block, const simt_event *event, const simt_access *access) {
     (void)block;
-    if (!touched_buffers || access->space != SIMT_GLOBAL || access->kind == SIMT_LOAD || is_for_host(event, access)) return;
+    if (!touched_buffers || access->space != SIMT_GLOBAL) return;
+    if (is_for_host(event, access)) {
+        note_signal(event, access);
+        return;
+    }
+    const uint64_t row = row_nbytes(access);
     const struct buffer *buffer = NULL;
     for (uint32_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
         uint64_t address = access->addresses[__builtin_ctz(lanes)];
         if (!buffer || address - buffer->address >= buffer->nbytes) buffer = buffer_find(address);
-        if (!buffer || !buffer->touched) continue;
-        uint64_t first = (address - buffer->address) / WORD;
-        uint64_t last = (address - buffer->address + access->element_nbytes * access->elements - 1) / WORD;
-        for (uint64_t word = first; word <= last; word++)
-            __atomic_fetch_or(&buffer->touched[word / 32], UINT32_C(1) << word % 32, __ATOMIC_RELAXED);
+        if (buffer && buffer->touched)
+            mark_bytes(buffer, access, address, row ? row : (uint64_t)access->element_nbytes * access->elements);
+        if (row) return;
     }
 }
 
-const struct simt_observer host_observer = {.name = "host", .access = note_store};
+const struct simt_observer host_observer = {.name = "host", .access = note_access, .fence = note_fence};
 
 uint32_t *host_create_touched(size_t nbytes) {
-    uint32_t *touched = calloc(nbytes / WORD / 32 + 1, sizeof *touched);
+    uint32_t *touched = calloc(2 * touched_count(nbytes), sizeof *touched);
     touched_buffers += touched != NULL;
     return touched;
 }
@@ -300,24 +381,37 @@ void host_destroy_touched(uint32_t *touched) {
     free(touched);
 }
 
-void host_note_launch(const char *kernel, cudaStream_t stream, int device) {
-    const struct buffer *buffer;
+/* From its first marked word to its last. */
+static void note_words(const struct pending *note, const struct buffer *buffer) {
+    const uint32_t *words = touched_words(buffer, note->is_source);
+    size_t first = 0, end = touched_count(buffer->nbytes);
+    while (first < end && !words[first]) first++;
+    while (first < end && !words[end - 1]) end--;
+    if (first == end) return;
+    const uint64_t end_nbytes = end * 32 * WORD;
+    struct pending range = *note;
+    range.begin = buffer->address + first * 32 * WORD;
+    range.end = buffer->address + (end_nbytes < buffer->nbytes ? end_nbytes : buffer->nbytes);
+    if (!add(&range, buffer)) clear_touched(buffer, note->is_source);
+}
+
+static void note_side(const char *kernel, bool is_source, cudaStream_t stream, int device) {
     char name[256];
+    const struct buffer *buffer;
+    struct pending note = {.stream = stream, .device = device, .is_source = is_source, .is_kernel = true};
+    readable_name(kernel, name, sizeof name);
+    snprintf(note.what, sizeof note.what, "the kernel %.150s may still %s it", name, is_source ? "read" : "write");
     for (size_t at = 0; (buffer = buffer_next(&at));) {
-        size_t first = 0, end = buffer->touched ? touched_count(buffer) : 0;
-        while (first < end && !buffer->touched[first]) first++;
-        while (first < end && !buffer->touched[end - 1]) end--;
-        if (first == end) continue;
-        uint64_t end_nbytes = end * 32 * WORD;
-        struct pending range = {.begin = buffer->address + first * 32 * WORD,
-                                .end = buffer->address + (end_nbytes < buffer->nbytes ? end_nbytes : buffer->nbytes),
-                                .stream = stream,
-                                .device = device,
-                                .is_kernel = true};
-        readable_name(kernel, name, sizeof name);
-        snprintf(range.what, sizeof range.what, "the kernel %.150s may still write it", name);
-        if (!add(&range, buffer)) clear_touched(buffer);
+        if (!buffer->touched) continue;
+        if ((signs & TELLS_HOST) == TELLS_HOST) clear_touched(buffer, is_source);
+        else note_words(&note, buffer);
     }
+}
+
+void host_note_launch(const char *kernel, cudaStream_t stream, int device) {
+    if (touched_buffers)
+        for (int is_source = 0; is_source < 2; is_source++) note_side(kernel, is_source, stream, device);
+    signs = 0;
 }
 
 /* ---- waiting ------------------------------------------------------------------------------------- */

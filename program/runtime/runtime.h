@@ -164,7 +164,7 @@ struct buffer {
     bool is_of_graph; /* allocated by a node of a graph */
     cudaMemPool_t pool; /* that it was allocated from; NULL: none */
     struct page_hints *hints; /* of managed memory; NULL: none yet */
-    uint32_t *touched; /* of managed memory: a bit for each 4 bytes that a kernel may be writing; NULL: not known */
+    uint32_t *touched; /* of managed memory: a bit for each 4 bytes that a kernel may be writing, then reading; NULL: not known */
     struct buffer_copies *copies; /* of device memory; NULL: none yet */
 };
 

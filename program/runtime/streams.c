@@ -171,17 +171,25 @@ API cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int prior
     return CALL_WITH(stream, create_stream(stream, flags, priority));
 }
 
+/* The host does not wait: what the stream was asked for goes on.  Its name will be another's, so any later wait is taken for one
+ * for it. */
+static void leave_pending(const struct CUstream_st *stream) {
+    host_join((cudaStream_t)stream, stream->device, UINT64_MAX);
+    if (!(stream->flags & STREAM_APART)) default_known[stream->device] |= stream->known;
+}
+
 static cudaError_t destroy_stream(cudaStream_t stream) {
     struct CUstream_st **place = &streams;
     while (*place && *place != stream) place = &(*place)->next;
     if (!*place) return cudaErrorInvalidResourceHandle;
+    leave_pending(stream);
     *place = stream->next;
     front_clear(&stream->front);
     free(stream);
     return cudaSuccess;
 }
 
-API cudaStreamDestroy(cudaStream_t stream) { return CALL_WAIT(destroy_stream(stream)); }
+API cudaStreamDestroy(cudaStream_t stream) { return CALL(destroy_stream(stream)); }
 
 static cudaError_t check_stream(cudaStream_t stream) {
     return stream_is_known(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle;
