@@ -23,12 +23,13 @@
 #include "runtime.h"
 #include "simt/simt_observer.h"
 
-enum { PENDING = 64, WORD = 4 };
+enum { PENDING = 64, WORD = 4, SLOTS = 1024, SLOT_SHIFT = 32 };
 
 /* Bytes that something in a stream has to do with. */
 struct pending {
     uintptr_t begin, end;
     uintptr_t first_page, end_page; /* see set_pages */
+    size_t width, pitch, height, plane_height; /* of a copy or fill: its bytes are those of rows, which planes have */
     cudaStream_t stream;
     int device;
     bool is_anywhere; /* another stream waits for that stream */
@@ -42,9 +43,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pending pending[PENDING];
 static size_t pending_count;
 static uint64_t last_number;
-static size_t touched_buffers; /* that kernels' accesses are noted of */
-static unsigned signs;         /* of the kernel; of both a host may know that the rest is done, which then is not watched */
-enum { HAS_FENCE = 1, HAS_SIGNAL = 2, TELLS_HOST = HAS_FENCE | HAS_SIGNAL };
+static unsigned touched_buffers; /* that kernels' accesses are noted of */
+static unsigned touched_slots[SLOTS]; /* how many of them have such addresses, so that most others are soon told from them */
+static bool tells_host;        /* the kernel orders its stores for the system: a host may know without waiting that they are done */
 static struct sigaction previous;
 
 /* ---- pages --------------------------------------------------------------------------------------- */
@@ -79,6 +80,8 @@ void host_leave(void) {
     pthread_mutex_unlock(&lock);
 }
 
+static uint64_t slot_of(uint64_t address) { return (address >> SLOT_SHIFT) % SLOTS; }
+
 static size_t touched_count(uint64_t nbytes) { return nbytes / WORD / 32 + 1; }
 
 /* ---- uses ---------------------------------------------------------------------------------------- */
@@ -88,9 +91,13 @@ static uint32_t *touched_words(const struct buffer *buffer, bool is_source) {
     return buffer->touched + (is_source ? touched_count(buffer->nbytes) : 0);
 }
 
+static bool is_in_rows(const struct pending *range, size_t offset) {
+    return offset % range->pitch < range->width && offset / range->pitch % range->plane_height < range->height;
+}
+
 static bool is_touched(const struct pending *range, uintptr_t address) {
     if (address < range->begin || address >= range->end) return false;
-    if (!range->is_kernel) return true;
+    if (!range->is_kernel) return is_in_rows(range, address - range->begin);
     const struct buffer *buffer = buffer_find(address);
     if (!buffer || !buffer->touched) return false;
     uint64_t word = (address - buffer->address) / WORD;
@@ -280,51 +287,54 @@ static bool add(struct pending *range, const struct buffer *buffer) {
     return true;
 }
 
-static void add_copy_side(const void *pointer, size_t nbytes, bool is_source, cudaStream_t stream, int device) {
-    const struct buffer *buffer = buffer_find((uintptr_t)pointer);
+/* Of a single row or plane how far the next is away may be 0. */
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+static void add_rows(const struct host_rows *rows, const char *what, bool is_source, cudaStream_t stream, int device) {
+    const struct buffer *buffer = buffer_find((uintptr_t)rows->first);
+    const size_t last_row = (rows->depth - 1) * rows->plane_height + rows->height - 1;
     if (!buffer || buffer->kind < BUFFER_MANAGED) return;
-    struct pending range = {
-        .begin = (uintptr_t)pointer, .end = (uintptr_t)pointer + nbytes, .stream = stream, .device = device,
-        .is_source = is_source};
-    snprintf(range.what, sizeof range.what, "an asynchronous copy may still %s it", is_source ? "read" : "write");
+    struct pending range = {.begin = (uintptr_t)rows->first, .end = (uintptr_t)rows->first + last_row * rows->pitch + rows->width,
+                            .width = rows->width, .pitch = larger(rows->pitch, rows->width), .height = rows->height,
+                            .plane_height = larger(rows->plane_height, rows->height),
+                            .stream = stream, .device = device, .is_source = is_source};
+    snprintf(range.what, sizeof range.what, "%s may still %s it", what, is_source ? "read" : "write");
     add(&range, buffer);
 }
 
-bool host_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stream, int device) {
-    const struct buffer *source = buffer_find((uintptr_t)from), *target = buffer_find((uintptr_t)to);
-    if (!nbytes) return true;
-    if (!source || !target) return false;
-    add_copy_side(to, nbytes, false, stream, device);
-    add_copy_side(from, nbytes, true, stream, device);
+static bool is_empty(const struct host_rows *rows) { return !rows->width || !rows->height || !rows->depth; }
+
+bool host_note_copy(const struct host_rows *to, const struct host_rows *from, cudaStream_t stream, int device) {
+    if (is_empty(to)) return true;
+    if (!buffer_find((uintptr_t)to->first) || !buffer_find((uintptr_t)from->first)) return false;
+    add_rows(to, "an asynchronous copy", false, stream, device);
+    add_rows(from, "an asynchronous copy", true, stream, device);
     return true;
+}
+
+void host_note_fill(const struct host_rows *rows, cudaStream_t stream, int device) {
+    if (!is_empty(rows)) add_rows(rows, "an asynchronous fill", false, stream, device);
 }
 
 /* ---- what kernels write and read ----------------------------------------------------------------- */
 
-/* Volatile accesses and atomics of the whole system may be meant for a host that looks for them, or by which it is heard; atomics of
- * another scope, as atomicAdd has, are none for the host. */
-static bool is_for_host(const simt_event *event, const simt_access *access) {
-    if (access->kind != SIMT_ATOMIC) return access->order != SIMT_WEAK;
+static bool is_of_system(const simt_event *event) {
     return strstr(event->block->launch->places[event->pc].opcode, ".sys") != NULL;
 }
 
-static bool is_of_system(const simt_event *event) {
-    const char *opcode = event->block->launch->places[event->pc].opcode;
-    return strstr(opcode, ".sys") || strstr(opcode, ".volatile");
+/* Volatile accesses and atomics of the whole system may be meant for a host that looks for them, or by which it is heard; atomics of
+ * another scope, as atomicAdd has, are none for the host. */
+static bool is_for_host(const simt_event *event, const simt_access *access) {
+    return access->kind == SIMT_ATOMIC ? is_of_system(event) : access->order != SIMT_WEAK;
 }
 
-static void note_sign(unsigned sign) { __atomic_fetch_or(&signs, sign, __ATOMIC_RELAXED); }
+static void note_order(const simt_event *event) {
+    if (is_of_system(event)) __atomic_store_n(&tells_host, true, __ATOMIC_RELAXED);
+}
 
 static void note_fence(void *block, const simt_event *event, bool beyond_block) {
     (void)block, (void)beyond_block;
-    if (is_of_system(event)) note_sign(HAS_FENCE);
-}
-
-/* A store or atomic that a host can look for. */
-static void note_signal(const simt_event *event, const simt_access *access) {
-    const struct buffer *buffer = buffer_find(access->addresses[__builtin_ctz(access->lanes)]);
-    if (access->kind == SIMT_LOAD || !is_of_system(event) || !buffer || buffer->kind < BUFFER_MANAGED) return;
-    note_sign(access->order == SIMT_RELEASE || access->order == SIMT_ACQUIRE_RELEASE ? TELLS_HOST : HAS_SIGNAL);
+    note_order(event);
 }
 
 static void mark(uint32_t *words, uint64_t first, uint64_t last) {
@@ -349,20 +359,21 @@ static uint64_t row_nbytes(const simt_access *access) {
     return access->stride ? nbytes * (uint64_t)__builtin_popcount(access->lanes) : nbytes;
 }
 
-/* What is written and read of managed memory.  Nothing is allocated while a kernel runs. */
+/* What is written and read of memory that the host uses, too.  Nothing is allocated while a kernel runs. */
 static void note_access(void *block, const simt_event *event, const simt_access *access) {
     (void)block;
     if (!touched_buffers || access->space != SIMT_GLOBAL) return;
     if (is_for_host(event, access)) {
-        note_signal(event, access);
+        if (access->order == SIMT_RELEASE || access->order == SIMT_ACQUIRE_RELEASE) note_order(event);
         return;
     }
     const uint64_t row = row_nbytes(access);
     const struct buffer *buffer = NULL;
     for (uint32_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
         uint64_t address = access->addresses[__builtin_ctz(lanes)];
-        if (!buffer || address - buffer->address >= buffer->nbytes) buffer = buffer_find(address);
-        if (buffer && buffer->touched)
+        const bool may_be_touched = touched_slots[slot_of(address)];
+        if (may_be_touched && (!buffer || address - buffer->address >= buffer->nbytes)) buffer = buffer_find(address);
+        if (may_be_touched && buffer && buffer->touched)
             mark_bytes(buffer, access, address, row ? row : (uint64_t)access->element_nbytes * access->elements);
         if (row) return;
     }
@@ -370,15 +381,21 @@ static void note_access(void *block, const simt_event *event, const simt_access 
 
 const struct simt_observer host_observer = {.name = "host", .access = note_access, .fence = note_fence};
 
-uint32_t *host_create_touched(size_t nbytes) {
-    uint32_t *touched = calloc(2 * touched_count(nbytes), sizeof *touched);
-    touched_buffers += touched != NULL;
-    return touched;
+static void count_slots(const struct buffer *buffer, unsigned step) {
+    const uint64_t end = buffer->address + buffer->nbytes - 1;
+    for (uint64_t slot = buffer->address >> SLOT_SHIFT; slot <= end >> SLOT_SHIFT; slot++) touched_slots[slot % SLOTS] += step;
+    touched_buffers += step;
 }
 
-void host_destroy_touched(uint32_t *touched) {
-    touched_buffers -= touched != NULL;
-    free(touched);
+void host_create_touched(struct buffer *buffer) {
+    if (buffer->kind != BUFFER_MANAGED && buffer->kind != BUFFER_PINNED) return;
+    buffer->touched = calloc(2 * touched_count(buffer->nbytes), sizeof *buffer->touched);
+    if (buffer->touched) count_slots(buffer, 1);
+}
+
+void host_destroy_touched(const struct buffer *buffer) {
+    if (buffer->touched) count_slots(buffer, -1u);
+    free(buffer->touched);
 }
 
 /* From its first marked word to its last. */
@@ -403,7 +420,7 @@ static void note_side(const char *kernel, bool is_source, cudaStream_t stream, i
     snprintf(note.what, sizeof note.what, "the kernel %.150s may still %s it", name, is_source ? "read" : "write");
     for (size_t at = 0; (buffer = buffer_next(&at));) {
         if (!buffer->touched) continue;
-        if ((signs & TELLS_HOST) == TELLS_HOST) clear_touched(buffer, is_source);
+        if (tells_host) clear_touched(buffer, is_source);
         else note_words(&note, buffer);
     }
 }
@@ -411,7 +428,7 @@ static void note_side(const char *kernel, bool is_source, cudaStream_t stream, i
 void host_note_launch(const char *kernel, cudaStream_t stream, int device) {
     if (touched_buffers)
         for (int is_source = 0; is_source < 2; is_source++) note_side(kernel, is_source, stream, device);
-    signs = 0;
+    tells_host = false;
 }
 
 /* ---- waiting ------------------------------------------------------------------------------------- */

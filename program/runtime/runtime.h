@@ -164,7 +164,7 @@ struct buffer {
     bool is_of_graph; /* allocated by a node of a graph */
     cudaMemPool_t pool; /* that it was allocated from; NULL: none */
     struct page_hints *hints; /* of managed memory; NULL: none yet */
-    uint32_t *touched; /* of managed memory: a bit for each 4 bytes that a kernel may be writing, then reading; NULL: not known */
+    uint32_t *touched; /* of managed and pinned memory: a bit for each 4 bytes that a kernel may be writing, then reading; NULL: not known */
     struct buffer_copies *copies; /* of device memory; NULL: none yet */
 };
 
@@ -284,7 +284,9 @@ order_set stream_order(cudaStream_t stream);
 void stream_advance(cudaStream_t stream, order_set set);
 order_strike streams_strike, execs_strike /* graph_execs.c */;
 /* What the host has to wait for from now on, and its waiting for all that was noted so. */
-void stream_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stream);
+struct host_rows;
+void stream_note_copy(const struct host_rows *to, const struct host_rows *from, cudaStream_t stream);
+void stream_note_fill(const struct host_rows *rows, cudaStream_t stream);
 void stream_note_launch(const char *kernel, cudaStream_t stream);
 void stream_wait(cudaStream_t stream);
 
@@ -356,14 +358,22 @@ void lines_note(const simt_report *report); /* the costs of a launch's lines */
 
 /* host.c: memory that the program must not use before it has waited for a stream; with the lock held */
 extern const struct simt_observer host_observer;
-uint32_t *host_create_touched(size_t nbytes); /* for a buffer of that size; NULL: no memory */
-void host_destroy_touched(uint32_t *touched); /* NULL: nothing */
+void host_create_touched(struct buffer *buffer); /* its `touched`, where it is of a kind that needs it */
+void host_destroy_touched(const struct buffer *buffer);
 void host_watch(void); /* from now on */
 void host_enter(void); /* takes the lock: while it is held, all pages are open */
 /* Where the program's own code has made this call: its calls that are under way, as record_place has them. */
 void host_name_caller(char place[RECORD_NAME]);
 void host_leave(void); /* lets others in while the program's own code runs */
-bool host_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stream, int device); /* false: it is pageable memory */
+
+/* What a copy or fill takes: planes of rows. */
+struct host_rows {
+    const void *first;
+    size_t width, pitch, height, plane_height, depth; /* plane_height: rows from one plane to the next */
+};
+
+bool host_note_copy(const struct host_rows *to, const struct host_rows *from, cudaStream_t stream, int device); /* false: it is pageable memory */
+void host_note_fill(const struct host_rows *rows, cudaStream_t stream, int device);
 void host_note_launch(const char *kernel, cudaStream_t stream, int device);
 void host_wait_all(void);
 void host_wait_device(int device);

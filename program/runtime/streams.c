@@ -138,8 +138,13 @@ void stream_wait(cudaStream_t stream) {
 }
 
 /* Of pageable memory the call waits for the copy. */
-void stream_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stream) {
-    if (!host_note_copy(to, from, nbytes, stream, stream_device(stream))) stream_wait(stream);
+void stream_note_copy(const struct host_rows *to, const struct host_rows *from, cudaStream_t stream) {
+    if (stream_is_captured(stream)) return;
+    if (!host_note_copy(to, from, stream, stream_device(stream))) stream_wait(stream);
+}
+
+void stream_note_fill(const struct host_rows *rows, cudaStream_t stream) {
+    if (!stream_is_captured(stream)) host_note_fill(rows, stream, stream_device(stream));
 }
 
 void stream_note_launch(const char *kernel, cudaStream_t stream) {

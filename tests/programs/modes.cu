@@ -587,6 +587,28 @@ static int mode_early_writes() {
     return status + (early.managed[31] != 31);
 }
 
+__managed__ int words[32];
+__global__ void number_words() { words[threadIdx.x] = threadIdx.x; }
+
+/* Reads what a kernel writes to pinned memory, what one writes to a managed variable, what a copy of rows and what a fill write; and
+ * what lies between the rows. */
+static int mode_early_others() {
+    early early;
+    volatile int *pinned = early.pinned, *managed = early.managed, *variable = words;
+    number<<<1, 32, 0, early.stream>>>(early.pinned);
+    int status = pinned[9] != 9;
+    number_words<<<1, 32, 0, early.stream>>>();
+    status += variable[9] != 9;
+    CHECK(cudaMemcpy2DAsync(early.pinned, 128, early.device, 64, 64, 64, cudaMemcpyDeviceToHost, early.stream));
+    status += pinned[1000] != 0x01010101; /* byte 32 of row 31 */
+    CHECK(cudaMemcpy2DAsync(early.pinned, 128, early.device, 64, 64, 64, cudaMemcpyDeviceToHost, early.stream));
+    status += pinned[1020] == -1; /* between two rows */
+    CHECK(cudaMemsetAsync(early.managed, 2, early.COUNT * sizeof(int), early.stream));
+    status += managed[100] != 0x02020202;
+    CHECK(cudaStreamSynchronize(early.stream));
+    return status;
+}
+
 __global__ void tell(int *data, volatile int *flag) {
     data[threadIdx.x] = 5;
     __threadfence_system();
@@ -676,7 +698,7 @@ int main(int argc, char **argv) {
         MODE(add),      MODE(reduce),  MODE(race),   MODE(bounds),     MODE(freed),  MODE(unwritten), MODE(leak), MODE(equal),
         MODE(symbols),  MODE(managed), MODE(copies), MODE(streams),    MODE(device), MODE(memory),    MODE(grid),
         MODE(printf),   MODE(assert), MODE(trap), MODE(passing_errors),  MODE(status), MODE(registered), MODE(crash),  MODE(forever),   MODE(many),
-        MODE(counting), MODE(early),   MODE(waited), MODE(early_atomics), MODE(early_writes), MODE(told), MODE(grid_alone), MODE(filled_but_one),
+        MODE(counting), MODE(early),   MODE(waited), MODE(early_atomics), MODE(early_writes), MODE(told), MODE(early_others), MODE(grid_alone), MODE(filled_but_one),
         MODE(dynamic),  MODE(columns), MODE(absent),  MODE(graph),    MODE(configurations),
         MODE(threads),  MODE(peers),   MODE(pools),   MODE(foreign), MODE(other_waited), MODE(nodes), MODE(captured_rows),
         MODE(cloned),
