@@ -25,6 +25,14 @@
 
 enum { PENDING = 64, WORD = 4, SLOTS = 1024, SLOT_SHIFT = 32 };
 
+/* Where a buffer is of whose words it is noted which kernels touch, by the upper part of its addresses. */
+struct slot {
+    unsigned count; /* of such buffers */
+    bool is_shared; /* the rest is of one of several */
+    uint64_t address, nbytes;
+    uint32_t *touched;
+};
+
 /* Bytes that something in a stream has to do with. */
 struct pending {
     uintptr_t begin, end;
@@ -44,7 +52,7 @@ static struct pending pending[PENDING];
 static size_t pending_count;
 static uint64_t last_number;
 static unsigned touched_buffers; /* that kernels' accesses are noted of */
-static unsigned touched_slots[SLOTS]; /* how many of them have such addresses, so that most others are soon told from them */
+static struct slot touched_slots[SLOTS];
 static bool tells_host;        /* the kernel orders its stores for the system: a host may know without waiting that they are done */
 static struct sigaction previous;
 
@@ -81,6 +89,10 @@ void host_leave(void) {
 }
 
 static uint64_t slot_of(uint64_t address) { return (address >> SLOT_SHIFT) % SLOTS; }
+
+static struct slot slot_for(const struct buffer *buffer) {
+    return (struct slot){.address = buffer->address, .nbytes = buffer->nbytes, .touched = buffer->touched};
+}
 
 static size_t touched_count(uint64_t nbytes) { return nbytes / WORD / 32 + 1; }
 
@@ -346,10 +358,19 @@ static void mark(uint32_t *words, uint64_t first, uint64_t last) {
     }
 }
 
-static void mark_bytes(const struct buffer *buffer, const simt_access *access, uint64_t address, uint64_t nbytes) {
-    const uint64_t first = (address - buffer->address) / WORD, last = (address - buffer->address + nbytes - 1) / WORD;
-    if (access->kind != SIMT_LOAD) mark(touched_words(buffer, false), first, last);
-    else mark(touched_words(buffer, true), first, last);
+static void mark_in(uint32_t *words, const struct slot *slot, uint64_t address, uint64_t nbytes) {
+    mark(words, (address - slot->address) / WORD, (address - slot->address + nbytes - 1) / WORD);
+}
+
+static void mark_bytes(const struct slot *slot, bool is_source, uint64_t address, uint64_t nbytes) {
+    struct slot searched = {0};
+    if (slot->is_shared) {
+        const struct buffer *buffer = buffer_find(address);
+        if (buffer && buffer->touched) searched = slot_for(buffer);
+        slot = &searched;
+    }
+    if (address - slot->address < slot->nbytes)
+        mark_in(slot->touched + (is_source ? touched_count(slot->nbytes) : 0), slot, address, nbytes);
 }
 
 /* The lanes' bytes if they follow each other, or are the same; 0: they do not. */
@@ -359,31 +380,47 @@ static uint64_t row_nbytes(const simt_access *access) {
     return access->stride ? nbytes * (uint64_t)__builtin_popcount(access->lanes) : nbytes;
 }
 
+static void note_bytes(const simt_event *event, const simt_access *access, uint64_t begin, uint64_t end) {
+    const struct slot *slot = &touched_slots[slot_of(begin)];
+    if (slot->count && !is_for_host(event, access)) mark_bytes(slot, access->kind == SIMT_LOAD, begin, end - begin);
+}
+
+/* Lanes that follow each other, or want the same, are noted as one. */
+static void note_lanes(const simt_event *event, const simt_access *access, uint64_t nbytes) {
+    uint64_t begin = access->addresses[__builtin_ctz(access->lanes)], end = begin + nbytes;
+    for (uint32_t lanes = access->lanes & (access->lanes - 1); lanes; lanes &= lanes - 1) {
+        const uint64_t address = access->addresses[__builtin_ctz(lanes)];
+        if (address - begin <= end - begin) {
+            end = address + nbytes > end ? address + nbytes : end;
+            continue;
+        }
+        note_bytes(event, access, begin, end);
+        begin = address;
+        end = begin + nbytes;
+    }
+    note_bytes(event, access, begin, end);
+}
+
 /* What is written and read of memory that the host uses, too.  Nothing is allocated while a kernel runs. */
 static void note_access(void *block, const simt_event *event, const simt_access *access) {
     (void)block;
     if (!touched_buffers || access->space != SIMT_GLOBAL) return;
-    if (is_for_host(event, access)) {
-        if (access->order == SIMT_RELEASE || access->order == SIMT_ACQUIRE_RELEASE) note_order(event);
-        return;
-    }
-    const uint64_t row = row_nbytes(access);
-    const struct buffer *buffer = NULL;
-    for (uint32_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
-        uint64_t address = access->addresses[__builtin_ctz(lanes)];
-        const bool may_be_touched = touched_slots[slot_of(address)];
-        if (may_be_touched && (!buffer || address - buffer->address >= buffer->nbytes)) buffer = buffer_find(address);
-        if (may_be_touched && buffer && buffer->touched)
-            mark_bytes(buffer, access, address, row ? row : (uint64_t)access->element_nbytes * access->elements);
-        if (row) return;
-    }
+    if (access->order == SIMT_RELEASE || access->order == SIMT_ACQUIRE_RELEASE) note_order(event);
+    const uint64_t row = row_nbytes(access), first = access->addresses[__builtin_ctz(access->lanes)];
+    if (row) note_bytes(event, access, first, first + row);
+    else note_lanes(event, access, (uint64_t)access->element_nbytes * access->elements);
 }
 
 const struct simt_observer host_observer = {.name = "host", .access = note_access, .fence = note_fence};
 
 static void count_slots(const struct buffer *buffer, unsigned step) {
     const uint64_t end = buffer->address + buffer->nbytes - 1;
-    for (uint64_t slot = buffer->address >> SLOT_SHIFT; slot <= end >> SLOT_SHIFT; slot++) touched_slots[slot % SLOTS] += step;
+    for (uint64_t number = buffer->address >> SLOT_SHIFT; number <= end >> SLOT_SHIFT; number++) {
+        struct slot *slot = &touched_slots[number % SLOTS];
+        if (!slot->count) *slot = slot_for(buffer);
+        else slot->is_shared = true; /* until it has none: which of two is left is not known */
+        slot->count += step;
+    }
     touched_buffers += step;
 }
 
