@@ -39,6 +39,7 @@ NO_STREAM = "no stream or event orders the two: give both one stream, or let the
         ("events", LOADS, "loads", STORES, "store to", NO_STREAM),
         ("copy", COPY, "loads", STORES, "store to", NO_STREAM),
         ("fill", STORES, "stores to", FILL, "store to", NO_STREAM),
+        ("behind", LOADS, "loads", STORES, "store to", NO_STREAM),
         ("atomics", LOADS, "loads", COUNTS, "update", NO_STREAM),
         ("twice", STORES, "stores to", STORES, "store to", NO_EDGE),
         ("many", STORES, "stores to", STORES, "store to", NO_STREAM),

@@ -156,13 +156,18 @@ static void tell(const struct remembered *first, const struct remembered *second
                      : "no stream or event orders the two: give both one stream, or let the other wait (cudaStreamWaitEvent, say)");
 }
 
-static void compare(const struct remembered *second) {
+/* Those that it races with count as before it from then on: what comes after it lacks the same order, not another one. */
+static void compare(struct remembered *second) {
+    order_set told = 0;
     for (size_t i = 0; i < OPERATIONS; i++) {
         const order_set bit = (order_set)1 << i;
         struct touched_meeting meeting;
         if (!(live & bit) || (second->before & bit)) continue;
-        if (touched_meet(&operations[i].touched, &second->touched, &meeting)) tell(&operations[i], second, &meeting);
+        if (!touched_meet(&operations[i].touched, &second->touched, &meeting)) continue;
+        tell(&operations[i], second, &meeting);
+        told |= bit;
     }
+    second->before |= told;
 }
 
 order_set order_end(void) {

@@ -188,6 +188,13 @@ static const mode modes[] = {
          store_in(apart, a);
          CHECK(cudaMemcpy(host, a, sizeof host, cudaMemcpyDeviceToHost)); // does not wait for it
      }},
+    {"behind", // which a wait before the load orders, too
+     [] {
+         int host[N];
+         store_in(apart, a);
+         load_in(two);
+         CHECK(cudaMemcpyAsync(host, a, sizeof host, cudaMemcpyDeviceToHost, two));
+     }},
     {"copy-right",
      [] {
          int host[N];
