@@ -232,8 +232,8 @@ def test_host_code_that_reads_other_memory_or_other_copies_too_early(ran):
     report = ran("early_others", status=3)[2]
     found = [re.sub("0x[0-9a-f]+", "X", finding["message"]).split(":")[0] for finding in report["findings"]]
     assert found == [f"the host uses X while {what} may still write it" for what in (
-        "the kernel number", "the kernel number_words", "an asynchronous copy", "an asynchronous fill")]
-    assert [finding["count"] for finding in report["findings"]] == [1, 1, 1, 1] and report["status"] == 0
+        "the kernel number", "the kernel number_words", "an asynchronous copy", "an asynchronous fill", "an asynchronous copy")]
+    assert {finding["count"] for finding in report["findings"]} == {1} and report["status"] == 0
 
 
 def test_a_host_that_a_kernel_tells_need_not_wait_for_the_stream(ran):

@@ -243,6 +243,7 @@ typedef uint64_t order_set;
  * and those before; 0: it is not watched. */
 void order_begin(order_set before, bool is_of_graph, const char *name);
 order_set order_end(void);
+void order_free(order_set before, const char *name, const struct buffer *buffer); /* by a call of that name */
 void order_after_all(void); /* the running operation comes after every other that is known */
 cudaError_t order_end_waited(cudaError_t error); /* and the host waits for it; returns the error */
 /* The running operation touches these bytes, if they are the device's or the simulator knows them. */

@@ -605,6 +605,12 @@ static int mode_early_others() {
     status += pinned[1020] == -1; /* between two rows */
     CHECK(cudaMemsetAsync(early.managed, 2, early.COUNT * sizeof(int), early.stream));
     status += managed[100] != 0x02020202;
+    int *passing;
+    CHECK(cudaMallocAsync(&passing, 4096, early.stream));
+    CHECK(cudaMemsetAsync(passing, 3, 4096, early.stream));
+    CHECK(cudaMemcpyAsync(early.pinned, passing, 4096, cudaMemcpyDeviceToHost, early.stream));
+    CHECK(cudaFreeAsync(passing, early.stream)); /* for which the host does not wait */
+    status += pinned[5] != 0x03030303;
     CHECK(cudaStreamSynchronize(early.stream));
     return status;
 }

@@ -195,6 +195,24 @@ static const mode modes[] = {
          load_in(two);
          CHECK(cudaMemcpyAsync(host, a, sizeof host, cudaMemcpyDeviceToHost, two));
      }},
+    {"free",
+     [] {
+         int *memory;
+         CHECK(cudaMallocAsync(&memory, N * sizeof *memory, one));
+         CHECK(cudaStreamSynchronize(one));
+         store_in(apart, memory);
+         CHECK(cudaFreeAsync(memory, one));
+     }},
+    {"free-right",
+     [] {
+         int *memory;
+         CHECK(cudaMallocAsync(&memory, N * sizeof *memory, one));
+         CHECK(cudaStreamSynchronize(one));
+         store_in(apart, memory);
+         CHECK(cudaEventRecord(event, apart));
+         CHECK(cudaStreamWaitEvent(one, event, 0));
+         CHECK(cudaFreeAsync(memory, one));
+     }},
     {"copy-right",
      [] {
          int host[N];
