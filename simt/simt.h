@@ -560,6 +560,7 @@ typedef struct simt_launch {
     uint64_t seed;                 /* of SIMT_RANDOM */
     uint64_t instruction_limit;    /* warp instructions that the launch may execute; 0: SIMT_INSTRUCTION_LIMIT */
     uint32_t threads;              /* host threads that execute blocks; 0: one for each processor */
+    bool lacks_grid_barrier;       /* as launches that are not cooperative do: grid.sync() of cooperative groups traps */
     /* NULL-terminated; NULL: none.  simt_observers lists the simulator's own. */
     const struct simt_observer *const *observers;
     void *context; /* for the caller's observers: simt_launch_view.context */

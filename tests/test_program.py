@@ -187,6 +187,15 @@ def test_what_is_filled_but_for_one_word(ran):
     assert (found["kind"], found["count"]) == ("uninitialised", 2)
 
 
+def test_a_barrier_of_the_grid_needs_a_cooperative_launch(ran):
+    """As on a GPU, it traps."""
+    report = ran("grid_alone", status=3)[2]
+    finding, = report["findings"]
+    assert (finding["kind"], finding["kernel"], report["status"]) == ("trap", "rounds", 0)
+    assert finding["message"] == ("the kernel executes trap, as grid.sync() does in a launch that is not cooperative: launch it by "
+                                  "cudaLaunchCooperativeKernel()")
+
+
 def test_leak(ran):
     report = ran("leak", status=3)[2]
     assert (report["leaks"], report["leaked_bytes"], report["findings"]) == (2, 1024, [])
@@ -211,6 +220,30 @@ def test_host_code_that_does_not_wait_for_atomics(ran):
     (found,) = report["findings"]
     assert (found["kind"], found["kernel"], report["status"]) == ("race", "host code", 0)
     assert re.fullmatch("the host uses 0x[0-9a-f]+0 while the kernel count_atomically may still write it: .*", found["message"])
+
+
+def test_host_code_that_writes_too_early_and_what_outlives_its_stream(ran):
+    """One finding for each use, though a page may have to do with several copies."""
+    report = ran("early_writes", status=3)[2]
+    found = [re.sub("0x[0-9a-f]+", "X", finding["message"]).split(":")[0] for finding in report["findings"]]
+    assert found == ["the host writes to X while the kernel copy_words may still read it",
+                     "the host uses X while an asynchronous copy may still write it",
+                     "the host uses X while the kernel number may still write it"]
+    assert [finding["count"] for finding in report["findings"]] == [1, 1, 1] and report["status"] == 0
+
+
+def test_host_code_that_reads_other_memory_or_other_copies_too_early(ran):
+    report = ran("early_others", status=3)[2]
+    found = [re.sub("0x[0-9a-f]+", "X", finding["message"]).split(":")[0] for finding in report["findings"]]
+    assert found == [f"the host uses X while {what} may still write it" for what in (
+        "the kernel number", "the kernel number_words", "an asynchronous copy", "an asynchronous fill", "an asynchronous copy")]
+    assert {finding["count"] for finding in report["findings"]} == {1} and report["status"] == 0
+
+
+def test_a_host_that_a_kernel_tells_need_not_wait_for_the_stream(ran):
+    """By a volatile word behind a fence of the system."""
+    report = ran("told", status=0)[2]
+    assert (report["findings"], report["status"]) == ([], 0)
 
 
 def test_each_thread_has_its_device_and_each_device_its_variables(ran):

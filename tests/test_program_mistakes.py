@@ -45,6 +45,7 @@ FAILED = {
     "direction": ("cudaMemcpy", "// direction", "it is from memory of a device to memory of the host, which is not the direction that it "
                   "names: that takes cudaMemcpyDeviceToHost"),
     "symbol": ("cudaMemcpy", "// symbol", "that takes cudaMemcpyToSymbol, as it is to a variable of the device"),
+    "long-symbol": ("cudaMemcpyToSymbol", "// long", "it takes 8 bytes from byte 0 on of a variable of 4 bytes"),
     "free-twice": ("cudaFree", "// twice", "nothing is allocated there: it is freed already, or memory of the host"),
     "free-middle": ("cudaFree", "// middle", "it is byte 16 of an allocation of 4000, which is freed by the address of its first byte"),
 }
@@ -99,6 +100,13 @@ def test_a_length_in_elements(reported):
     assert "index 250 of `in`, float *" in finding["message"] and f"; line {line} wrote the first 1000 bytes of this allocation of 4000: a " \
         "copy's length is in bytes, such as n * sizeof(float)" in finding["message"]
     assert finding["other"]["line"] == line and f"{line:>8} | {LINES[line - 1]}\n" in reported("short", 3)[1]
+
+
+def test_a_recursion_that_never_ends(reported):
+    finding, = reported("recursion", 3)[0]["findings"]
+    assert (finding["kind"], finding["line"]) == ("runaway", line_of("// too deep"))
+    assert re.fullmatch(r"the stack of a thread, 524,288 bytes, is full after \d\d,?\d{3} calls within each other: let a recursion end earlier, or "
+                        "make it a loop with an array of what is left to do", finding["message"])
 
 
 def test_a_kernel_that_gets_memory_of_the_host(reported):

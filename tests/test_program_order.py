@@ -39,6 +39,8 @@ NO_STREAM = "no stream or event orders the two: give both one stream, or let the
         ("events", LOADS, "loads", STORES, "store to", NO_STREAM),
         ("copy", COPY, "loads", STORES, "store to", NO_STREAM),
         ("fill", STORES, "stores to", FILL, "store to", NO_STREAM),
+        ("free", ("cudaFreeAsync", STORES[1]), "frees", (STORES[0], None), "store to", NO_STREAM),
+        ("behind", LOADS, "loads", STORES, "store to", NO_STREAM),
         ("atomics", LOADS, "loads", COUNTS, "update", NO_STREAM),
         ("twice", STORES, "stores to", STORES, "store to", NO_EDGE),
         ("many", STORES, "stores to", STORES, "store to", NO_STREAM),
@@ -57,7 +59,7 @@ def test_operations_that_nothing_orders_race(ordered, tmp_path, mode, second, do
     assert "thread" not in finding
 
 
-@pytest.mark.parametrize("mode", ["nodes", "captured", "events", "copy", "host", "default", "atomics", "bytes", "twice",
+@pytest.mark.parametrize("mode", ["nodes", "captured", "events", "copy", "host", "default", "free", "atomics", "bytes", "twice",
                                   "within", "event-nodes"])
 def test_operations_in_order_do_not(ordered, mode):
     done = run("run", ordered, f"{mode}-right", env=environment())

@@ -165,10 +165,13 @@ static cudaError_t run_copy(const struct operation *operation) {
 
 #define COPYING {NODE_COPY, sizeof(struct copying), run_copy}
 
+static struct host_rows row_of(const void *first, size_t nbytes) { return (struct host_rows){first, nbytes, nbytes, 1, 1, 1}; }
+
 static cudaError_t copy_in(cudaStream_t stream, const struct copying *copying) {
     if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
     cudaError_t error = operation_do(&copying->operation, stream);
-    if (!error && !stream_is_captured(stream)) stream_note_copy(copying->to, copying->from, copying->nbytes, stream);
+    const struct host_rows to = row_of(copying->to, copying->nbytes), from = row_of(copying->from, copying->nbytes);
+    if (!error) stream_note_copy(&to, &from, stream);
     return error;
 }
 
@@ -250,7 +253,12 @@ static cudaError_t run_rows(const struct operation *operation) {
 
 cudaError_t copy_rows_in(cudaStream_t stream, const struct rows *rows) {
     const struct copying_rows copying = {{NODE_COPY, sizeof copying, run_rows}, *rows};
-    return stream_is_known(stream) ? operation_do(&copying.operation, stream) : cudaErrorInvalidResourceHandle;
+    const struct host_rows to = {rows->to, rows->width, rows->to_pitch, rows->height, rows->height, 1};
+    const struct host_rows from = {rows->from, rows->width, rows->from_pitch, rows->height, rows->height, 1};
+    if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
+    cudaError_t error = operation_do(&copying.operation, stream);
+    if (!error) stream_note_copy(&to, &from, stream);
+    return error;
 }
 
 API cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
@@ -314,9 +322,19 @@ cudaError_t planes_tell(const struct operation *operation, struct cudaMemcpy3DPa
     return cudaSuccess;
 }
 
+static struct host_rows planes_of(const struct cudaPitchedPtr *memory, const struct cudaPos *position, const struct cudaExtent *extent) {
+    return (struct host_rows){place_in(memory, position, 0), extent->width, memory->pitch, extent->height, memory->ysize, extent->depth};
+}
+
 cudaError_t copy_planes_in(cudaStream_t stream, const struct cudaMemcpy3DParms *request) {
     const struct copying_planes copying = {{NODE_COPY, sizeof copying, run_planes}, *request};
-    return stream_is_known(stream) ? operation_do(&copying.operation, stream) : cudaErrorInvalidResourceHandle;
+    if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
+    cudaError_t error = operation_do(&copying.operation, stream);
+    const struct cudaMemcpy3DParms plain = array_resolve(request);
+    const struct host_rows to = planes_of(&plain.dstPtr, &plain.dstPos, &plain.extent);
+    const struct host_rows from = planes_of(&plain.srcPtr, &plain.srcPos, &plain.extent);
+    if (!error) stream_note_copy(&to, &from, stream);
+    return error;
 }
 
 API cudaMemcpy3D(const struct cudaMemcpy3DParms *request) { return CALL_IN_TURN(request ? copy_planes(request) : cudaErrorInvalidValue); }
@@ -350,7 +368,10 @@ cudaError_t variable_find_part(const void *symbol, size_t offset, size_t nbytes,
     size_t whole;
     cudaError_t error = variable_find(symbol, address, &whole);
     if (error) return error;
-    if (offset > whole || nbytes > whole - offset) return cudaErrorInvalidValue;
+    if (offset > whole || nbytes > whole - offset) {
+        failures_because("it takes %zu bytes from byte %zu on of a variable of %zu bytes", nbytes, offset, whole);
+        return cudaErrorInvalidValue;
+    }
     *address += offset;
     return cudaSuccess;
 }
@@ -483,7 +504,12 @@ cudaError_t pattern_fill_in(cudaStream_t stream, const struct pattern *pattern) 
     cudaError_t error = check_pattern(pattern);
     const struct filling filling = {FILLING, *pattern};
     if (error) return error;
-    return stream_is_known(stream) ? operation_do(&filling.operation, stream) : cudaErrorInvalidResourceHandle;
+    if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
+    error = operation_do(&filling.operation, stream);
+    const struct host_rows rows = {(void *)(uintptr_t)pattern->to, pattern->width * pattern->count, pattern->pitch, pattern->rows,
+                                   pattern->rows, 1};
+    if (!error) stream_note_fill(&rows, stream);
+    return error;
 }
 
 /* Of bytes. */

@@ -23,16 +23,25 @@
 #include "runtime.h"
 #include "simt/simt_observer.h"
 
-enum { PENDING = 64, WORD = 4 };
+enum { PENDING = 64, WORD = 4, SLOTS = 1024, SLOT_SHIFT = 32 };
+
+/* Where a buffer is of whose words it is noted which kernels touch, by the upper part of its addresses. */
+struct slot {
+    unsigned count; /* of such buffers */
+    bool is_shared; /* the rest is of one of several */
+    uint64_t address, nbytes;
+    uint32_t *touched;
+};
 
 /* Bytes that something in a stream has to do with. */
 struct pending {
     uintptr_t begin, end;
     uintptr_t first_page, end_page; /* see set_pages */
+    size_t width, pitch, height, plane_height; /* of a copy or fill: its bytes are those of rows, which planes have */
     cudaStream_t stream;
     int device;
     bool is_anywhere; /* another stream waits for that stream */
-    bool is_source;   /* of a copy: the program may still read it */
+    bool is_source;   /* it is only read: the program may read it, too */
     bool is_kernel;   /* its words are those that the buffer has marked */
     uint64_t number;
     char what[RECORD_NAME];
@@ -42,7 +51,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pending pending[PENDING];
 static size_t pending_count;
 static uint64_t last_number;
-static size_t touched_buffers; /* that kernels' stores are noted of */
+static unsigned touched_buffers; /* that kernels' accesses are noted of */
+static struct slot touched_slots[SLOTS];
+static bool tells_host;        /* the kernel orders its stores for the system: a host may know without waiting that they are done */
 static struct sigaction previous;
 
 /* ---- pages --------------------------------------------------------------------------------------- */
@@ -52,7 +63,10 @@ static void protect(const struct pending *range, int protection) {
 }
 
 static void close_pages(void) {
-    for (size_t i = 0; i < pending_count; i++) protect(&pending[i], pending[i].is_source ? PROT_READ : PROT_NONE);
+    for (size_t i = 0; i < pending_count; i++)
+        if (pending[i].is_source) protect(&pending[i], PROT_READ);
+    for (size_t i = 0; i < pending_count; i++) /* some of them may be the same pages */
+        if (!pending[i].is_source) protect(&pending[i], PROT_NONE);
 }
 
 static void open_pages(void) {
@@ -74,15 +88,32 @@ void host_leave(void) {
     pthread_mutex_unlock(&lock);
 }
 
+static uint64_t slot_of(uint64_t address) { return (address >> SLOT_SHIFT) % SLOTS; }
+
+static struct slot slot_for(const struct buffer *buffer) {
+    return (struct slot){.address = buffer->address, .nbytes = buffer->nbytes, .touched = buffer->touched};
+}
+
+static size_t touched_count(uint64_t nbytes) { return nbytes / WORD / 32 + 1; }
+
 /* ---- uses ---------------------------------------------------------------------------------------- */
+
+/* A bit for each word that kernels write, or read. */
+static uint32_t *touched_words(const struct buffer *buffer, bool is_source) {
+    return buffer->touched + (is_source ? touched_count(buffer->nbytes) : 0);
+}
+
+static bool is_in_rows(const struct pending *range, size_t offset) {
+    return offset % range->pitch < range->width && offset / range->pitch % range->plane_height < range->height;
+}
 
 static bool is_touched(const struct pending *range, uintptr_t address) {
     if (address < range->begin || address >= range->end) return false;
-    if (!range->is_kernel) return true;
+    if (!range->is_kernel) return is_in_rows(range, address - range->begin);
     const struct buffer *buffer = buffer_find(address);
     if (!buffer || !buffer->touched) return false;
     uint64_t word = (address - buffer->address) / WORD;
-    return buffer->touched[word / 32] >> word % 32 & 1;
+    return touched_words(buffer, range->is_source)[word / 32] >> word % 32 & 1;
 }
 
 static uintptr_t code_address(const ucontext_t *context) {
@@ -93,6 +124,17 @@ static uintptr_t code_address(const ucontext_t *context) {
 #else
     (void)context;
     return 0;
+#endif
+}
+
+/* true, too: it is not known. */
+static bool is_write_fault(const ucontext_t *context) {
+#if defined __x86_64__
+    enum { PAGE_FAULT_WRITES = 2 };
+    return context->uc_mcontext.gregs[REG_ERR] & PAGE_FAULT_WRITES;
+#else
+    (void)context;
+    return true;
 #endif
 }
 
@@ -161,35 +203,49 @@ static void find_device_memory(uintptr_t address, uintptr_t code) {
     find(SIMT_FINDING_BOUNDS, address, code, message);
 }
 
-static size_t touched_count(const struct buffer *buffer) { return buffer->nbytes / WORD / 32 + 1; }
-
-static void clear_touched(const struct buffer *buffer) {
-    if (buffer->touched) memset(buffer->touched, 0, touched_count(buffer) * sizeof *buffer->touched);
+static void clear_touched(const struct buffer *buffer, bool is_source) {
+    if (buffer->touched) memset(touched_words(buffer, is_source), 0, touched_count(buffer->nbytes) * sizeof *buffer->touched);
 }
 
 /* What was written has arrived, or is no longer watched. */
 static void forget(size_t index) {
     const struct buffer *buffer = pending[index].is_kernel ? buffer_find(pending[index].begin) : NULL;
-    if (buffer) clear_touched(buffer);
+    if (buffer) clear_touched(buffer, pending[index].is_source);
     pending[index] = pending[--pending_count];
 }
 
-/* Whether the pages were ours.  They are not watched any longer. */
-static bool meet(uintptr_t address, uintptr_t code) {
-    bool is_ours = false;
+static bool is_on_pages(const struct pending *range, uintptr_t address) {
+    return address >= range->first_page && address < range->end_page;
+}
+
+/* What the use comes too early for: of several something that writes.  NULL: for nothing. */
+static const struct pending *met_range(uintptr_t address, bool is_write) {
+    const struct pending *met = NULL;
     for (size_t i = pending_count; i-- > 0;) {
-        if (address < pending[i].first_page || address >= pending[i].end_page) continue;
+        const struct pending *range = &pending[i];
+        const bool is_early = is_on_pages(range, address) && is_touched(range, address) && (is_write || !range->is_source);
+        if (is_early && (!met || met->is_source)) met = range;
+    }
+    return met;
+}
+
+/* Whether the pages were ours.  They are not watched any longer. */
+static bool meet(uintptr_t address, uintptr_t code, bool is_write) {
+    const struct pending *met = met_range(address, is_write);
+    bool is_ours = false;
+    if (met) find_use(met, address, code);
+    for (size_t i = pending_count; i-- > 0;) {
+        if (!is_on_pages(&pending[i], address)) continue;
         is_ours = true;
-        if (is_touched(&pending[i], address)) find_use(&pending[i], address, code);
         forget(i);
     }
     return is_ours;
 }
 
-static bool is_met(uintptr_t address, uintptr_t code) {
+static bool is_met(uintptr_t address, uintptr_t code, bool is_write) {
     if (is_inside) return false; /* of a call, to which the program gave a wrong pointer */
     host_enter(); /* opens the pages */
-    const bool is_ours = meet(address, code);
+    const bool is_ours = meet(address, code, is_write);
     if (!is_ours) find_device_memory(address, code);
     host_leave();
     return is_ours;
@@ -206,7 +262,7 @@ static void note_fault(uintptr_t address, uintptr_t code) {
 }
 
 static void handle(int number, siginfo_t *info, void *context) {
-    if (is_met((uintptr_t)info->si_addr, code_address(context))) return;
+    if (is_met((uintptr_t)info->si_addr, code_address(context), is_write_fault(context))) return;
     note_fault((uintptr_t)info->si_addr, code_address(context));
     sigaction(number, &previous, NULL); /* it comes again, to whom it is meant for */
 }
@@ -243,81 +299,173 @@ static bool add(struct pending *range, const struct buffer *buffer) {
     return true;
 }
 
-static void add_copy_side(const void *pointer, size_t nbytes, bool is_source, cudaStream_t stream, int device) {
-    const struct buffer *buffer = buffer_find((uintptr_t)pointer);
+/* Of a single row or plane how far the next is away may be 0. */
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+static void add_rows(const struct host_rows *rows, const char *what, bool is_source, cudaStream_t stream, int device) {
+    const struct buffer *buffer = buffer_find((uintptr_t)rows->first);
+    const size_t last_row = (rows->depth - 1) * rows->plane_height + rows->height - 1;
     if (!buffer || buffer->kind < BUFFER_MANAGED) return;
-    struct pending range = {
-        .begin = (uintptr_t)pointer, .end = (uintptr_t)pointer + nbytes, .stream = stream, .device = device,
-        .is_source = is_source};
-    snprintf(range.what, sizeof range.what, "an asynchronous copy may still %s it", is_source ? "read" : "write");
+    struct pending range = {.begin = (uintptr_t)rows->first, .end = (uintptr_t)rows->first + last_row * rows->pitch + rows->width,
+                            .width = rows->width, .pitch = larger(rows->pitch, rows->width), .height = rows->height,
+                            .plane_height = larger(rows->plane_height, rows->height),
+                            .stream = stream, .device = device, .is_source = is_source};
+    snprintf(range.what, sizeof range.what, "%s may still %s it", what, is_source ? "read" : "write");
     add(&range, buffer);
 }
 
-bool host_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stream, int device) {
-    const struct buffer *source = buffer_find((uintptr_t)from), *target = buffer_find((uintptr_t)to);
-    if (!nbytes) return true;
-    if (!source || !target) return false;
-    add_copy_side(to, nbytes, false, stream, device);
-    add_copy_side(from, nbytes, true, stream, device);
+static bool is_empty(const struct host_rows *rows) { return !rows->width || !rows->height || !rows->depth; }
+
+bool host_note_copy(const struct host_rows *to, const struct host_rows *from, cudaStream_t stream, int device) {
+    if (is_empty(to)) return true;
+    if (!buffer_find((uintptr_t)to->first) || !buffer_find((uintptr_t)from->first)) return false;
+    add_rows(to, "an asynchronous copy", false, stream, device);
+    add_rows(from, "an asynchronous copy", true, stream, device);
     return true;
 }
 
-/* ---- what kernels write -------------------------------------------------------------------------- */
+void host_note_fill(const struct host_rows *rows, cudaStream_t stream, int device) {
+    if (!is_empty(rows)) add_rows(rows, "an asynchronous fill", false, stream, device);
+}
 
-/* Volatile stores and atomics of the whole system may be meant for a host that looks for them; atomics of another scope, as
- * atomicAdd has, are none for the host. */
-static bool is_for_host(const simt_event *event, const simt_access *access) {
-    if (access->kind == SIMT_STORE) return access->order != SIMT_WEAK;
+/* ---- what kernels write and read ----------------------------------------------------------------- */
+
+static bool is_of_system(const simt_event *event) {
     return strstr(event->block->launch->places[event->pc].opcode, ".sys") != NULL;
 }
 
-/* What is written to managed memory.  Nothing is allocated while a kernel runs. */
-static void note_store(void *block, const simt_event *event, const simt_access *access) {
-    (void)block;
-    if (!touched_buffers || access->space != SIMT_GLOBAL || access->kind == SIMT_LOAD || is_for_host(event, access)) return;
-    const struct buffer *buffer = NULL;
-    for (uint32_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
-        uint64_t address = access->addresses[__builtin_ctz(lanes)];
-        if (!buffer || address - buffer->address >= buffer->nbytes) buffer = buffer_find(address);
-        if (!buffer || !buffer->touched) continue;
-        uint64_t first = (address - buffer->address) / WORD;
-        uint64_t last = (address - buffer->address + access->element_nbytes * access->elements - 1) / WORD;
-        for (uint64_t word = first; word <= last; word++)
-            __atomic_fetch_or(&buffer->touched[word / 32], UINT32_C(1) << word % 32, __ATOMIC_RELAXED);
+/* Volatile accesses and atomics of the whole system may be meant for a host that looks for them, or by which it is heard; atomics of
+ * another scope, as atomicAdd has, are none for the host. */
+static bool is_for_host(const simt_event *event, const simt_access *access) {
+    return access->kind == SIMT_ATOMIC ? is_of_system(event) : access->order != SIMT_WEAK;
+}
+
+static void note_order(const simt_event *event) {
+    if (is_of_system(event)) __atomic_store_n(&tells_host, true, __ATOMIC_RELAXED);
+}
+
+static void note_fence(void *block, const simt_event *event, bool beyond_block) {
+    (void)block, (void)beyond_block;
+    note_order(event);
+}
+
+static void mark(uint32_t *words, uint64_t first, uint64_t last) {
+    for (uint64_t at = first / 32; at <= last / 32; at++) {
+        uint32_t bits = UINT32_MAX;
+        if (at == first / 32) bits &= UINT32_MAX << first % 32;
+        if (at == last / 32) bits &= UINT32_MAX >> (31 - last % 32);
+        if (bits & ~__atomic_load_n(&words[at], __ATOMIC_RELAXED)) __atomic_fetch_or(&words[at], bits, __ATOMIC_RELAXED);
     }
 }
 
-const struct simt_observer host_observer = {.name = "host", .access = note_store};
-
-uint32_t *host_create_touched(size_t nbytes) {
-    uint32_t *touched = calloc(nbytes / WORD / 32 + 1, sizeof *touched);
-    touched_buffers += touched != NULL;
-    return touched;
+static void mark_in(uint32_t *words, const struct slot *slot, uint64_t address, uint64_t nbytes) {
+    mark(words, (address - slot->address) / WORD, (address - slot->address + nbytes - 1) / WORD);
 }
 
-void host_destroy_touched(uint32_t *touched) {
-    touched_buffers -= touched != NULL;
-    free(touched);
+static void mark_bytes(const struct slot *slot, bool is_source, uint64_t address, uint64_t nbytes) {
+    struct slot searched = {0};
+    if (slot->is_shared) {
+        const struct buffer *buffer = buffer_find(address);
+        if (buffer && buffer->touched) searched = slot_for(buffer);
+        slot = &searched;
+    }
+    if (address - slot->address < slot->nbytes)
+        mark_in(slot->touched + (is_source ? touched_count(slot->nbytes) : 0), slot, address, nbytes);
+}
+
+/* The lanes' bytes if they follow each other, or are the same; 0: they do not. */
+static uint64_t row_nbytes(const simt_access *access) {
+    const uint64_t nbytes = (uint64_t)access->element_nbytes * access->elements;
+    if (!access->has_stride || (access->stride && access->stride != nbytes)) return 0;
+    return access->stride ? nbytes * (uint64_t)__builtin_popcount(access->lanes) : nbytes;
+}
+
+static void note_bytes(const simt_event *event, const simt_access *access, uint64_t begin, uint64_t end) {
+    const struct slot *slot = &touched_slots[slot_of(begin)];
+    if (slot->count && !is_for_host(event, access)) mark_bytes(slot, access->kind == SIMT_LOAD, begin, end - begin);
+}
+
+/* Lanes that follow each other, or want the same, are noted as one. */
+static void note_lanes(const simt_event *event, const simt_access *access, uint64_t nbytes) {
+    uint64_t begin = access->addresses[__builtin_ctz(access->lanes)], end = begin + nbytes;
+    for (uint32_t lanes = access->lanes & (access->lanes - 1); lanes; lanes &= lanes - 1) {
+        const uint64_t address = access->addresses[__builtin_ctz(lanes)];
+        if (address - begin <= end - begin) {
+            end = address + nbytes > end ? address + nbytes : end;
+            continue;
+        }
+        note_bytes(event, access, begin, end);
+        begin = address;
+        end = begin + nbytes;
+    }
+    note_bytes(event, access, begin, end);
+}
+
+/* What is written and read of memory that the host uses, too.  Nothing is allocated while a kernel runs. */
+static void note_access(void *block, const simt_event *event, const simt_access *access) {
+    (void)block;
+    if (!touched_buffers || access->space != SIMT_GLOBAL) return;
+    if (access->order == SIMT_RELEASE || access->order == SIMT_ACQUIRE_RELEASE) note_order(event);
+    const uint64_t row = row_nbytes(access), first = access->addresses[__builtin_ctz(access->lanes)];
+    if (row) note_bytes(event, access, first, first + row);
+    else note_lanes(event, access, (uint64_t)access->element_nbytes * access->elements);
+}
+
+const struct simt_observer host_observer = {.name = "host", .access = note_access, .fence = note_fence};
+
+static void count_slots(const struct buffer *buffer, unsigned step) {
+    const uint64_t end = buffer->address + buffer->nbytes - 1;
+    for (uint64_t number = buffer->address >> SLOT_SHIFT; number <= end >> SLOT_SHIFT; number++) {
+        struct slot *slot = &touched_slots[number % SLOTS];
+        if (!slot->count) *slot = slot_for(buffer);
+        else slot->is_shared = true; /* until it has none: which of two is left is not known */
+        slot->count += step;
+    }
+    touched_buffers += step;
+}
+
+void host_create_touched(struct buffer *buffer) {
+    if (buffer->kind != BUFFER_MANAGED && buffer->kind != BUFFER_PINNED) return;
+    buffer->touched = calloc(2 * touched_count(buffer->nbytes), sizeof *buffer->touched);
+    if (buffer->touched) count_slots(buffer, 1);
+}
+
+void host_destroy_touched(const struct buffer *buffer) {
+    if (buffer->touched) count_slots(buffer, -1u);
+    free(buffer->touched);
+}
+
+/* From its first marked word to its last. */
+static void note_words(const struct pending *note, const struct buffer *buffer) {
+    const uint32_t *words = touched_words(buffer, note->is_source);
+    size_t first = 0, end = touched_count(buffer->nbytes);
+    while (first < end && !words[first]) first++;
+    while (first < end && !words[end - 1]) end--;
+    if (first == end) return;
+    const uint64_t end_nbytes = end * 32 * WORD;
+    struct pending range = *note;
+    range.begin = buffer->address + first * 32 * WORD;
+    range.end = buffer->address + (end_nbytes < buffer->nbytes ? end_nbytes : buffer->nbytes);
+    if (!add(&range, buffer)) clear_touched(buffer, note->is_source);
+}
+
+static void note_side(const char *kernel, bool is_source, cudaStream_t stream, int device) {
+    char name[256];
+    const struct buffer *buffer;
+    struct pending note = {.stream = stream, .device = device, .is_source = is_source, .is_kernel = true};
+    readable_name(kernel, name, sizeof name);
+    snprintf(note.what, sizeof note.what, "the kernel %.150s may still %s it", name, is_source ? "read" : "write");
+    for (size_t at = 0; (buffer = buffer_next(&at));) {
+        if (!buffer->touched) continue;
+        if (tells_host) clear_touched(buffer, is_source);
+        else note_words(&note, buffer);
+    }
 }
 
 void host_note_launch(const char *kernel, cudaStream_t stream, int device) {
-    const struct buffer *buffer;
-    char name[256];
-    for (size_t at = 0; (buffer = buffer_next(&at));) {
-        size_t first = 0, end = buffer->touched ? touched_count(buffer) : 0;
-        while (first < end && !buffer->touched[first]) first++;
-        while (first < end && !buffer->touched[end - 1]) end--;
-        if (first == end) continue;
-        uint64_t end_nbytes = end * 32 * WORD;
-        struct pending range = {.begin = buffer->address + first * 32 * WORD,
-                                .end = buffer->address + (end_nbytes < buffer->nbytes ? end_nbytes : buffer->nbytes),
-                                .stream = stream,
-                                .device = device,
-                                .is_kernel = true};
-        readable_name(kernel, name, sizeof name);
-        snprintf(range.what, sizeof range.what, "the kernel %.150s may still write it", name);
-        if (!add(&range, buffer)) clear_touched(buffer);
-    }
+    if (touched_buffers)
+        for (int is_source = 0; is_source < 2; is_source++) note_side(kernel, is_source, stream, device);
+    tells_host = false;
 }
 
 /* ---- waiting ------------------------------------------------------------------------------------- */

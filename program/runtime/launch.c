@@ -223,6 +223,7 @@ static cudaError_t execute_one(const struct request *request, const struct CUker
                                 .seed = settings->seed,
                                 .instruction_limit = limit > tree->spent ? limit - tree->spent : 1,
                                 .threads = settings->threads,
+                                .lacks_grid_barrier = !request->is_cooperative,
                                 .observers = observers,
                                 .print = print};
     simt_report *report = NULL;

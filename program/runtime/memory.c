@@ -16,7 +16,7 @@ static void release(const struct buffer *buffer) {
     if (buffer->pool) pool_take_back(buffer->pool, buffer->nbytes);
     if (buffer->is_of_graph) runtime.devices[buffer->device].graph_used -= buffer->nbytes;
     simt_machine_free(runtime.machine, buffer->device_address);
-    host_destroy_touched(buffer->touched);
+    host_destroy_touched(buffer);
     free(buffer->hints);
     free(buffer->copies);
     buffer_remove(buffer);
@@ -46,12 +46,12 @@ static cudaError_t allocate(void **pointer, size_t nbytes, enum buffer_kind kind
     if (!nbytes) return cudaSuccess;
     if (is_counted(&buffer) && !fits(nbytes)) return cudaErrorMemoryAllocation;
     if (make(&buffer)) return cudaErrorMemoryAllocation;
-    if (kind == BUFFER_MANAGED) buffer.touched = host_create_touched(nbytes);
+    host_create_touched(&buffer);
     if (kind > BUFFER_VARIABLE) results_note_seen(); /* the host can use it, too */
     cudaError_t error = buffer_add(&buffer);
     if (error) {
         simt_machine_free(runtime.machine, buffer.device_address);
-        host_destroy_touched(buffer.touched);
+        host_destroy_touched(&buffer);
         return error;
     }
     if (is_counted(&buffer)) device_current()->used_nbytes += nbytes;

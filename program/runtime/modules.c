@@ -340,9 +340,11 @@ cudaError_t module_variable(struct module *module, const char *name, enum buffer
     if (found) return found == SIMT_ERROR_MEMORY ? cudaErrorMemoryAllocation : cudaErrorInvalidSymbol;
     if (buffer_find(*address)) return cudaSuccess;
     if (kind > BUFFER_VARIABLE) results_note_seen(); /* the host can use it, too */
-    return buffer_add(
-        &(struct buffer){.address = *address, .nbytes = *nbytes, .device_address = *address, .kind = kind,
-                         .device = runtime_thread.device});
+    struct buffer buffer = {.address = *address, .nbytes = *nbytes, .device_address = *address, .kind = kind, .device = runtime_thread.device};
+    host_create_touched(&buffer);
+    error = buffer_add(&buffer);
+    if (error) host_destroy_touched(&buffer);
+    return error;
 }
 
 static cudaError_t variable_place(const struct variable *variable, uint64_t *address, size_t *nbytes) {

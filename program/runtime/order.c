@@ -124,7 +124,7 @@ struct order_party order_party(const char *name) {
 
 void order_tell(const struct order_party *first, const struct order_party *second, const struct touched_meeting *meeting,
                 const char *why) {
-    static const char *const done[] = {"loads", "stores to", "updates"}, *const doing[] = {"load", "store to", "update"};
+    static const char *const done[] = {"loads", "stores to", "updates", "frees"}, *const doing[] = {"load", "store to", "update"};
     static simt_finding finding;
     char names[2][RECORD_NAME];
     readable_name(first->name, names[0], RECORD_NAME);
@@ -156,12 +156,26 @@ static void tell(const struct remembered *first, const struct remembered *second
                      : "no stream or event orders the two: give both one stream, or let the other wait (cudaStreamWaitEvent, say)");
 }
 
-static void compare(const struct remembered *second) {
+/* Those that it races with count as before it from then on: what comes after it lacks the same order, not another one. */
+static void compare(struct remembered *second) {
+    order_set told = 0;
     for (size_t i = 0; i < OPERATIONS; i++) {
         const order_set bit = (order_set)1 << i;
         struct touched_meeting meeting;
         if (!(live & bit) || (second->before & bit)) continue;
-        if (touched_meet(&operations[i].touched, &second->touched, &meeting)) tell(&operations[i], second, &meeting);
+        if (!touched_meet(&operations[i].touched, &second->touched, &meeting)) continue;
+        tell(&operations[i], second, &meeting);
+        told |= bit;
+    }
+    second->before |= told;
+}
+
+void order_free(order_set before, const char *name, const struct buffer *buffer) {
+    const struct remembered freeing = {.party.name = name};
+    struct touched_meeting meeting;
+    for (size_t i = 0; i < OPERATIONS; i++) {
+        if (!((live & ~before) >> i & 1)) continue;
+        if (touched_meet_free(&operations[i].touched, buffer->device_address, buffer->nbytes, &meeting)) tell(&operations[i], &freeing, &meeting);
     }
 }
 

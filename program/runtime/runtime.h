@@ -174,7 +174,7 @@ struct buffer {
     bool is_of_graph; /* allocated by a node of a graph */
     cudaMemPool_t pool; /* that it was allocated from; NULL: none */
     struct page_hints *hints; /* of managed memory; NULL: none yet */
-    uint32_t *touched; /* of managed memory: a bit for each 4 bytes that a kernel may be writing; NULL: not known */
+    uint32_t *touched; /* of managed and pinned memory: a bit for each 4 bytes that a kernel may be writing, then reading; NULL: not known */
     struct buffer_copies *copies; /* of device memory; NULL: none yet */
 };
 
@@ -253,6 +253,7 @@ typedef uint64_t order_set;
  * and those before; 0: it is not watched. */
 void order_begin(order_set before, bool is_of_graph, const char *name);
 order_set order_end(void);
+void order_free(order_set before, const char *name, const struct buffer *buffer); /* by a call of that name */
 void order_after_all(void); /* the running operation comes after every other that is known */
 cudaError_t order_end_waited(cudaError_t error); /* and the host waits for it; returns the error */
 /* The running operation touches these bytes, if they are the device's or the simulator knows them. */
@@ -302,7 +303,9 @@ order_set stream_order(cudaStream_t stream);
 void stream_advance(cudaStream_t stream, order_set set);
 order_strike streams_strike, execs_strike /* graph_execs.c */;
 /* What the host has to wait for from now on, and its waiting for all that was noted so. */
-void stream_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stream);
+struct host_rows;
+void stream_note_copy(const struct host_rows *to, const struct host_rows *from, cudaStream_t stream);
+void stream_note_fill(const struct host_rows *rows, cudaStream_t stream);
 void stream_note_launch(const char *kernel, cudaStream_t stream);
 void stream_wait(cudaStream_t stream);
 
@@ -374,14 +377,22 @@ void lines_note(const simt_report *report); /* the costs of a launch's lines */
 
 /* host.c: memory that the program must not use before it has waited for a stream; with the lock held */
 extern const struct simt_observer host_observer;
-uint32_t *host_create_touched(size_t nbytes); /* for a buffer of that size; NULL: no memory */
-void host_destroy_touched(uint32_t *touched); /* NULL: nothing */
+void host_create_touched(struct buffer *buffer); /* its `touched`, where it is of a kind that needs it */
+void host_destroy_touched(const struct buffer *buffer);
 void host_watch(void); /* from now on */
 void host_enter(void); /* takes the lock: while it is held, all pages are open */
 /* Where the program's own code has made this call: its calls that are under way, as record_place has them. */
 void host_name_caller(char place[RECORD_NAME]);
 void host_leave(void); /* lets others in while the program's own code runs */
-bool host_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stream, int device); /* false: it is pageable memory */
+
+/* What a copy or fill takes: planes of rows. */
+struct host_rows {
+    const void *first;
+    size_t width, pitch, height, plane_height, depth; /* plane_height: rows from one plane to the next */
+};
+
+bool host_note_copy(const struct host_rows *to, const struct host_rows *from, cudaStream_t stream, int device); /* false: it is pageable memory */
+void host_note_fill(const struct host_rows *rows, cudaStream_t stream, int device);
 void host_note_launch(const char *kernel, cudaStream_t stream, int device);
 void host_wait_all(void);
 void host_wait_device(int device);

@@ -46,10 +46,13 @@ static cudaError_t free_in_graph(cudaStream_t stream, void *pointer) {
     return error ? error : graph_capture(made, stream);
 }
 
+/* The host does not wait, unless it may use the memory, too, which must not be watched any longer. */
 static cudaError_t free_in(cudaStream_t stream, void *pointer) {
     if (stream_is_captured(stream)) return free_in_graph(stream, pointer);
     if (captures_bar_stream(stream)) return cudaErrorStreamCaptureImplicit;
-    host_wait_all();
+    const struct buffer *buffer = buffer_find((uintptr_t)pointer);
+    if (buffer) order_free(stream_order(stream), "cudaFreeAsync", buffer);
+    if (buffer && buffer->kind != BUFFER_DEVICE) host_wait_all();
     return memory_free(pointer);
 }
 

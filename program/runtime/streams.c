@@ -225,8 +225,13 @@ void stream_wait(cudaStream_t stream) {
 }
 
 /* Of pageable memory the call waits for the copy. */
-void stream_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stream) {
-    if (!host_note_copy(to, from, nbytes, stream, stream_device(stream))) stream_wait(stream);
+void stream_note_copy(const struct host_rows *to, const struct host_rows *from, cudaStream_t stream) {
+    if (stream_is_captured(stream)) return;
+    if (!host_note_copy(to, from, stream, stream_device(stream))) stream_wait(stream);
+}
+
+void stream_note_fill(const struct host_rows *rows, cudaStream_t stream) {
+    if (!stream_is_captured(stream)) host_note_fill(rows, stream, stream_device(stream));
 }
 
 void stream_note_launch(const char *kernel, cudaStream_t stream) {
@@ -258,17 +263,25 @@ API cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int prior
     return CALL_WITH(stream, create_stream(stream, flags, priority));
 }
 
+/* The host does not wait: what the stream was asked for goes on.  Its name will be another's, so any later wait is taken for one
+ * for it. */
+static void leave_pending(const struct CUstream_st *stream) {
+    host_join((cudaStream_t)stream, stream->device, UINT64_MAX);
+    if (!(stream->flags & STREAM_APART)) default_known[stream->device] |= stream->known;
+}
+
 static cudaError_t destroy_stream(cudaStream_t stream) {
     struct CUstream_st **place = &streams;
     while (*place && *place != stream) place = &(*place)->next;
     if (!*place) return cudaErrorInvalidResourceHandle;
+    leave_pending(stream);
     *place = stream->next;
     front_clear(&stream->front);
     free(stream);
     return cudaSuccess;
 }
 
-API cudaStreamDestroy(cudaStream_t stream) { return CALL_WAIT(destroy_stream(stream)); }
+API cudaStreamDestroy(cudaStream_t stream) { return CALL(destroy_stream(stream)); }
 
 static cudaError_t check_stream(cudaStream_t stream) {
     return stream_is_known(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle;

@@ -154,6 +154,33 @@ bool touched_meet(const struct touched *first, const struct touched *second, str
     return false;
 }
 
+static bool has_bit(const uint64_t *bits, uint64_t *offset) {
+    for (uint32_t word = 0; bits && word < PIECE_WORDS; word++) {
+        *offset = word * BITS + (bits[word] ? (uint32_t)__builtin_ctzll(bits[word]) : 0);
+        if (bits[word]) return true;
+    }
+    return false;
+}
+
+static bool meets_free(const struct touched_piece *piece, struct touched_meeting *meeting) {
+    uint64_t offset;
+    for (int how = 0; how < TOUCHED_HOW; how++) {
+        if (!has_bit(piece->bits[how], &offset)) continue;
+        *meeting = (struct touched_meeting){.first = (enum touched_how)how, .second = TOUCHED_FREE, .first_pc = piece->pc[how] - 1,
+                                            .second_pc = TOUCHED_NOWHERE, .address = (piece->number << PIECE_SHIFT) + offset};
+        return true;
+    }
+    return false;
+}
+
+bool touched_meet_free(const struct touched *touched, uint64_t address, uint64_t nbytes, struct touched_meeting *meeting) {
+    const uint64_t first = address >> PIECE_SHIFT, last = (address + nbytes - 1) >> PIECE_SHIFT;
+    for (size_t bucket = 0; touched->pieces && bucket < BUCKETS; bucket++)
+        for (const struct touched_piece *piece = touched->pieces[bucket]; piece; piece = piece->next)
+            if (piece->number >= first && piece->number <= last && meets_free(piece, meeting)) return true;
+    return false;
+}
+
 static void destroy_piece(struct touched_piece *piece) {
     for (size_t how = 0; how < TOUCHED_HOW; how++) free(piece->bits[how]);
     free(piece);

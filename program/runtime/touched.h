@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum touched_how { TOUCHED_LOAD, TOUCHED_STORE, TOUCHED_ATOMIC, TOUCHED_HOW };
+enum touched_how { TOUCHED_LOAD, TOUCHED_STORE, TOUCHED_ATOMIC, TOUCHED_HOW, TOUCHED_FREE = TOUCHED_HOW };
 
 /* Zeroed, it is empty. */
 struct touched {
@@ -30,6 +30,8 @@ bool touched_is_short(void);
 void touched_add(struct touched *touched, enum touched_how how, uint64_t address, uint64_t nbytes, uint32_t pc);
 /* Whether some byte is in both, and one of them stores it; atomics do not disturb each other. */
 bool touched_meet(const struct touched *first, const struct touched *second, struct touched_meeting *meeting);
+/* Whether something touches the memory, which is freed. */
+bool touched_meet_free(const struct touched *touched, uint64_t address, uint64_t nbytes, struct touched_meeting *meeting);
 bool touched_is_used(const struct touched *touched); /* something was added */
 void touched_clear(struct touched *touched);
 

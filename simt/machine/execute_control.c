@@ -166,10 +166,22 @@ static bool decode_exit(struct decoder *decoder, struct code *code) {
     return true;
 }
 
+/* Whether a function that leads here, or this one, looks for the grid's barrier. */
+static bool wants_grid_barrier(const struct frame *frame) {
+    for (; frame; frame = frame->caller)
+        for (uint32_t p = 0; p < frame->layout->preset_count; p++) {
+            const struct preset *preset = &frame->layout->presets[p];
+            if (preset->kind == PRESET_SPECIAL && simt_special_is_of_grid_barrier(preset->bits)) return true;
+        }
+    return false;
+}
+
 static enum outcome execute_trap(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
     simt_event event = simt_event_of(warp, path, mask);
-    simt_record_finding(&event, SIMT_FINDING_TRAP, (uint32_t)__builtin_ctz(mask), 0, "the kernel executes %s",
-                        code->instruction->opcode);
+    const bool misses_barrier = warp->block->launch->request->lacks_grid_barrier && wants_grid_barrier(path->frame);
+    simt_record_finding(&event, SIMT_FINDING_TRAP, (uint32_t)__builtin_ctz(mask), 0, "the kernel executes %s%s",
+                        code->instruction->opcode, misses_barrier ? ", as grid.sync() does in a launch that is not cooperative: launch it by "
+                        "cudaLaunchCooperativeKernel()" : "");
     simt_stop(&event);
     return OUTCOME_LEFT;
 }

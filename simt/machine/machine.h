@@ -347,6 +347,7 @@ bool simt_decode(struct image *image, const struct function *function); /* false
 bool simt_special_find(const char *name, enum width *width, uint64_t *number); /* false: there is none such */
 bool simt_special_has_low_bits(const struct instruction *instruction, const char *name); /* that it may read */
 bool simt_special_is_of_block(uint64_t number); /* the same for all its lanes, another for each block */
+bool simt_special_is_of_grid_barrier(uint64_t number);
 uint64_t simt_special_value(const struct warp *warp, uint64_t number, uint32_t lane);
 
 /* presets.c */

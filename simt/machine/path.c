@@ -393,8 +393,9 @@ bool simt_path_call(struct warp *warp, struct path *path, const struct code *cod
     if (inner) inner->depth = outer->depth + 1;
     if (inner && is_too_deep(warp, inner)) {
         simt_record_finding(&event, SIMT_FINDING_RUNAWAY, (uint32_t)__builtin_ctz(mask), 0,
-                            "the call of %s is too deep: a thread's stack has %d bytes", function->name,
-                            SIMT_STACK_NBYTES);
+                            "the stack of a thread, %d bytes, is full after %u calls within each other: let a recursion end "
+                            "earlier, or make it a loop with an array of what is left to do",
+                            SIMT_STACK_NBYTES, (unsigned)inner->depth);
         simt_stop(&event);
         frame_free(warp, inner);
         return false;

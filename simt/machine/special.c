@@ -42,8 +42,8 @@
     X("cluster_nctarank", cluster_ranks, view->blocks_per_cluster)                                                 \
     X("WARP_SZ", warp_size, view->warp_size)                                                                       \
     X("envreg0", environment_0, 0)                                                                                 \
-    X("envreg1", environment_1, (uint32_t)(warp->block->launch->workspace->address >> 32))                         \
-    X("envreg2", environment_2, (uint32_t)warp->block->launch->workspace->address)
+    X("envreg1", environment_1, (uint32_t)(workspace_address(warp->block->launch) >> 32))                          \
+    X("envreg2", environment_2, (uint32_t)workspace_address(warp->block->launch))
 /* Special registers that are equal in all lanes, but differ between the blocks that a warp executes in turn. */
 #define SPECIALS_OF_BLOCK(X)                                                                                       \
     X("ctaid.x", index_x, warp->block->view.block[0])                                                              \
@@ -98,6 +98,13 @@ bool simt_special_has_low_bits(const struct instruction *instruction, const char
 }
 
 bool simt_special_is_of_block(uint64_t number) { return number > LAST_OF_WARP; }
+
+/* Cooperative groups take 0 for a launch whose blocks have no barrier. */
+static uint64_t workspace_address(const struct launch *launch) {
+    return launch->request->lacks_grid_barrier ? 0 : launch->workspace->address;
+}
+
+bool simt_special_is_of_grid_barrier(uint64_t number) { return number == environment_1 || number == environment_2; }
 
 uint64_t simt_special_value(const struct warp *warp, uint64_t number, uint32_t lane) {
     const simt_launch_view *view = &warp->block->launch->view;

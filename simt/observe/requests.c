@@ -107,6 +107,15 @@ static inline bool count_rising(const uint64_t addresses[SIMT_LANES], const uint
     return true;
 }
 
+/* Where the second half of the lanes wants the same as the first, as in a block of 16 x 16 all rows read one, the first stands for
+ * both, and so on.  Whether it does. */
+static inline bool drop_repeats(uint64_t addresses[SIMT_LANES]) {
+    uint32_t count = SIMT_LANES;
+    while (count > 1 && !memcmp(addresses, addresses + count / 2, count / 2 * sizeof *addresses)) count /= 2;
+    for (uint32_t lane = count; lane < SIMT_LANES; lane++) addresses[lane] = addresses[count - 1];
+    return count < SIMT_LANES;
+}
+
 /* How many different numbers addresses have, each shifted. */
 static uint32_t count_distinct(const simt_access *access, uint32_t shift) {
     enum { SLOT_BITS = 6 }; /* twice as many as lanes */
@@ -140,7 +149,8 @@ static inline void count_scattered(const simt_access *access, uint32_t nbytes, c
     uint32_t coarse[SHIFTS_MAX];
     for (uint32_t i = 0; i < count; i++) coarse[i] = shifts[i] > own ? shifts[i] : own;
     list_addresses(access, addresses);
-    if (!count_rising(addresses, coarse, counts, count))
+    if (!count_rising(addresses, coarse, counts, count) &&
+        !(drop_repeats(addresses) && count_rising(addresses, coarse, counts, count)))
         for (uint32_t i = 0; i < count; i++) counts[i] = count_distinct(access, coarse[i]);
     for (uint32_t i = 0; i < count; i++) counts[i] <<= coarse[i] - shifts[i];
 }

@@ -18,6 +18,10 @@ __global__ void says(const float *out) {
     if (threadIdx.x == 0) printf("%g\n", out[0]);
 }
 
+__device__ __noinline__ int depth(int n) { return n ? depth(n - 1) / 3 + n : 0; } // too deep
+
+__global__ void descend(int *deepest, int n) { *deepest = depth(n); }
+
 int main(int argc, char **argv) {
     const int n = 1000;
     const size_t nbytes = n * sizeof(float);
@@ -33,12 +37,14 @@ int main(int argc, char **argv) {
     else if (is("large-block")) twice<<<1, 2048>>>(in, out, n); // refused
     else twice<<<(n + 255) / 256, 256>>>(is("host-pointer") ? host : in, out, n); // launches
     if (is("symbol")) cudaMemcpy(&factor, &three, sizeof three, cudaMemcpyHostToDevice); // symbol
+    else if (is("long-symbol")) cudaMemcpyToSymbol(factor, host, 2 * sizeof *host); // long
     else cudaMemcpyToSymbol(factor, &three, sizeof three);
     if (!is("small-grid")) scale<<<4, 256>>>(out, n); // scales
     if (is("printed")) says<<<1, 32>>>(out);
     if (is("direction")) cudaMemcpy(back, out, nbytes, cudaMemcpyHostToDevice); // direction
     else if (is("small-grid")) cudaMemcpy(back, out, nbytes, cudaMemcpyDeviceToHost); // unwritten
     else if (!is("not-copied") && !is("printed")) cudaMemcpy(back, out, nbytes, cudaMemcpyDeviceToHost);
+    if (is("recursion")) descend<<<1, 1>>>((int *)out, 1 << 20);
     volatile float *nowhere = (float *)48;
     if (is("host-fault")) *nowhere = three; // faults
     if (is("call-fault")) cudaMemcpy(in, (void *)nowhere, nbytes, cudaMemcpyHostToDevice);

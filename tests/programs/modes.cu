@@ -658,6 +658,74 @@ static int mode_early_atomics() {
     return of_system != 32 || of_device != 64 || counts[0] != 64;
 }
 
+__global__ void copy_words(const int *from, int *to) { to[threadIdx.x] = from[threadIdx.x]; }
+
+/* Writes what a kernel reads, and reads what a copy writes while another reads it, and what is asked for in a stream that is no
+ * more. */
+static int mode_early_writes() {
+    early early;
+    cudaStream_t ended;
+    for (int i = 0; i < 64; i++) early.managed[i] = i;
+    copy_words<<<1, 32, 0, early.stream>>>(early.managed, early.device);
+    int status = early.managed[7] != 7; /* which the kernel only reads */
+    early.managed[7] = 8;
+    CHECK(cudaMemcpyAsync(early.pinned, early.device, 4096, cudaMemcpyDeviceToHost, early.stream));
+    CHECK(cudaMemcpyAsync(early.device, early.pinned, 4096, cudaMemcpyHostToDevice, early.stream));
+    status += early.pinned[7] != 7;
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaStreamCreate(&ended));
+    number<<<1, 32, 0, ended>>>(early.managed);
+    CHECK(cudaStreamDestroy(ended));
+    return status + (early.managed[31] != 31);
+}
+
+__managed__ int words[32];
+__global__ void number_words() { words[threadIdx.x] = threadIdx.x; }
+
+/* Reads what a kernel writes to pinned memory, what one writes to a managed variable, what a copy of rows and what a fill write; and
+ * what lies between the rows. */
+static int mode_early_others() {
+    early early;
+    volatile int *pinned = early.pinned, *managed = early.managed, *variable = words;
+    number<<<1, 32, 0, early.stream>>>(early.pinned);
+    int status = pinned[9] != 9;
+    number_words<<<1, 32, 0, early.stream>>>();
+    status += variable[9] != 9;
+    CHECK(cudaMemcpy2DAsync(early.pinned, 128, early.device, 64, 64, 64, cudaMemcpyDeviceToHost, early.stream));
+    status += pinned[1000] != 0x01010101; /* byte 32 of row 31 */
+    CHECK(cudaMemcpy2DAsync(early.pinned, 128, early.device, 64, 64, 64, cudaMemcpyDeviceToHost, early.stream));
+    status += pinned[1020] == -1; /* between two rows */
+    CHECK(cudaMemsetAsync(early.managed, 2, early.COUNT * sizeof(int), early.stream));
+    status += managed[100] != 0x02020202;
+    int *passing;
+    CHECK(cudaMallocAsync(&passing, 4096, early.stream));
+    CHECK(cudaMemsetAsync(passing, 3, 4096, early.stream));
+    CHECK(cudaMemcpyAsync(early.pinned, passing, 4096, cudaMemcpyDeviceToHost, early.stream));
+    CHECK(cudaFreeAsync(passing, early.stream)); /* for which the host does not wait */
+    status += pinned[5] != 0x03030303;
+    CHECK(cudaStreamSynchronize(early.stream));
+    return status;
+}
+
+__global__ void tell(int *data, volatile int *flag) {
+    data[threadIdx.x] = 5;
+    __threadfence_system();
+    __syncthreads();
+    if (threadIdx.x == 0) *flag = 1;
+}
+
+/* The host waits for a word. */
+static int mode_told() {
+    early early;
+    volatile int *flag = early.managed + 1500;
+    *flag = 0;
+    tell<<<1, 32, 0, early.stream>>>(early.managed, flag);
+    while (!*flag) {}
+    const int status = early.managed[3] != 5;
+    CHECK(cudaStreamSynchronize(early.stream));
+    return status;
+}
+
 static int mode_waited() {
     early early;
     int status = 0, first;
@@ -687,6 +755,14 @@ static int mode_waited() {
     CHECK(cudaStreamQuery(early.stream));
     check();
     return status;
+}
+
+/* grid.sync() in a launch that is not cooperative. */
+static int mode_grid_alone() {
+    int *data;
+    CHECK(cudaMalloc(&data, 64 * sizeof *data));
+    rounds<<<2, 32>>>(data, data);
+    return cudaDeviceSynchronize() != cudaErrorLaunchFailure;
 }
 
 #include "devices.cuh"
@@ -720,7 +796,7 @@ int main(int argc, char **argv) {
         MODE(add),      MODE(reduce),  MODE(race),   MODE(bounds),     MODE(freed),  MODE(unwritten), MODE(leak), MODE(equal),
         MODE(symbols),  MODE(managed), MODE(copies), MODE(streams),    MODE(device), MODE(memory),    MODE(grid),
         MODE(printf),   MODE(assert), MODE(trap), MODE(passing_errors),  MODE(status), MODE(registered), MODE(crash),  MODE(forever),   MODE(many),
-        MODE(counting), MODE(early),   MODE(waited), MODE(early_atomics), MODE(filled_but_one),
+        MODE(counting), MODE(early),   MODE(waited), MODE(early_atomics), MODE(early_writes), MODE(told), MODE(early_others), MODE(grid_alone), MODE(filled_but_one),
         MODE(dynamic),  MODE(columns), MODE(absent),  MODE(graph),    MODE(configurations),
         MODE(threads),  MODE(peers),   MODE(pools),   MODE(foreign), MODE(other_waited), MODE(nodes), MODE(captured_rows),
         MODE(cloned),

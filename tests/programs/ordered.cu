@@ -188,6 +188,31 @@ static const mode modes[] = {
          store_in(apart, a);
          CHECK(cudaMemcpy(host, a, sizeof host, cudaMemcpyDeviceToHost)); // does not wait for it
      }},
+    {"behind", // which a wait before the load orders, too
+     [] {
+         int host[N];
+         store_in(apart, a);
+         load_in(two);
+         CHECK(cudaMemcpyAsync(host, a, sizeof host, cudaMemcpyDeviceToHost, two));
+     }},
+    {"free",
+     [] {
+         int *memory;
+         CHECK(cudaMallocAsync(&memory, N * sizeof *memory, one));
+         CHECK(cudaStreamSynchronize(one));
+         store_in(apart, memory);
+         CHECK(cudaFreeAsync(memory, one));
+     }},
+    {"free-right",
+     [] {
+         int *memory;
+         CHECK(cudaMallocAsync(&memory, N * sizeof *memory, one));
+         CHECK(cudaStreamSynchronize(one));
+         store_in(apart, memory);
+         CHECK(cudaEventRecord(event, apart));
+         CHECK(cudaStreamWaitEvent(one, event, 0));
+         CHECK(cudaFreeAsync(memory, one));
+     }},
     {"copy-right",
      [] {
          int host[N];
