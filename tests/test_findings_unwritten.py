@@ -194,3 +194,19 @@ def test_the_example_of_global_memory_is_one_that_stays_and_is_used(write):
     assert (finding["kind"], finding["line"]) == ("uninitialised", line_of(LATE, "reads"))
     assert (finding["block"], finding["thread"]) == ([1, 0, 0], [0, 0, 0])
     assert "index 96 of `out`, int[256]" in finding["message"]
+
+
+SLOW = """__global__ void copy(const int *in, int *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, turns = blockIdx.x ? 1 : 200000;
+    for (volatile int turn = 0; turn < turns; turn++) {}
+    out[i] = in[i]; // reads
+}
+"""
+
+
+def test_the_example_is_of_the_first_block_though_another_is_sooner(write):
+    report = inspected(write("copy.cu", SLOW), "--grid", 4, "--block", 32, "--arg", "i32[128]=none", "--arg", "i32[128]=none", "--arg", "i32:128",
+                       "--threads", 2, status=3)
+    finding, = report["findings"]
+    assert (finding["kind"], finding["line"], finding["block"], finding["count"]) == ("uninitialised", line_of(SLOW, "reads"), [0, 0, 0], 4)
+    assert "(index 0 of `in`" in finding["message"]

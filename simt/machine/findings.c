@@ -136,6 +136,13 @@ static void take_over(struct found *found, const struct found *like, const struc
     vsnprintf(found->finding.message, sizeof found->finding.message, format, arguments);
 }
 
+/* Blocks are executed by several threads: which comes first is chance, so the example is the grid's first.  A race has two places. */
+static bool is_earlier(const simt_finding *finding, const simt_finding *other) {
+    for (int axis = 2; axis >= 0; axis--)
+        if (finding->block[axis] != other->block[axis]) return finding->block[axis] < other->block[axis] && !finding->has_other;
+    return false;
+}
+
 enum noted simt_findings_note(struct found_list *list, const simt_finding *finding, const struct meeting_note *note,
                               size_t *index, const char *format, va_list arguments) {
     enum noted noted;
@@ -144,7 +151,8 @@ enum noted simt_findings_note(struct found_list *list, const simt_finding *findi
     struct found *found = look_up(list, &like, note, &noted);
     if (!found) return noted;
     *index = (size_t)(found - list->items);
-    if (noted == NOTED_AGAIN && note->strength > found->strength) noted = NOTED_STRONGER;
+    const bool is_better = note->strength > found->strength || (note->strength == found->strength && is_earlier(finding, &found->finding));
+    if (noted == NOTED_AGAIN && is_better) noted = NOTED_STRONGER;
     if (noted != NOTED_AGAIN) take_over(found, &like, note, format, arguments);
     found->finding.count++;
     mark_threads(found, note);
