@@ -64,6 +64,16 @@ static inline int emulated_movepi64_mask(__m512i a) {
     return mask;
 }
 
+static inline int emulated_test_epi64_mask(__m512i a, __m512i b) {
+    union {
+        __m512i whole;
+        long long lane[8];
+    } x = {a}, y = {b};
+    int mask = 0;
+    for (int i = 0; i < 8; i++) mask |= ((x.lane[i] & y.lane[i]) != 0) << i;
+    return mask;
+}
+
 static inline uint64_t emulated_movepi8_mask(__m512i a) {
     union {
         __m512i whole;
@@ -190,6 +200,7 @@ static inline __m512i emulated_dpwssd_epi32(__m512i sum, __m512i a, __m512i b) {
 #define _mm512_max_epu64 emulated_max_epu64
 #define _mm512_fmadd_pd emulated_fmadd_pd
 #define _mm512_cvtps_pd emulated_cvtps_pd
+#define _mm512_test_epi64_mask emulated_test_epi64_mask
 #define _mm512_movepi8_mask emulated_movepi8_mask
 #define _mm512_movepi64_mask emulated_movepi64_mask
 #define _mm512_mask_add_pd emulated_mask_add_pd

@@ -40,7 +40,7 @@ INLINE vf64 round_to_short(vf64 x) {
 INLINE vf64 round_to_element(vf64 x) {
     if (IS_F64) return x;
     if (ELEMENT != ELEMENT_F32) return round_to_short(x);
-    return __builtin_convertvector(__builtin_convertvector(x, vf32), vf64);
+    return f64_of_f32(__builtin_convertvector(x, vf32));
 }
 
 typedef uword vshort __attribute__((vector_size(LANES * sizeof(uword))));
@@ -90,13 +90,6 @@ INLINE vf64 rounded_sum(struct few_sums *sums) {
 }
 
 /* ---- quotients and variances ---- */
-
-INLINE bool any_lane_set(vi64 lanes) {
-    int64_t any = 0;
-    UNROLLED
-    for (int lane = 0; lane < LANES; lane++) any |= lanes[lane];
-    return any;
-}
 
 /* The means of sums that may be inexact: a lane fails there unless all that it may be is rounded alike. */
 INLINE vf64 mean_within(struct few_sums *sums, const struct lane_quotient *asked) {

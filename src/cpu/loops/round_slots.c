@@ -153,8 +153,7 @@ INLINE vi64 store_within(unsigned char *results, struct pair found, vf64 bound, 
     const vf64 least = round_to_odd(found.high, below), most = round_to_odd(found.high, above);
     store_sums(results, least, false);
     const vi64 is_normal = (vi64)(found.high >= 0x1p-120) & (vi64)(found.high <= 0x1p120);
-    const vf64 a = __builtin_convertvector(__builtin_convertvector(least, vf32), vf64);
-    const vf64 b = __builtin_convertvector(__builtin_convertvector(most, vf32), vf64);
+    const vf64 a = f64_of_f32(__builtin_convertvector(least, vf32)), b = f64_of_f32(__builtin_convertvector(most, vf32));
     return ~((vi64)(a == b) & (is_normal | (vi64)(found.high == 0)));
 }
 

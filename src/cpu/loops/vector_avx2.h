@@ -76,8 +76,16 @@ INLINE uint64_t lane_bits(vsword x) {
     return (uint32_t)_mm256_movemask_epi8((__m256i)x);
 }
 
+INLINE bool any_lane_set(vi64 lanes) {
+    return !_mm256_testz_si256((__m256i)lanes, (__m256i)lanes);
+}
+
 /* Conversions by their instructions' names, since gcc 12 splits a __builtin_convertvector from f32 to f64 in
  * halves. */
+INLINE vf64 f64_of_f32(vf32 x) {
+    return (vf64)_mm256_cvtps_pd((__m128)x);
+}
+
 INLINE vf64 widen_f16(const unsigned char *x) {
     return (vf64)_mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)x)));
 }

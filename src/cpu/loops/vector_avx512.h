@@ -49,8 +49,16 @@ INLINE uint64_t lane_bits(vsword x) {
     return _mm512_movepi8_mask((__m512i)x);
 }
 
+INLINE bool any_lane_set(vi64 lanes) {
+    return _mm512_test_epi64_mask((__m512i)lanes, (__m512i)lanes);
+}
+
 /* Conversions by their instructions' names, since gcc 12 splits a __builtin_convertvector from f32 to f64 in
  * halves. */
+INLINE vf64 f64_of_f32(vf32 x) {
+    return (vf64)_mm512_cvtps_pd((__m256)x);
+}
+
 INLINE vf64 widen_f16(const unsigned char *x) {
     return (vf64)_mm512_cvtps_pd(_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)x)));
 }
