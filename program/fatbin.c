@@ -143,18 +143,24 @@ static enum fatbin_error find_best(const unsigned char *bytes, uint64_t nbytes, 
 
 static enum fatbin_error inflate(const struct found *found, char *text, size_t capacity) {
     const struct fat_entry *entry = &found->entry;
-    if (entry->compressed_nbytes > entry->nbytes) return FATBIN_DAMAGED;
     if (entry->flags & FLAG_ZSTD)
         return inflate_zstd(found->bytes, entry->compressed_nbytes, (unsigned char *)text, capacity);
     bool is_whole = inflate_lz4(found->bytes, entry->compressed_nbytes, (unsigned char *)text, capacity);
     return is_whole ? FATBIN_OK : FATBIN_DAMAGED;
 }
 
+/* Whether so few bytes can be so much text, for which there is no other reason to make room: a byte of LZ4 makes 255 at most, and
+ * four of zstd a block of 128 KiB. */
+static bool is_plausible(const struct fat_entry *entry) {
+    const uint64_t most = entry->flags & FLAG_ZSTD ? (UINT64_C(128) << 10) / 4 : UINT8_MAX;
+    return entry->compressed_nbytes <= entry->nbytes && entry->decompressed_nbytes / most <= entry->compressed_nbytes;
+}
+
 static enum fatbin_error extract(const struct found *found, struct fatbin_ptx *ptx) {
     const struct fat_entry *entry = &found->entry;
     bool is_compressed = entry->flags & (FLAG_LZ4 | FLAG_ZSTD);
     uint64_t nbytes = is_compressed ? entry->decompressed_nbytes : entry->nbytes;
-    if (nbytes > TEXT_NBYTES_MAX) return FATBIN_DAMAGED;
+    if (nbytes > TEXT_NBYTES_MAX || (is_compressed && !is_plausible(entry))) return FATBIN_DAMAGED;
     char *text = calloc(1, nbytes + 1);
     if (!text) return FATBIN_MEMORY;
     enum fatbin_error error = FATBIN_OK;

@@ -566,7 +566,7 @@ else:
 """
 
 
-@pytest.mark.skipif(not FAULTS.exists() or environment().get("LD_PRELOAD"), reason="no tests' programs, or a sanitizer's malloc")
+@pytest.mark.skipif(not FAULTS.exists() or bool(environment().get("LD_PRELOAD")), reason="no tests' programs, or a sanitizer's malloc")
 @pytest.mark.parametrize("what, output, said", [
     ("registered", "2\n", "warpfold: out of memory for what the program registers: its kernels and variables\n"),
     ("touched", "0 0\n", "warpfold: out of memory for what kernels and copies touch: races between them may be missing in the report\n")])
