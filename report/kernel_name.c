@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_CAPACITY = 1024, SUBSTITUTIONS_MAX = 64, DEPTH_MAX = 32 };
+enum { NAME_CAPACITY = 1024, SUBSTITUTIONS_MAX = 64, ARGUMENTS_MAX = 32, DEPTH_MAX = 32 };
 
 struct range {
     size_t begin, end;
@@ -20,6 +20,9 @@ struct demangler {
     size_t length;
     struct range substitutions[SUBSTITUTIONS_MAX];
     size_t substitution_count;
+    struct range arguments[ARGUMENTS_MAX]; /* those of the last template */
+    size_t argument_count;
+    bool is_in_lambda;
     int depth;
 };
 
@@ -36,11 +39,15 @@ static bool put_text(struct demangler *demangler, const char *text) {
     return put(demangler, text, strlen(text));
 }
 
-/* Makes the text written from `begin` on available to back references. */
-static bool remember(struct demangler *demangler, size_t begin) {
+/* Makes a range of the text available to back references. */
+static bool remember_range(struct demangler *demangler, struct range range) {
     if (demangler->substitution_count == SUBSTITUTIONS_MAX) return false;
-    demangler->substitutions[demangler->substitution_count++] = (struct range){begin, demangler->length};
+    demangler->substitutions[demangler->substitution_count++] = range;
     return true;
+}
+
+static bool remember(struct demangler *demangler, size_t begin) {
+    return remember_range(demangler, (struct range){begin, demangler->length});
 }
 
 static bool take(struct demangler *demangler, char expected) {
@@ -51,12 +58,31 @@ static bool take(struct demangler *demangler, char expected) {
 
 /* ---- names --------------------------------------------------------------------------------------- */
 
+static bool parse_name(struct demangler *demangler);
 static bool parse_type(struct demangler *demangler);
 static bool parse_template_arguments(struct demangler *demangler);
+static bool parse_parameters(struct demangler *demangler);
 
-/* 6reduce */
+/* Ul..E_, Ul..E0_: the first and the second lambda of a function with such parameters.  Parameters that
+ * are templates are its own. */
+static bool parse_lambda(struct demangler *demangler) {
+    char number[32], *end;
+    bool was_in_lambda = demangler->is_in_lambda;
+    demangler->at += strlen("Ul");
+    demangler->is_in_lambda = true;
+    if (!put_text(demangler, "{lambda") || !parse_parameters(demangler) || !take(demangler, 'E'))
+        return false;
+    demangler->is_in_lambda = was_in_lambda;
+    unsigned long index = isdigit((unsigned char)*demangler->at) ? strtoul(demangler->at, &end, 10) + 2 : 1;
+    if (index > 1) demangler->at = end;
+    snprintf(number, sizeof number, "#%lu}", index);
+    return take(demangler, '_') && put_text(demangler, number);
+}
+
+/* 6reduce, or a lambda */
 static bool parse_source_name(struct demangler *demangler) {
     char *name;
+    if (!strncmp(demangler->at, "Ul", 2)) return parse_lambda(demangler);
     if (!isdigit((unsigned char)*demangler->at)) return false;
     unsigned long length = strtoul(demangler->at, &name, 10);
     if (length == 0 || length >= NAME_CAPACITY || strnlen(name, length) < length) return false;
@@ -86,6 +112,7 @@ static bool parse_substitution(struct demangler *demangler) {
 static bool parse_nested_name(struct demangler *demangler) {
     size_t begin = demangler->length;
     if (!take(demangler, 'N')) return false;
+    demangler->at += strspn(demangler->at, "rVK"); /* of a member function */
     while (!take(demangler, 'E')) {
         bool is_first = demangler->length == begin;
         if (*demangler->at == 'I') {
@@ -102,10 +129,46 @@ static bool parse_nested_name(struct demangler *demangler) {
     return true;
 }
 
+/* The type of a template function's result is not shown, so nothing may refer to its text. */
+static bool skip_result(struct demangler *demangler) {
+    size_t length = demangler->length, first = demangler->substitution_count;
+    if (!parse_type(demangler)) return false;
+    for (size_t i = first; i < demangler->substitution_count; i++)
+        if (demangler->substitutions[i].end > length) return false;
+    demangler->length = length;
+    return true;
+}
+
+/* 4main, 1fIiEvT_: back references cannot name a function, only a template that it is made of. */
+static bool parse_function(struct demangler *demangler) {
+    size_t count = demangler->substitution_count;
+    if (!parse_name(demangler)) return false;
+    if (demangler->substitution_count > count) demangler->substitution_count--;
+    bool is_template = demangler->length && demangler->text[demangler->length - 1] == '>';
+    if (*demangler->at == 'E') return true;
+    return (!is_template || skip_result(demangler)) && parse_parameters(demangler);
+}
+
+/* Z4mainEUliE_: what is in a function.  Several of one name have numbers: Z4mainE1s_0 */
+static bool parse_local_name(struct demangler *demangler) {
+    size_t begin = demangler->length;
+    if (++demangler->depth > DEPTH_MAX || !take(demangler, 'Z') || !parse_function(demangler) ||
+        !take(demangler, 'E') || !put_text(demangler, "::"))
+        return false;
+    size_t count = demangler->substitution_count;
+    if (!parse_name(demangler)) return false;
+    if (demangler->substitution_count > count)
+        demangler->substitutions[demangler->substitution_count - 1].begin = begin;
+    if (take(demangler, '_')) demangler->at += strspn(demangler->at, "0123456789");
+    demangler->depth--;
+    return true;
+}
+
 static bool parse_name(struct demangler *demangler) {
     size_t begin = demangler->length;
     bool is_known = *demangler->at == 'S';
     if (*demangler->at == 'N') return parse_nested_name(demangler);
+    if (*demangler->at == 'Z') return parse_local_name(demangler);
     if (demangler->at[0] == 'S' && demangler->at[1] == 't') {
         demangler->at += 2;
         is_known = false;
@@ -124,10 +187,13 @@ static bool parse_name(struct demangler *demangler) {
 
 #define BUILTIN_TYPES(X)                                                                                     \
     X('v', "void")                                                                                           \
-    X('b', "bool") X('c', "char") X('a', "signed char") X('h', "unsigned char") X('w', "wchar_t")            \
-        X('s', "short") X('t', "unsigned short") X('i', "int") X('j', "unsigned int") X('l', "long")         \
-            X('m', "unsigned long") X('x', "long long") X('y', "unsigned long long") X('n', "__int128")      \
-                X('o', "unsigned __int128") X('f', "float") X('d', "double") X('e', "long double")
+    X('b', "bool")                                                                                           \
+    X('c', "char")                                                                                           \
+    X('a', "signed char")                                                                                    \
+    X('h', "unsigned char") X('w', "wchar_t") X('s', "short") X('t', "unsigned short") X('i', "int")         \
+        X('j', "unsigned int") X('l', "long") X('m', "unsigned long") X('x', "long long")                    \
+            X('y', "unsigned long long") X('n', "__int128") X('o', "unsigned __int128") X('f', "float")      \
+                X('d', "double") X('e', "long double")
 
 static const char *builtin_type(char code) {
     switch (code) {
@@ -151,8 +217,43 @@ static const char *qualifier(char code) {
     return NULL;
 }
 
+/* What stands for T_, T0_, T1_ ...: the text where it was first written, as a result's is not kept. */
+static bool parse_template_parameter(struct demangler *demangler) {
+    char *end;
+    demangler->at++;
+    size_t index = isdigit((unsigned char)*demangler->at) ? strtoul(demangler->at, &end, 10) + 1 : 0;
+    if (index) demangler->at = end;
+    if (!take(demangler, '_')) return false;
+    if (demangler->is_in_lambda) {
+        size_t begin = demangler->length;
+        return put_text(demangler, "auto") && remember(demangler, begin);
+    }
+    if (index >= demangler->argument_count) return false;
+    struct range range = demangler->arguments[index];
+    return put(demangler, demangler->text + range.begin, range.end - range.begin) &&
+           remember_range(demangler, range);
+}
+
+/* FivE: the function's result, then its parameters */
+static bool parse_function_type(struct demangler *demangler) {
+    return take(demangler, 'F') && parse_type(demangler) && parse_parameters(demangler) &&
+           take(demangler, 'E');
+}
+
+/* A4_f */
+static bool parse_array_type(struct demangler *demangler) {
+    const char *count = ++demangler->at;
+    size_t length = strspn(count, "0123456789");
+    demangler->at += length;
+    return take(demangler, '_') && parse_type(demangler) && put_text(demangler, "[") &&
+           put(demangler, count, length) && put_text(demangler, "]");
+}
+
 static bool parse_type_below(struct demangler *demangler) {
     size_t begin = demangler->length;
+    if (*demangler->at == 'T') return parse_template_parameter(demangler);
+    if (*demangler->at == 'F') return parse_function_type(demangler) && remember(demangler, begin);
+    if (*demangler->at == 'A') return parse_array_type(demangler) && remember(demangler, begin);
     const char *behind = qualifier(*demangler->at);
     if (behind) {
         demangler->at++;
@@ -170,6 +271,15 @@ static bool parse_type(struct demangler *demangler) {
     bool is_parsed = parse_type_below(demangler);
     demangler->depth--;
     return is_parsed;
+}
+
+/* Up to the E behind them; v is none */
+static bool parse_parameters(struct demangler *demangler) {
+    if (!put_text(demangler, "(")) return false;
+    if (!take(demangler, 'v'))
+        for (bool is_first = true; *demangler->at != 'E'; is_first = false)
+            if ((!is_first && !put_text(demangler, ", ")) || !parse_type(demangler)) return false;
+    return put_text(demangler, ")");
 }
 
 /* Lb1E, Li512E, Lin3E, L4Kind2E */
@@ -196,8 +306,16 @@ static bool parse_template_argument(struct demangler *demangler);
 
 /* Parses template arguments up to the closing E. */
 static bool parse_list(struct demangler *demangler) {
-    for (bool is_first = true; !take(demangler, 'E'); is_first = false)
-        if ((!is_first && !put_text(demangler, ", ")) || !parse_template_argument(demangler)) return false;
+    struct range arguments[ARGUMENTS_MAX];
+    size_t count = 0;
+    for (; !take(demangler, 'E'); count++) {
+        if (count == ARGUMENTS_MAX || (count && !put_text(demangler, ", "))) return false;
+        arguments[count].begin = demangler->length;
+        if (!parse_template_argument(demangler)) return false;
+        arguments[count].end = demangler->length;
+    }
+    memcpy(demangler->arguments, arguments, sizeof arguments);
+    demangler->argument_count = count;
     return true;
 }
 

@@ -514,10 +514,16 @@ def test_launches_that_cannot_be(nothing):
 
 NAMES = ["plain", "_ZN2ns6reduceIiLi64EEEvPT_S2_", "_ZN2ns6reduceIfLi64EEEvPT_S2_", "_ZN2ns4scanEv",
          "_Z2ttIPKPKiEvT_", "_Z2enIL4Kind1EL2E21EEvv", "_ZN36_GLOBAL__N__2b7f7038_8_names_cu_main4anonEPi",
-         "_ZN1a1b1rI3MaxIiES2_IS3_ELb0ELi5EEEvPT_", "_ZN1a1b4packIJiPKf6__halfEEEvDpT_", "_Z3oddTT", "_Z999x", "_Z"]
+         "_ZN1a1b1rI3MaxIiES2_IS3_ELb0ELi5EEEvPT_", "_ZN1a1b4packIJiPKf6__halfEEEvDpT_", "_Z3oddTT", "_Z999x", "_Z",
+         "_Z5applyIZ4mainEUliE0_EvT_i", "_Z5applyIZN2ns2tfINS0_1SEEEvT_EUlS2_E_EvS3_",
+         "_Z5applyIZN2ns2trIfEET_PS2_EUliE_EvS2_", "_Z5applyIZNK2ns1S1cEvEUlT_E_EvS2_",
+         "_Z2paIPA4_fEvT_", "_Z2paIPFifiEEvT_", "_Z5applyIZ1fIiEPT_S0_EUlvE_EvS0_", "_Z2paIZNEEvT_"]
 READABLE = ["plain", "ns::reduce<int, 64>", "ns::reduce<float, 64>", "ns::scan", "tt<int const* const*>",
             "en<(Kind)1, (E2)1>", "(anonymous namespace)::anon", "a::b::r<Max<int>, Max<Max<int>>, false, 5>",
-            "a::b::pack<int, float const*, __half>", "odd", "_Z999x", "_Z"]
+            "a::b::pack<int, float const*, __half>", "odd", "_Z999x", "_Z",
+            "apply<main::{lambda(int)#2}>", "apply<ns::tf<ns::S>(ns::S)::{lambda(ns::S)#1}>",
+            "apply<ns::tr<float>(float*)::{lambda(int)#1}>", "apply<ns::S::c()::{lambda(auto)#1}>",
+            "pa<float[4]*>", "pa<int(float, int)*>", "_Z5applyIZ1fIiEPT_S0_EUlvE_EvS0_", "_Z2paIZNEEvT_"]
 
 
 @pytest.fixture
