@@ -606,6 +606,20 @@ def test_absent_libraries_are_named_of_a_source_that_is_linked_with_them(modes, 
     assert done.returncode == 1 and "a.cu: it needs libcublas.so.13, which drives a GPU itself" in done.stderr, done
 
 
+@pytest.mark.parametrize("error", [
+    "a.cu(1): error: __host__ or __device__ annotation on lambda requires --extended-lambda nvcc flag",
+    "a.cu:1:10: fatal error: helper.h: No such file or directory", "a.cu(1): error: expected a ;"])
+def test_where_options_of_nvcc_are_given(tmp_path, error):
+    """What nvcc says of a source that lacks an option, by a script in its place."""
+    compiler = tmp_path / "nvcc"
+    compiler.write_text(f"#!/bin/sh\necho '{error}' >&2\nexit 2\n")
+    compiler.chmod(0o755)
+    (tmp_path / "a.cu").write_text("int main() {}\n")
+    done = run("run", tmp_path / "a.cu", env={**environment(), "WARPFOLD_NVCC": str(compiler)})
+    assert done.returncode == 1 and error in done.stderr
+    assert ("from the environment variable NVCC_APPEND_FLAGS" in done.stderr) == ("expected" not in error)
+
+
 def test_memory_of_the_host_can_be_allocated_without_end(compiling, tmp_path):
     """The host has 4096 addresses that are multiples of 4 GiB: those of memory that was freed are used again, and device memory leaves
     some."""

@@ -204,14 +204,14 @@ static bool refuses(const char *nvcc, const char *const *options, simt_message *
     while (*options && simt_is_plain_path(*options)) options++;
     if (!is_plain)
         snprintf(log->text, sizeof log->text,
-                 "%.1000s is not run: it passes the name of its folder to a shell, and this name is not safe there",
+                 "%.1000s is not run: it passes the name of its folder to a shell, and this name is not safe "
+                 "there",
                  nvcc);
     else if (setting)
-        snprintf(
-            log->text, sizeof log->text,
-            "nvcc is not run: it passes %s to a shell, and its value has characters other than letters, "
-            "digits, blanks and /._-+,=@%%:",
-            setting);
+        snprintf(log->text, sizeof log->text,
+                 "nvcc is not run: it passes %s to a shell, and its value has characters other than letters, "
+                 "digits, blanks and /._-+,=@%%:",
+                 setting);
     else if (*options)
         snprintf(log->text, sizeof log->text,
                  "nvcc is not run: it passes options to a shell, and '%.1000s' is not safe there", *options);
@@ -346,11 +346,26 @@ static void get_log(const struct workplace *workplace, const struct source *sour
     free(text);
 }
 
+/* Of an option that the source needs. */
+static void say_how_options_are_given(simt_message *log) {
+    static const char *const wanting[] = {"nvcc flag", "cannot open source file",
+                                          "No such file or directory"};
+    size_t i = 0, count = sizeof wanting / sizeof *wanting, length = strlen(log->text);
+    while (i < count && !strstr(log->text, wanting[i])) i++;
+    if (i < count)
+        snprintf(log->text + length, sizeof log->text - length,
+                 "%snvcc takes further options, such as -I FOLDER, from the environment variable "
+                 "NVCC_APPEND_FLAGS",
+                 length && log->text[length - 1] != '\n' ? "\n" : "");
+}
+
 static void say_failure(const char *nvcc, int status, int error, simt_message *log) {
     if (error)
         snprintf(log->text, sizeof log->text, "%.1000s: %s", nvcc, strerror(error));
     else if (!log->text[0])
         snprintf(log->text, sizeof log->text, "%.1000s ended with status %d", nvcc, status);
+    else
+        say_how_options_are_given(log);
 }
 
 /* .global .align 8 .u64 warpfold_instance = _Z6reduceIiEvPi; */
@@ -396,12 +411,14 @@ static enum outcome make(const char *nvcc, struct workplace *workplace, const st
 
 /* In a private folder, which is gone then. */
 static enum outcome make_in_private(struct workplace *workplace, const struct source *source,
-                                    const char *const *options, char **output, size_t *nbytes, simt_message *log) {
+                                    const char *const *options, char **output, size_t *nbytes,
+                                    simt_message *log) {
     char nvcc[PATH_MAX];
     if (!find_nvcc(nvcc)) return OUTCOME_ABSENT;
     if (refuses(nvcc, options, log)) return OUTCOME_REFUSED;
     if (!simt_scratch_open(&workplace->scratch, source->given->leftovers)) {
-        snprintf(log->text, sizeof log->text, "cannot create a temporary folder for nvcc: %s", strerror(errno));
+        snprintf(log->text, sizeof log->text, "cannot create a temporary folder for nvcc: %s",
+                 strerror(errno));
         return OUTCOME_REFUSED;
     }
     const struct scratch scratch = workplace->scratch;
@@ -429,8 +446,8 @@ enum outcome simt_nvcc(const struct source *source, const char *const *options, 
     return *mangled ? OUTCOME_COMPILED : OUTCOME_MEMORY;
 }
 
-enum outcome simt_nvcc_program(const struct source *source, const char *const *options, char **program, size_t *nbytes,
-                               simt_message *log) {
+enum outcome simt_nvcc_program(const struct source *source, const char *const *options, char **program,
+                               size_t *nbytes, simt_message *log) {
     struct workplace workplace;
     return make_in_private(&workplace, source, options, program, nbytes, log);
 }
