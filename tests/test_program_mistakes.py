@@ -46,7 +46,10 @@ FAILED = {
                   "names: that takes cudaMemcpyDeviceToHost"),
     "symbol": ("cudaMemcpy", "// symbol", "that takes cudaMemcpyToSymbol, as it is to a variable of the device"),
     "long-symbol": ("cudaMemcpyToSymbol", "// long", "it takes 8 bytes from byte 0 on of a variable of 4 bytes"),
-    "free-twice": ("cudaFree", "// twice", "nothing is allocated there: it is freed already, or memory of the host"),
+    "free-twice": ("cudaFree", "// twice", "it is freed already"),
+    "copy-freed": ("cudaMemcpy", "// copies freed", "it reads memory that was freed, from byte 40 on of what was an allocation of 4000"),
+    "fill-freed": ("cudaMemset", "// fills freed", "it fills memory that was freed, from byte 0 on of what was an allocation of 4000"),
+    "fill-host": ("cudaMemset", "// fills the host", "it fills memory of the host, where it takes memory from cudaMalloc"),
     "free-middle": ("cudaFree", "// middle", "it is byte 16 of an allocation of 4000, which is freed by the address of its first byte"),
 }
 
@@ -137,14 +140,17 @@ def test_a_segmentation_fault_says_whose_code_it_is_in(program, mode, tmp_path):
     assert done.returncode == 128 + 11 and re.fullmatch(own if mode == "host-fault" else of_call, said)
 
 
-def test_the_host_reads_memory_of_a_device(reported):
-    report, text = reported("device-pointer", 3)
+@pytest.mark.parametrize("mode, mark, said", [
+    ("device-pointer", "// prints", "which is memory of a device, byte 40 of an allocation of 4000: copy it by cudaMemcpy, or allocate it by "
+     "cudaMallocManaged, which both may use"),
+    ("managed-freed", "// uses freed", "which was freed: byte 12 of what was an allocation of 4000")])
+def test_the_host_uses_memory_that_is_not_its(reported, mode, mark, said):
+    report, text = reported(mode, 3)
     finding, = report["findings"]
-    line = line_of("// prints")
+    line = line_of(mark)
     assert (finding["kind"], finding["kernel"], finding["line"], report["leaks"]) == ("bounds", "host code", line, 0)
     assert report["signal"] == 11 or report["status"]  # a sanitizer, which has the signal then, ends with a status of its own
-    assert finding["message"].endswith("which is memory of a device, byte 40 of an allocation of 4000: copy it by cudaMemcpy, or allocate it by "
-                                       "cudaMallocManaged, which both may use")
+    assert finding["message"].endswith(said)
     assert f"{line:>8} | {LINES[line - 1]}\n" in text
 
 

@@ -8,6 +8,10 @@
 static struct buffer *buffers;
 static size_t buffer_count, buffer_capacity, registered_count;
 
+enum { FREED = 256 };
+static struct buffer freed[FREED]; /* the last ones */
+static size_t freed_count;         /* of all */
+
 /* The number of buffers that begin at the address or before. */
 static size_t count_up_to(uint64_t address) {
     size_t low = 0, high = buffer_count;
@@ -29,6 +33,18 @@ const struct buffer *buffer_registered_at(uint64_t address) {
     for (size_t i = 0; registered_count && i < buffer_count; i++)
         if (buffers[i].kind == BUFFER_REGISTERED && address - buffers[i].device_address < buffers[i].nbytes) return &buffers[i];
     return NULL;
+}
+
+const struct buffer *buffer_freed_at(uint64_t address) {
+    if (buffer_find(address)) return NULL;
+    for (size_t i = 0; i < FREED && i < freed_count; i++)
+        if (address - freed[i].address < freed[i].nbytes) return &freed[i];
+    return NULL;
+}
+
+/* Memory that was registered is the program's own, and may go on being used. */
+static bool is_gone(enum buffer_kind kind) {
+    return kind == BUFFER_DEVICE || kind == BUFFER_MANAGED || kind == BUFFER_PINNED;
 }
 
 const struct buffer *buffer_next(size_t *at) { return *at < buffer_count ? &buffers[(*at)++] : NULL; }
@@ -64,6 +80,7 @@ struct buffer_copies *buffer_copies(const struct buffer *buffer) {
 void buffer_remove(const struct buffer *buffer) {
     size_t place = (size_t)(buffer - buffers);
     registered_count -= buffer->kind == BUFFER_REGISTERED;
+    if (is_gone(buffer->kind)) freed[freed_count++ % FREED] = *buffer;
     memmove(buffers + place, buffers + place + 1, (buffer_count - place - 1) * sizeof *buffers);
     buffer_count--;
 }

@@ -19,7 +19,7 @@ static void *own_address(const void *pointer) {
 /* Where the bytes are: both can use pinned and managed memory. */
 static enum side side_of(const void *pointer, size_t nbytes) {
     const struct buffer *buffer = buffer_find((uintptr_t)pointer);
-    if (!buffer) return SIDE_HOST;
+    if (!buffer) return buffer_freed_at((uintptr_t)pointer) ? SIDE_WRONG : SIDE_HOST;
     if (nbytes > buffer->nbytes - ((uintptr_t)pointer - buffer->address)) return SIDE_WRONG;
     return buffer->kind <= BUFFER_VARIABLE ? SIDE_DEVICE : SIDE_BOTH;
 }
@@ -46,16 +46,27 @@ static const char *right_call(const void *to, enum side to_side, const void *fro
     return from_side == SIDE_DEVICE ? "cudaMemcpyDeviceToHost" : "memory from cudaMalloc, or cudaMemcpyHostToHost";
 }
 
+/* Why memory cannot be used so. */
+static void say_wrong(const char *use, const void *pointer, size_t nbytes) {
+    const struct buffer *buffer = buffer_find((uintptr_t)pointer), *gone = buffer_freed_at((uintptr_t)pointer);
+    if (buffer)
+        failures_because("it %s %zu bytes, where %zu are left of an allocation of %zu", use, nbytes,
+                         (size_t)(buffer->nbytes - ((uintptr_t)pointer - buffer->address)), (size_t)buffer->nbytes);
+    else if (gone)
+        failures_because("it %s memory that was freed, from byte %zu on of what was an allocation of %zu", use,
+                         (size_t)((uintptr_t)pointer - gone->address), (size_t)gone->nbytes);
+    else
+        failures_because("it %s memory of the host, where it takes memory from cudaMalloc", use);
+}
+
 /* Why a copy of that kind is refused. */
 static void say_refusal(const void *to, enum side to_side, const void *from, enum side from_side, size_t nbytes) {
     static const char *const places[] = {[SIDE_HOST] = "the host", [SIDE_DEVICE] = "a device", [SIDE_BOTH] = "both"};
-    const bool is_write = to_side == SIDE_WRONG;
-    if (is_write || from_side == SIDE_WRONG) {
-        const void *at = is_write ? to : from;
-        const struct buffer *buffer = buffer_find((uintptr_t)at);
-        failures_because("it %s %zu bytes, where %zu are left of an allocation of %zu", is_write ? "writes" : "reads", nbytes,
-                         (size_t)(buffer->nbytes - ((uintptr_t)at - buffer->address)), (size_t)buffer->nbytes);
-    } else
+    if (to_side == SIDE_WRONG)
+        say_wrong("writes", to, nbytes);
+    else if (from_side == SIDE_WRONG)
+        say_wrong("reads", from, nbytes);
+    else
         failures_because("it is from memory of %s to memory of %s, which is not the direction that it names: that takes %s", places[from_side],
                          places[to_side], right_call(to, to_side, from, from_side));
 }
@@ -460,7 +471,7 @@ static cudaError_t fill_row(uint64_t to, const struct pattern *pattern) {
     switch (side_of(pointer, nbytes)) {
     case SIDE_DEVICE: short_copies_note_put(pointer, nbytes); return fill_device(to, piece, nbytes);
     case SIDE_BOTH: fill_host(pointer, piece, nbytes); return cudaSuccess;
-    default: return cudaErrorInvalidValue;
+    default: say_wrong("fills", pointer, nbytes); return cudaErrorInvalidValue;
     }
 }
 

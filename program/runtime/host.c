@@ -193,13 +193,18 @@ static void find_use(const struct pending *range, uintptr_t address, uintptr_t c
 }
 
 /* The program cannot go on behind it. */
-static void find_device_memory(uintptr_t address, uintptr_t code) {
+static void find_wrong_memory(uintptr_t address, uintptr_t code) {
     char message[RECORD_NAME];
-    const struct buffer *buffer = buffer_find(address);
-    if (!buffer || buffer->kind != BUFFER_DEVICE) return;
-    snprintf(message, sizeof message, "the host uses 0x%llx, which is memory of a device, byte %llu of an allocation of %llu: copy it by cudaMemcpy, or "
-             "allocate it by cudaMallocManaged, which both may use", (unsigned long long)address,
-             (unsigned long long)(address - buffer->address), (unsigned long long)buffer->nbytes);
+    const struct buffer *buffer = buffer_find(address), *gone = buffer_freed_at(address);
+    if (buffer && buffer->kind == BUFFER_DEVICE)
+        snprintf(message, sizeof message, "the host uses 0x%llx, which is memory of a device, byte %llu of an allocation of %llu: copy it by "
+                 "cudaMemcpy, or allocate it by cudaMallocManaged, which both may use", (unsigned long long)address,
+                 (unsigned long long)(address - buffer->address), (unsigned long long)buffer->nbytes);
+    else if (gone)
+        snprintf(message, sizeof message, "the host uses 0x%llx, which was freed: byte %llu of what was an allocation of %llu",
+                 (unsigned long long)address, (unsigned long long)(address - gone->address), (unsigned long long)gone->nbytes);
+    else
+        return;
     find(SIMT_FINDING_BOUNDS, address, code, message);
 }
 
@@ -246,7 +251,7 @@ static bool is_met(uintptr_t address, uintptr_t code, bool is_write) {
     if (is_inside) return false; /* of a call, to which the program gave a wrong pointer */
     host_enter(); /* opens the pages */
     const bool is_ours = meet(address, code, is_write);
-    if (!is_ours) find_device_memory(address, code);
+    if (!is_ours) find_wrong_memory(address, code);
     host_leave();
     return is_ours;
 }

@@ -149,7 +149,7 @@ API cudaMalloc3D(struct cudaPitchedPtr *result, struct cudaExtent extent) {
 
 /* buffer: what the pointer points into; NULL: nothing. */
 static cudaError_t refuse_to_free(const void *pointer, const struct buffer *buffer) {
-    if (!buffer) failures_because("nothing is allocated there: it is freed already, or memory of the host");
+    if (!buffer) failures_because(buffer_freed_at((uintptr_t)pointer) ? "it is freed already" : "nothing is allocated there: is it memory of the host?");
     else if (buffer->address != (uintptr_t)pointer)
         failures_because("it is byte %zu of an allocation of %zu, which is freed by the address of its first byte",
                          (size_t)((uintptr_t)pointer - buffer->address), (size_t)buffer->nbytes);

@@ -181,6 +181,7 @@ struct buffer {
 /* The buffer that the address lies in; NULL: none. */
 const struct buffer *buffer_find(uint64_t address);
 const struct buffer *buffer_registered_at(uint64_t address); /* a device's, which is another than the program's */
+const struct buffer *buffer_freed_at(uint64_t address); /* one of the last that were freed, where nothing is now; its pointers are not valid */
 struct page_hints *buffer_hints(const struct buffer *buffer, size_t pages); /* NULL: no memory */
 struct buffer_copies *buffer_copies(const struct buffer *buffer); /* zeroed at first; NULL: no memory */
 cudaError_t buffer_add(const struct buffer *buffer);

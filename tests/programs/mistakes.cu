@@ -51,6 +51,10 @@ int main(int argc, char **argv) {
     printf("%g\n", is("device-pointer") ? out[10] : back[10]); // prints
     if (!is("freed")) cudaFree(in);
     if (is("free-twice")) cudaFree(in); // twice
+    if (is("copy-freed")) cudaMemcpy(back, in + 10, 4, cudaMemcpyDeviceToHost); // copies freed
+    if (is("fill-freed")) cudaMemset(in, 0, 4); // fills freed
+    if (is("fill-host")) cudaMemset(back, 0, 4); // fills the host
+    if (is("managed-freed") && !cudaMallocManaged(&in, 4000) && !cudaFree(in)) in[3] = 1; // uses freed
     if (is("free-middle")) cudaFree(out + 4); // middle
     cudaFree(out);
     return 0;
