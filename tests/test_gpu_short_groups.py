@@ -116,6 +116,16 @@ def test_columns_copied_ahead(pair, kind):
         check_ahead(pair, matrix("f32", elements, columns, rng, kind, 64 if pair.gpu.is_real else 1), 1, kind, rng, False)
 
 
+@pytest.mark.parametrize("op", ("max", "argmin"))
+def test_extremes_of_long_rows_copied_ahead(pair, op):
+    """Of f64, of which a lane's own rows take the first-level cache a cycle for each line."""
+    rng = random.Random(f"gpu extremes ahead {op}")
+    for rows, elements, nan in ((4230, 34, "error"), (4230, 18, "omit"), (8200, 130, "propagate")):
+        array = matrix("f64", rows, elements, rng, "special", 64 if pair.gpu.is_real else 1)
+        pair.check(op, library.wf_groups_axes(2), [array], array.shape, nan=nan, first_index=rng.choice([0, 7]))
+        assert library.wf_handle_plan(pair.device.pointer).startswith(ONE_IN_REGISTERS)
+
+
 BY_TEAMS = {"f32": ("var", "sum", "norm2"), "bf16": ("mean", "std", "min"), "f16": ("sum", "var", "max"), "f64": ("mean", "var", "norm2")}
 
 
@@ -414,7 +424,7 @@ def test_variances_half_way_between_two_results(pair, type_name, tmp_path, monke
             continue
         monkeypatch.setenv("FAKE_CUDA_COUNT", str(counted))
         times = [instructions_of(pair, "var", axes, data, {}, counted) for data in (array, usual)]
-        assert times[0] < 1.5 * times[1], (shape, times)
+        assert times[0] < (1.05 if shape == (16, 70) else 1.5) * times[1], (shape, times)  # of a chunk, the first look decides
         monkeypatch.delenv("FAKE_CUDA_COUNT")
 
 
@@ -431,6 +441,27 @@ def test_no_data_of_f64_takes_a_detour(pair, op, shape, axes, tmp_path, monkeypa
         array = Laid("f64", shape, rng, kind if kind in SAMPLED_KINDS else "plain", plain=True)
         make_row_data(array, kind, rng)
         assert instructions_of(pair, op, axes, array, {"nan": nan}, counted) < 5 * plain, (kind, nan)
+
+
+NEARLY = {  # numbers whose sums, of a few, or variances are half-way between two results, or almost, or hidden beside a large one
+    "ties": (1.0, 2.0, 2.0**-53, 2.0**-54, -2.0**-53, 2.0**-106, 3 * 2.0**-53), "zeros": (0.0, -0.0), "one sign": (-0.0,),
+    "hidden": (1.0, 2.0**53, -2.0**53, 2.0**106, -2.0**106, 5e-324, -5e-324, 2.0**-1022), "tiny": (1.0, 1.0, 3.0, 5e-324, 0.0),
+    "large": (2.0**1017, 2.0**1023, -2.0**1023, 1.0), "squares": (2.0**500, 2.0**511, 2.0**512, -2.0**500),
+    "of f32": tuple(struct.unpack("=f", struct.pack("=f", x))[0] for x in (0.1, 0.7, 1.3, 1.9, -0.3, 2.1)),
+    "integers": (2.0**26 + 1, 2.0**26 + 3, 2.0**27 - 1, -2.0**26 + 1)}
+
+
+@pytest.mark.parametrize("op", ("sum", "mean", "var", "norm2"))
+def test_sums_of_f64_in_chunks(pair, op):
+    """A lane keeps what each addition leaves beside an anchor, which all of a chunk's elements and what they add up to are below."""
+    rng = random.Random(f"gpu anchors {op}")
+    for kind, numbers in NEARLY.items():
+        for shape, axes in (((16, 70), 1), ((100, 66), 1)):
+            array = Laid("f64", shape, rng, "plain", plain=True)
+            array.data = b"".join(encoded("f64", rng.choice(numbers)) for _ in range(len(array.data) // array.nbytes))
+            pair.check(op, library.wf_groups_axes(axes), [array], shape, kind, ddof=rng.choice((0, 1)) if op == "var" else 0)
+            if op in ("sum", "var"):
+                assert library.wf_handle_plan(pair.device.pointer).startswith(OF_COLUMNS)
 
 
 SHORT_SEGMENTS = {"f32": ("sum", "argmax"), "f64": ("var", "dot"), "bf16": ("mean",), "i32": ("sum",)}

@@ -85,6 +85,7 @@ struct wf_group_arguments {
     long long shares, share;         /* into which such rows are cut; rows of one */
     long long offset_stride;         /* bytes */
     long long first_index, ddof;
+    double divisor, inverse_divisor; /* n*(n - ddof) for groups of reduced_count elements, by which variances are divided; 1 / that */
     int stage, nan, has_fill;
     int starts_at_vectors; /* the elements of every group lie side by side, in whole vectors of 16 bytes */
     int ahead;         /* enum wf_group_ahead */

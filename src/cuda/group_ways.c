@@ -198,8 +198,12 @@ bool wf_cuda_group_has_long_rows(const struct wf_cuda_group_plan *plan, const st
 /* ---- copied ahead ---- */
 
 /* ARE_CHUNKS_AHEAD of kernels/group_sums.cuh; columns of f64 are as fast without, and of 16 bits less so. */
+static bool is_ahead(const struct wf_cuda_group_task *task) {
+    return is_sum_of_floats(task) || (task->empty->type == WF_F64 && is_extreme(task) && result_fits_registers(task));
+}
+
 enum wf_group_ahead wf_cuda_group_find_ahead(const struct wf_cuda_group_task *task) {
-    if (!task->is_matrix || !is_sum_of_floats(task)) return WF_GROUP_NONE_AHEAD;
+    if (!task->is_matrix || !is_ahead(task)) return WF_GROUP_NONE_AHEAD;
     if (task->is_contiguous && task->starts_at_vectors) return WF_GROUP_ROWS_AHEAD;
     return task->are_vectors_of_neighbours && nbytes_of(task) == 4 ? WF_GROUP_COLUMNS_AHEAD : WF_GROUP_NONE_AHEAD;
 }
@@ -207,7 +211,7 @@ enum wf_group_ahead wf_cuda_group_find_ahead(const struct wf_cuda_group_task *ta
 /* Of f64, whose short rows lanes of a team take longer to join, and to decide, than to add up. */
 bool wf_cuda_group_has_rows_ahead(const struct wf_cuda_group_task *task) {
     enum { SUMS_MAX = 16, ELEMENTS_MIN = 9 };
-    const int64_t most = task->parts & WF_PART_SQUARES ? CHUNKED_MAX : SUMS_MAX;
+    const int64_t most = task->parts & WF_PART_SQUARES || !has_sums(task) ? CHUNKED_MAX : SUMS_MAX;
     if (nbytes_of(task) != 8 || task->elements < ELEMENTS_MIN || task->elements > most) return false;
     return wf_cuda_group_find_ahead(task) == WF_GROUP_ROWS_AHEAD;
 }
@@ -232,7 +236,7 @@ int wf_cuda_group_find_resident(const struct wf_cuda_group_plan *plan, const str
     bool by_teams = plan->held == WF_SHORT_TEAMS || plan->held == WF_SHORT_COLUMNS || plan->held == WF_SHORT_SEGMENT_TEAMS;
     int most = has_products(task) ? 12 : has_sums(task) ? 16 : 24;
     if ((by_teams && has_sums(task)) || (of_lanes && most == 12 && nbytes_of(task) < 8)) most = 16;
-    if (in_chunks && most == 24) most = 32;
+    if (in_chunks && most == 24 && !plan->ahead) most = 32; /* more than enough where what comes next is on its way */
     if (plan->tall.shares) return WF_GROUP_TALL_WARPS; /* which need no shared memory */
     return room < most ? room : most;
 }

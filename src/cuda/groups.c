@@ -523,6 +523,8 @@ static void set_arguments(struct job *job) {
     r->has_fill = grouped->has_fill;
     r->first_index = grouped->empty->first_index;
     r->ddof = grouped->empty->ddof;
+    r->divisor = (double)r->reduced_count * (double)(r->reduced_count - r->ddof);
+    r->inverse_divisor = 1 / r->divisor;
     r->nan = (int)grouped->empty->nan;
     r->starts_at_vectors = job->task.is_contiguous && job->task.starts_at_vectors;
     r->ahead = (int)job->plan.ahead;

@@ -28,18 +28,23 @@ static __device__ __forceinline__ chunk_state begin_chunks(const struct wf_group
 static __device__ __forceinline__ void add_chunk(chunk_state *state, const unit *elements, int number, int left)
 {
     (void)number;
+#if IS_FLOAT && WIDTH == 64
+    static_assert(CHUNK == BATCH_ELEMENTS, "as add_row_batch takes them");
+    add_row_batch(state, elements, left);
+#else
 #pragma unroll
     for (int k = 0; k < CHUNK; k++) {
         if (k % STEP == 0 && k >= left) break;
         add_row_element(state, elements[k]);
         note_least_element(state, elements[k]);
     }
+#endif
 }
 
-// How often, at most, a number has been rounded.
+// How often, at most, a number has been rounded, or what f64 lose in batches is as if it had been (add_row_batch).
 static __device__ __forceinline__ double roundings_of_chunks(int count)
 {
-    return (double)(count + 32);
+    return (double)(count + (WIDTH == 64 ? 64 : 32));
 }
 
 static __device__ __forceinline__ bool finish_chunks(const struct wf_group_arguments *r, const chunk_state *state, int count, u64 *bits)
@@ -58,8 +63,8 @@ static __device__ __forceinline__ unit chunk_padding(unit first)
 
 #endif
 
-// The last chunk has padding behind its elements.
-static __device__ __forceinline__ void load_chunk(u64 address, i64 step, int left, unit padding, unit *elements)
+// The last chunk has fewer elements than there is room for; pad_chunk follows.
+static __device__ __forceinline__ void load_chunk(u64 address, i64 step, int left, unit *elements)
 {
     if (left >= CHUNK) {
 #pragma unroll
@@ -67,35 +72,49 @@ static __device__ __forceinline__ void load_chunk(u64 address, i64 step, int lef
         return;
     }
 #pragma unroll
-    for (int k = 0; k < CHUNK; k++, address += (u64)step) elements[k] = k < left ? load_unit(address) : padding;
+    for (int k = 0; k < CHUNK; k++, address += (u64)step) elements[k] = k < left ? load_unit(address) : (unit)0;
 }
 
 // The same of groups that are whole vectors: neighbouring lanes' elements are far apart, so that what a load costs is its addresses.
-static __device__ __forceinline__ void load_vectors_of_chunk(u64 address, int left, unit padding, unit *elements)
+static __device__ __forceinline__ void load_vectors_of_chunk(u64 address, int left, unit *elements)
 {
 #pragma unroll
     for (int i = 0; i < CHUNK / PER_VECTOR; i++) {
-        const bool exists = i * PER_VECTOR < left;
         vector v = {{0, 0, 0, 0}};
-        if (exists) v = load_vector(address, (u64)i);
+        if (i * PER_VECTOR < left) v = load_vector(address, (u64)i);
 #pragma unroll
-        for (int e = 0; e < PER_VECTOR; e++) elements[i * PER_VECTOR + e] = exists ? element_at(&v, e) : padding;
+        for (int e = 0; e < PER_VECTOR; e++) elements[i * PER_VECTOR + e] = element_at(&v, e);
     }
 }
 
+// left: elements of the group from the chunk on; behind them is anything.
+static __device__ __forceinline__ void pad_chunk(int left, unit padding, unit *elements)
+{
+    if (left >= CHUNK) return;
+#pragma unroll
+    for (int k = 0; k < CHUNK; k++)
+        if (k >= left) elements[k] = padding;
+}
+
+// All of the first chunk is on its way before the group's first element is looked at.
 static __device__ __forceinline__ chunk_state add_chunks(const struct wf_group_arguments *r, u64 address)
 {
     const i64 step = r->dimension[r->ndim].stride[0];
     const int count = (int)r->reduced_count;
-    const unit first = load_unit(address), padding = chunk_padding(first);
-    chunk_state state = begin_chunks(r, first);
+    chunk_state state = begin_chunks(r, 0);
+    unit padding = 0;
 #pragma unroll 1
     for (int done = 0; done < count; done += CHUNK) {
         unit elements[CHUNK];
         if (!IS_BOOL && r->starts_at_vectors)
-            load_vectors_of_chunk(address, count - done, padding, elements);
+            load_vectors_of_chunk(address, count - done, elements);
         else
-            load_chunk(address, step, count - done, padding, elements);
+            load_chunk(address, step, count - done, elements);
+        if (done == 0) {
+            state = begin_chunks(r, elements[0]);
+            padding = chunk_padding(elements[0]);
+        }
+        pad_chunk(count - done, padding, elements);
         add_chunk(&state, elements, done, count - done);
         address += (u64)(CHUNK * step);
     }

@@ -25,7 +25,7 @@ typedef struct {
     short_specials specials;
     u32 most;    // the high word of the largest number's magnitude, of f64; of others its bits
     unit unlike; // of spreads: bits in which elements differ from the first one
-    element_grid grid; // of spreads
+    element_grid grid; // of spreads of narrower types
 } chunks_look;
 
 // The bits of its magnitude, of f64 the high word; 0 if it is no number.
@@ -42,14 +42,15 @@ static __device__ __forceinline__ chunks_look look_at_chunks(u64 address, i64 st
     chunks_look look = {{0, false, false}, 0, 0, {~0u, 0}};
     for (int done = 0; done < count; done += CHUNK) {
         unit elements[CHUNK];
-        load_chunk(address + (u64)(done * step), step, count - done, SHORT_PADDING, elements);
+        load_chunk(address + (u64)(done * step), step, count - done, elements);
+        pad_chunk(count - done, SHORT_PADDING, elements);
 #pragma unroll
         for (int k = 0; k < CHUNK; k++) {
             note_special(elements[k], &look.specials);
             look.most = max(look.most, most_of_number(elements[k]));
             if (!IS_SHORT_SPREAD) continue;
             look.unlike |= k < count - done ? elements[k] ^ first : (unit)0;
-            note_grid(&look.grid, elements[k]);
+            if (WIDTH < 64) note_grid(&look.grid, elements[k]);
         }
     }
     return look;
@@ -63,7 +64,8 @@ static __device__ __forceinline__ bool settle_squares(const struct wf_group_argu
     if (!IS_SHORT_SPREAD) return false;
     *bits = 0;
     if (look->unlike == 0) return true;
-    const spread_divisor by = divisor_of(count, r->ddof);
+    if (WIDTH == 64) return false; // whose grid was known before
+    const spread_divisor by = divisor_of_group(r, count);
     return finish_row_spread(state, count, &by, roundings_of_chunks(count), square_of_grid(&look->grid), bits);
 }
 
@@ -91,7 +93,8 @@ static __device__ __forceinline__ chunk_state add_scaled_chunks(const struct wf_
 #pragma unroll 1
     for (int done = 0; done < count; done += CHUNK) {
         unit elements[CHUNK];
-        load_chunk(address + (u64)(done * step), step, count - done, SHORT_PADDING, elements);
+        load_chunk(address + (u64)(done * step), step, count - done, elements);
+        pad_chunk(count - done, SHORT_PADDING, elements);
         is_whole = scale_chunk(elements, scale) && is_whole;
         add_chunk(&state, elements, done, count - done);
     }

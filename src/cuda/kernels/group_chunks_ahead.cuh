@@ -153,15 +153,6 @@ static __device__ __forceinline__ void read_columns(const chunk_request *next, u
     for (int k = 0; k < CHUNK; k++) elements[k] = column[32 * k];
 }
 
-// left: elements of the group from the chunk on; behind them is what earlier chunks have left.
-static __device__ __forceinline__ void pad_chunk(int left, unit padding, unit *elements)
-{
-    if (left >= CHUNK) return;
-#pragma unroll
-    for (int k = 0; k < CHUNK; k++)
-        if (k >= left) elements[k] = padding;
-}
-
 // Adds up a tile's groups while the chunks behind them are on their way.  By all lanes.
 static __device__ __forceinline__ chunk_state add_chunks_ahead(const struct wf_group_arguments *r, chunk_request *next,
                                                                const chunk_steps *steps, const bool are_rows)

@@ -50,6 +50,13 @@ static __device__ __forceinline__ spread_divisor divisor_of(int count, i64 ddof)
     return by;
 }
 
+// Of a lane's group along an axis: as the host has found it, unless some elements are left out.
+static __device__ __forceinline__ spread_divisor divisor_of_group(const struct wf_group_arguments *r, int count)
+{
+    const spread_divisor of_all = {r->divisor, r->inverse_divisor, r->ddof < count};
+    return ARE_IN_CHUNKS && count == (int)r->reduced_count ? of_all : divisor_of(count, r->ddof);
+}
+
 // ---- the last bit of elements
 
 #if HAS_ROW_SUMS

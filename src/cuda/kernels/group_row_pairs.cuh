@@ -12,10 +12,12 @@
 
 #if HAS_ROW_SUMS && WIDTH == 64
 
+#define IS_LAST_BIT_SOUGHT (!IS_SHORT_OF_SQUARES || (IS_SHORT_SPREAD && ARE_IN_CHUNKS))
+
 typedef struct {
     sums_of_squares of;  // of sums, the values are all there is; of norms, the squares
     double magnitude;    // of sums, that of all elements
-    u32 least;           // of sums, the high word of the smallest magnitude but 0, less one
+    u32 least;           // of sums, and of spreads in chunks, the high word of the smallest magnitude but 0, less one
     u32 low;             // the low words' bits, which are few where numbers have been narrower ones
 } row_sums;
 
@@ -58,7 +60,7 @@ static __device__ __forceinline__ void add_row_element(row_sums *sums, unit elem
 
 static __device__ __forceinline__ void note_least_of_vector(row_sums *sums, const vector *v)
 {
-    if (IS_SHORT_OF_SQUARES) return;
+    if (!IS_LAST_BIT_SOUGHT) return;
     sums->least = least_of_vector(sums->least, v);
     sums->low |= v->word[0] | v->word[2];
 }
@@ -76,6 +78,78 @@ static __device__ __forceinline__ void join_double_sums(double_sum *sum, double_
     sum->high = high.high;
     sum->rest = rest + high.rest;
 }
+
+// ---- a few elements at a time
+
+#define BATCH_ELEMENTS 16 // at most, of which these bounds are
+#define BATCH_STEP 4      // of these are added at a time
+
+// A sum to which a number is added that is so much larger than all others that it keeps its exponent: what an addition leaves is
+// then found by two operations instead of five (Dekker, A floating-point technique for extending the available precision, 1971).
+typedef struct {
+    double anchored, rest;
+} anchored_sum;
+
+// 0 has a sign, which adding to -0 keeps.
+static __device__ __forceinline__ anchored_sum sum_at(double anchor)
+{
+    anchored_sum sum = {anchor, 0};
+    return sum;
+}
+
+static __device__ __forceinline__ void add_at_anchor(anchored_sum *sum, double term)
+{
+    const double next = __dadd_rn(sum->anchored, term);
+    sum->rest = __dadd_rn(sum->rest, __dsub_rn(term, __dsub_rn(next, sum->anchored)));
+    sum->anchored = next;
+}
+
+// What is left of a square, of more bits than an f64 has, is rounded by a 2^53th of itself.
+static __device__ __forceinline__ void add_square_at_anchor(anchored_sum *sum, double x)
+{
+    const double next = __fma_rn(x, x, sum->anchored);
+    sum->rest = __dadd_rn(sum->rest, __fma_rn(x, x, -__dsub_rn(next, sum->anchored)));
+    sum->anchored = next;
+}
+
+static __device__ __forceinline__ double_sum without_anchor(const anchored_sum *sum, double anchor)
+{
+    double_sum plain = {__dsub_rn(sum->anchored, fabs(anchor)), sum->rest};
+    return plain;
+}
+
+// 2^e of elements below 2^(e+1); -0 if that is 0, or too small; infinite where it is so large that sums may be, or there is a NaN.
+static __device__ __forceinline__ double scale_of_batch(const unit *elements)
+{
+    u32 most = (u32)(elements[0] >> 32);
+#pragma unroll
+    for (int k = 1; k < BATCH_ELEMENTS; k++) most = larger_magnitude(most, (u32)(elements[k] >> 32));
+    const u32 field = most & (u32)(INFINITY_BITS >> 32);
+    return __hiloint2double((int)(field ? field : SIGN_BIT >> 32), 0);
+}
+
+// All elements of a batch; `left` and more are padding.  With 2^e as above, sums lie between 2^(e+6) and twice that, those of squares
+// between 2^(2e+6) and twice that, so that each addition leaves less than 2^(e-46), or 2^(2e-46), and adding 16 of these loses less
+// than 2^(e-92), or 2^(2e-92), which is that part of the largest element, or of its square.
+static __device__ __forceinline__ void add_row_batch(row_sums *sums, const unit *elements, int left)
+{
+    const double scale = scale_of_batch(elements), anchor = 96 * scale, anchor_of_squares = (8 * scale) * (8 * scale);
+    anchored_sum values = sum_at(anchor), squares = sum_at(anchor_of_squares);
+#pragma unroll
+    for (int k = 0; k < BATCH_ELEMENTS; k++) {
+        if (k % BATCH_STEP == 0 && k >= left) break;
+        if (!IS_SHORT_NORM) add_at_anchor(&values, IS_SHORT_OF_SQUARES ? widen(elements[k]) : short_term(elements[k]));
+        if (IS_SHORT_OF_SQUARES) add_square_at_anchor(&squares, widen(elements[k]));
+        note_least_element(sums, elements[k]);
+    }
+    if (!IS_SHORT_NORM) join_double_sums(&sums->of.values, without_anchor(&values, anchor));
+    if (IS_SHORT_OF_SQUARES)
+        join_double_sums(&sums->of.squares, without_anchor(&squares, anchor_of_squares));
+    else
+        sums->magnitude += 2 * BATCH_ELEMENTS * fabs(scale);
+}
+
+// ---- joining
 
 // With those of other elements of the group.
 static __device__ __forceinline__ void join_row_sums(row_sums *sums, const row_sums *other)
@@ -168,8 +242,10 @@ static __device__ __forceinline__ bool finish_row(const struct wf_group_argument
                                                   u64 *bits)
 {
     if (IS_SHORT_NORM) return finish_row_norm(sums, roundings, bits);
-    const spread_divisor by = divisor_of(count, r->ddof);
-    return IS_SHORT_SPREAD ? finish_row_spread(sums, count, &by, roundings, 0, bits) : finish_row_sum(sums, count, roundings, bits);
+    const spread_divisor by = divisor_of_group(r, count);
+    const element_grid grid = {sums->least, sums->low};
+    const double square = IS_LAST_BIT_SOUGHT ? square_of_grid(&grid) : 0;
+    return IS_SHORT_SPREAD ? finish_row_spread(sums, count, &by, roundings, square, bits) : finish_row_sum(sums, count, roundings, bits);
 }
 
 #endif

@@ -272,7 +272,7 @@ static __device__ __forceinline__ bool finish_row(const struct wf_group_argument
     if (!IS_SHORT_OF_SQUARES) return finish_row_sum(sums, count, roundings, bits);
     const row_sums squares = squares_with_rests(sums);
     if (IS_SHORT_NORM) return finish_row_norm(&squares, roundings, bits);
-    const spread_divisor by = divisor_of(count, r->ddof);
+    const spread_divisor by = divisor_of_group(r, count);
     return finish_row_spread(&squares, count, &by, roundings, 0, bits);
 }
 
