@@ -498,7 +498,30 @@ def test_short_segments(pair, type_name):
                 assert library.wf_handle_plan(pair.device.pointer).startswith(IN_REGISTERS), (op, choice, count)
 
 
-BY_TEAMS_OF_SEGMENTS = {"f32": ("sum", "var"), "bf16": ("mean",), "f16": ("norm2",), "i8": ("sum",), "i32": ()}
+def ragged_rows(type_name, rows, length, gap, is_reversed, rng):
+    """A part of what lies in memory from an odd element on, to the end of the block: vectors at its ends are not all its."""
+    array = Laid(type_name, (rows + 1, length + gap), rng, "wild", plain=True)
+    step, array.shape = array.strides[0], (rows, length)
+    array.data = array.data[:3 * array.nbytes + (rows - 1) * step + length * array.nbytes]
+    array.offset = 3 * array.nbytes + is_reversed * (rows - 1) * step
+    array.strides[0] = -step if is_reversed else step
+    return array
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", ("i8", "u8", "i16", "u16"))
+def test_ragged_rows_of_narrow_integers(pair, type_name):
+    """Rows that begin and end inside of vectors, the first and the last one at the ends of memory: sums and extrema by words."""
+    rng = random.Random(f"gpu ragged rows {type_name}")
+    for rows, length, gap, is_reversed in ((40, 100, 0, False), (33, 127, 1, True), (9, 1003, 5, True), (12, 1000, 0, False)):
+        array = ragged_rows(type_name, rows, length, gap, is_reversed, rng)
+        for op in ("sum", "mean", "min", "max", "argmin", "argmax") if pair.gpu.is_real else ("sum", rng.choice(("max", "argmin"))):
+            pair.check(op, library.wf_groups_axes(2), [array], array.shape, gap, is_reversed)
+            if op in ("sum", "mean") or length * array.nbytes >= 128:
+                assert library.wf_handle_plan(pair.device.pointer).startswith(b"rows in registers"), (op, length)
+
+
+BY_TEAMS_OF_SEGMENTS = {"f32": ("sum", "var"), "bf16": ("mean",), "f16": ("norm2", "max"), "i8": ("sum", "argmin"), "i32": ()}
 # Longer ones and short ones, empty ones beside long ones, of about the same length, and such as have to be cut into pieces.
 TEAM_LENGTHS = ((range(100), 90), ((0, 0, 700), 100), (range(300, 310), 20), ((1, 40, 3000, 12000), 5))
 
@@ -506,7 +529,7 @@ TEAM_LENGTHS = ((range(100), 90), ((0, 0, 700), 100), (range(300, 310), 20), ((1
 @pytest.mark.sampled
 @pytest.mark.parametrize("type_name", BY_TEAMS_OF_SEGMENTS)
 def test_segments_of_teams(pair, type_name):
-    """Of 128 bytes and more on average: a team has one, by a few f64 and a bound of their error."""
+    """A team has one, by a few f64 and a bound of their error, or by keys."""
     rng = random.Random(f"gpu segments of teams {type_name}")
     if not pair.gpu.is_real and not BY_TEAMS_OF_SEGMENTS[type_name]:
         pytest.skip("no GPU: on the simulator fewer types")
@@ -518,11 +541,12 @@ def test_segments_of_teams(pair, type_name):
         make_row_data(array, kind if type_name in FLOATS else "plain", rng)
         labels, here = pair.labels_there(offsets, rng.choice(["i32", "i64"]), 1), integer_vector(offsets, "i64")
         groups, groups_there = (library.wf_groups_segments(0, count, byref(made)) for made in (here, labels))
-        for op in ("sum", "norm1", "mean", "var", "std", "norm2") if pair.gpu.is_real else BY_TEAMS_OF_SEGMENTS[type_name]:
+        ops = ("sum", "norm1", "mean", "var", "std", "norm2", "max", "argmin")
+        for op in ops if pair.gpu.is_real else BY_TEAMS_OF_SEGMENTS[type_name]:
             pair.check(op, groups, [array], choice, count, kind, groups_there=groups_there, nan=rng.choice(NAN_POLICIES),
                        ddof=rng.choice((0, 1)) if op in ("var", "std") else 0)
-            is_tried = array.nbytes * (len(array.data) // array.nbytes // count) >= 128
-            if is_tried and (type_name in FLOATS or op in ("sum", "mean")):
+            is_tried = op in ("sum", "mean") or (array.nbytes <= 2 if op in ("max", "argmin") else type_name in FLOATS)
+            if is_tried and offsets[-1] * array.nbytes >= 32 * count:
                 assert library.wf_handle_plan(pair.device.pointer).startswith(b"segments in registers"), (op, choice)
 
 

@@ -62,6 +62,7 @@ enum wf_group_ahead {
 /* Addresses are of device memory, 0 where there is nothing. */
 struct wf_group_arguments {
     unsigned long long x, y; /* of the first result's first element */
+    unsigned long long lowest, highest; /* of x: of the first byte of all elements, and behind the last one */
     unsigned long long results;
     unsigned long long offsets;      /* of segments, or of keys that have been sorted: i32 or i64 */
     unsigned long long positions;    /* u32 or u64: the positions that offsets count, if not those of the axis */

@@ -1,7 +1,10 @@
 #include "cuda/group_ways.h"
 #include "cuda/group_arguments.h"
 
-enum { CHUNKED_MAX = 1024 }; /* elements of a group in chunks: kernels/group_chunks.cuh has bounds of errors for as many */
+enum {
+    CHUNKED_MAX = 1024, /* elements of a group in chunks: kernels/group_chunks.cuh has bounds of errors for as many */
+    BATCH = 8 /* of a group that one of several of a lane is: kernels/group_state.cuh */
+};
 
 static int64_t nbytes_of(const struct wf_cuda_group_task *task) {
     return (int64_t)wf_type_nbytes(task->empty->type);
@@ -33,7 +36,7 @@ int wf_cuda_group_sums_nbytes(const struct wf_cuda_group_task *task) {
 
 /* Batches are at least 8 elements and a vector. */
 int wf_cuda_group_ring_nbytes(const struct wf_cuda_group_task *task) {
-    enum { LANES = 32, BATCH = 8 };
+    enum { LANES = 32 };
     int of_batch = BATCH * (int)nbytes_of(task);
     if (task->are_positions_sorted || task->is_folded || !task->is_aligned) return 0;
     if (of_batch < WF_GROUP_VECTOR_NBYTES) of_batch = WF_GROUP_VECTOR_NBYTES;
@@ -92,7 +95,6 @@ static bool are_in_chunks(const struct wf_cuda_group_plan *plan, const struct wf
 
 /* Whether every group is a batch at most, which one lane has (see kernels/group_state.cuh), or most labelled ones are. */
 static enum wf_cuda_group_short find_shortness(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
-    enum { BATCH = 8 };
     if (plan->lanes_log2) return WF_NONE_SHORT;
     if (task->are_labelled && !task->is_vector) return are_short_rows(plan, task) ? WF_SHORT_ROWS : WF_NONE_SHORT;
     if (task->elements > BATCH) return are_in_chunks(plan, task) ? WF_SHORT_CHUNKS : WF_NONE_SHORT;
@@ -106,10 +108,14 @@ enum wf_cuda_group_short wf_cuda_group_find_held(const struct wf_cuda_group_plan
 
 /* ---- rows and columns ---- */
 
+static bool lies_side_by_side(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
+    return !plan->is_across && task->is_aligned && task->is_contiguous;
+}
+
 /* Whether a group's elements lie side by side, and are enough for the few at its ends, outside of vectors, to cost little. */
 static bool is_contiguous(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
     enum { WORTHWHILE_NBYTES = 128 };
-    if (plan->is_across || !task->is_aligned || !task->is_contiguous) return false;
+    if (!lies_side_by_side(plan, task)) return false;
     if (task->is_pair && !task->are_alike_in_vectors) return false;
     return task->starts_at_vectors || task->elements * nbytes_of(task) >= WORTHWHILE_NBYTES;
 }
@@ -140,10 +146,15 @@ static bool is_tried_by_teams(const struct wf_cuda_group_task *task) {
     return !task->are_labelled && !task->is_folded && task->elements <= ELEMENTS_MAX;
 }
 
-/* Sums of segments of a vector, by narrow types' ways. */
+/* Segments of a vector that are not so short that lanes have several; not of f64, whose bins leave room for few warps, nor extrema
+ * of more than 2 bytes in longer segments, of which lanes have enough on its way as it is. */
 bool wf_cuda_group_has_segments(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
-    if (!task->are_labelled || !task->is_vector || task->are_positions_sorted || task->is_pair || nbytes_of(task) == 8) return false;
-    return (is_sum_of_floats(task) || is_sum_of_integers(task)) && is_contiguous(plan, task);
+    enum { WORTHWHILE_NBYTES = 32, EXTREMES_MAX = 256 };
+    const int64_t nbytes = nbytes_of(task), of_segment = task->elements * nbytes;
+    if (!task->are_labelled || !task->is_vector || task->are_positions_sorted || task->is_pair || nbytes == 8) return false;
+    if (!lies_side_by_side(plan, task) || task->elements <= BATCH || of_segment < WORTHWHILE_NBYTES) return false;
+    if (is_extreme(task)) return result_fits_registers(task) && (nbytes <= 2 || of_segment <= EXTREMES_MAX);
+    return is_sum_of_floats(task) || is_sum_of_integers(task);
 }
 
 /* Of 64 bits, each comparison of which takes several instructions: a team compares keys alone, and looks for the best one's number. */
@@ -155,11 +166,13 @@ static bool is_long_index(const struct wf_cuda_group_task *task) {
 /* Variances of f64 in short rows take as long by teams as in chunks, and longer where rows end inside of vectors. */
 bool wf_cuda_group_has_rows(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
     enum { WORTHWHILE_NBYTES = 128, SPREAD_NBYTES = 512 };
-    bool is_spread = nbytes_of(task) == 8 && task->parts & WF_PART_SQUARES && !task->starts_at_vectors;
-    if (!is_tried_by_teams(task) || !is_contiguous(plan, task)) return false;
-    bool has_enough = is_extreme(task) && nbytes_of(task) > 2 && !is_long_index(task); /* on its way as it is */
+    const int64_t nbytes = nbytes_of(task), of_row = task->elements * nbytes;
+    bool is_spread = nbytes == 8 && task->parts & WF_PART_SQUARES && !task->starts_at_vectors;
+    if (!is_tried_by_teams(task) || !lies_side_by_side(plan, task)) return false;
+    bool has_enough = is_extreme(task) && nbytes > 2 && !is_long_index(task); /* on its way as it is */
     if (has_enough) return false;
-    return task->elements * nbytes_of(task) >= (is_spread ? SPREAD_NBYTES : WORTHWHILE_NBYTES);
+    if (is_sum_of_integers(task) && nbytes <= 2 && !are_rows_in_chunks(task)) return true;
+    return of_row >= (is_spread ? SPREAD_NBYTES : WORTHWHILE_NBYTES);
 }
 
 bool wf_cuda_group_has_pieces_of_rows(const struct wf_cuda_group_task *task) {

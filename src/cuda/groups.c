@@ -104,6 +104,16 @@ static void lay_out_results(struct job *job) {
     r->count = layout->count;
 }
 
+/* Between which addresses all elements of x lie. */
+static void find_extent(struct wf_group_arguments *r, size_t nbytes) {
+    r->lowest = r->x;
+    r->highest = r->x + nbytes;
+    for (int d = 0; d < r->ndim + r->reduced_ndim; d++) {
+        const int64_t span = (r->dimension[d].length - 1) * r->dimension[d].stride[0];
+        *(span < 0 ? &r->lowest : &r->highest) += (uint64_t)span;
+    }
+}
+
 /* What is reduced follows the results' dimensions. */
 static void lay_out_elements(struct job *job) {
     const struct wf_grouped *grouped = job->grouped;
@@ -122,8 +132,8 @@ static void lay_out_elements(struct job *job) {
         r->dimension[r->ndim + d] = (struct wf_group_dimension){
             .length = view.shape[d],
             .stride = {view.stride_bytes[0][d], grouped->b ? view.stride_bytes[1][d] : 0}};
-    if (layout->axis < 0) return;
-    for (int o = 0; o < layout->operands; o++) r->dimension[r->ndim].stride[o] = view.stride_bytes[o][0];
+    for (int o = 0; o < layout->operands && layout->axis >= 0; o++) r->dimension[r->ndim].stride[o] = view.stride_bytes[o][0];
+    find_extent(r, wf_type_nbytes(grouped->a->type));
 }
 
 /* ---- the plan ---- */

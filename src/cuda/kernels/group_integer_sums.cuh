@@ -31,6 +31,25 @@ static __device__ __forceinline__ void add_row_element(row_sums *sums, unit elem
     sums->sum += narrow_term(element);
 }
 
+#if IS_NARROW_INTEGER
+
+// A word's elements, added to a sum that 32 bits hold.
+static __device__ __forceinline__ int add_word(int sum, u32 word)
+{
+    if (WIDTH == 8) return IS_SIGNED ? __dp4a((int)word, 0x01010101, sum) : (int)__dp4a(word, 0x01010101u, (u32)sum);
+    return IS_SIGNED ? __dp2a_lo((int)word, 0x0101, sum) : (int)__dp2a_lo(word, 0x0101u, (u32)sum);
+}
+
+static __device__ __forceinline__ void add_row_vector(row_sums *sums, const vector *v)
+{
+    int sum = 0;
+#pragma unroll
+    for (int i = 0; i < 4; i++) sum = add_word(sum, v->word[i]);
+    sums->sum += sum;
+}
+
+#endif
+
 static __device__ __forceinline__ void note_least_element(row_sums *sums, unit element)
 {
     (void)sums, (void)element;

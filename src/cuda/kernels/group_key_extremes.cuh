@@ -74,6 +74,30 @@ static __device__ __forceinline__ void add_row_element(row_sums *sums, unit elem
     sums->key = better_key(sums->key, narrow_key_of(element) + sums->shift);
 }
 
+#if IS_NARROW_INTEGER
+
+// Of the halves of words, as integers of 16 bits.
+static __device__ __forceinline__ u32 better_halves(u32 a, u32 b)
+{
+    if (IS_SIGNED) return HAS_MIN ? __vmins2(a, b) : __vmaxs2(a, b);
+    return HAS_MIN ? __vminu2(a, b) : __vmaxu2(a, b);
+}
+
+// Bytes are the higher ones of halves, which decide: every other one as it is, the others shifted.
+static __device__ __forceinline__ void add_row_vector(row_sums *sums, const vector *v)
+{
+    u32 best = v->word[0];
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        if (i) best = better_halves(best, v->word[i]);
+        if (WIDTH == 8) best = better_halves(best, v->word[i] << 8);
+    }
+    best = better_halves(best, best << 16 | best >> 16);
+    add_row_element(sums, (unit)(best >> (16 - WIDTH)));
+}
+
+#endif
+
 static __device__ __forceinline__ void note_least_element(row_sums *sums, unit element)
 {
     (void)sums, (void)element;

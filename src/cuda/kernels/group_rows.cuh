@@ -12,7 +12,7 @@
 
 #define ROW_VECTORS (ARE_ROWS_OF_TEAMS && !ARE_SEGMENTS_OF_TEAMS && ARE_SUMS_OF_TEAMS && WIDTH >= 32 ? 8 : 4) // that a lane has on their way
 
-#if !ARE_EXTREMES_BY_PAIRS
+#if !ARE_EXTREMES_BY_PAIRS && !IS_NARROW_INTEGER
 
 static __device__ __forceinline__ void add_row_vector(row_sums *sums, const vector *v)
 {
@@ -37,11 +37,57 @@ static __device__ __forceinline__ void add_row_vectors(row_sums *sums, const vec
 #endif
 }
 
-// A vector at 16 bytes' multiples, of which the first element is the row's `begin`th: what is outside of the row is padding.
-static __device__ __forceinline__ vector load_row_vector(u64 address, int begin, int count, unit padding)
+// ---- vectors at 16 bytes' multiples, of which the first element is the row's `begin`th: what is outside of the row is padding
+
+#if IS_NARROW_INTEGER
+
+// Of the array's first vector or its last one, the elements that are the array's.
+static __device__ __forceinline__ vector load_edge(const struct wf_group_arguments *r, u64 address)
 {
     vector v = {{0, 0, 0, 0}};
+#pragma unroll
+    for (int e = 0; e < PER_VECTOR; e++) {
+        const u64 at = address + (u64)e * sizeof(unit);
+        if (at >= r->lowest && at < r->highest) put_element(&v, e, load_unit(at));
+    }
+    return v;
+}
+
+// With what is around the row, which is not waited for: so that others can be on their way at the same time.  Of other types that is
+// more to do than to load the few elements that are the row's.
+static __device__ __forceinline__ vector load_row_vector(const struct wf_group_arguments *r, u64 address, int begin, int count, unit padding)
+{
+    vector v = {{0, 0, 0, 0}};
+    (void)padding;
+    if (begin >= count) return v;
+    if (address >= r->lowest && address + 16 <= r->highest) return load_vector(address, 0);
+    return load_edge(r, address);
+}
+
+// The bits of a word's first elements: none if there are less than 0, all if there are more than it has.
+static __device__ __forceinline__ u32 bits_of_first(int elements)
+{
+    return (u32)((1ull << min(max(elements, 0), PER_WORD) * WIDTH) - 1);
+}
+
+static __device__ __forceinline__ void pad_row_vector(vector *v, int begin, int count, unit padding)
+{
+    const u32 paddings = (u32)padding * (WIDTH == 8 ? 0x01010101u : 0x10001u);
+    if (begin >= 0 && begin + PER_VECTOR <= count) return;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const u32 row = bits_of_first(count - begin - i * PER_WORD) & ~bits_of_first(-begin - i * PER_WORD);
+        v->word[i] = (v->word[i] & row) | (paddings & ~row);
+    }
+}
+
+#else
+
+static __device__ __forceinline__ vector load_row_vector(const struct wf_group_arguments *r, u64 address, int begin, int count, unit padding)
+{
+    (void)r;
     if (begin >= 0 && begin + PER_VECTOR <= count) return load_vector(address, 0);
+    vector v = {{0, 0, 0, 0}};
 #pragma unroll
     for (int e = 0; e < PER_VECTOR; e++) {
         bool is_inside = begin + e >= 0 && begin + e < count;
@@ -49,6 +95,13 @@ static __device__ __forceinline__ vector load_row_vector(u64 address, int begin,
     }
     return v;
 }
+
+static __device__ __forceinline__ void pad_row_vector(vector *v, int begin, int count, unit padding)
+{
+    (void)v, (void)begin, (void)count, (void)padding;
+}
+
+#endif
 
 static __device__ __forceinline__ row_sums add_row(const struct wf_group_arguments *r, u64 address, int count, unit first,
                                                    const team *lanes)
@@ -64,8 +117,10 @@ static __device__ __forceinline__ row_sums add_row(const struct wf_group_argumen
 #pragma unroll
         for (int i = 0; i < ROW_VECTORS; i++) {
             int number = j + (i << lanes->log2);
-            v[i] = load_row_vector(base + (u64)(u32)number * 16, number * PER_VECTOR - head, count, padding);
+            v[i] = load_row_vector(r, base + (u64)(u32)number * 16, number * PER_VECTOR - head, count, padding);
         }
+#pragma unroll
+        for (int i = 0; i < ROW_VECTORS; i++) pad_row_vector(&v[i], (j + (i << lanes->log2)) * PER_VECTOR - head, count, padding);
         add_row_vectors(&sums, v);
         note_first(&sums, &before, (j - (int)lanes->place) * PER_VECTOR - head);
     }
@@ -76,9 +131,40 @@ static __device__ __forceinline__ row_sums add_row(const struct wf_group_argumen
 
 #if IS_INDEXED
 
+#if IS_NARROW_INTEGER
+
+// The first element from this one on that is the best one, or more than any one.  The lowest of a word's elements that are alike is told by
+// what is borrowed from its highest bit.
+static __device__ __forceinline__ int first_best(const row_sums *sums, const vector *v, int from)
+{
+    const u32 ones = WIDTH == 8 ? 0x01010101u : 0x10001u, best = unit_of_narrow(sums->key - sums->shift) * ones;
+    int first = 1 << 30;
+#pragma unroll
+    for (int i = 3; i >= 0; i--) {
+        const u32 unlike = (v->word[i] ^ best) | bits_of_first(from - i * PER_WORD);
+        const u32 alike = (unlike - ones) & ~unlike & ones << (WIDTH - 1);
+        if (alike) first = i * PER_WORD + (__ffs((int)alike) - 1) / WIDTH;
+    }
+    return first;
+}
+
+#else
+
+static __device__ __forceinline__ int first_best(const row_sums *sums, const vector *v, int from)
+{
+    int first = 1 << 30;
+#pragma unroll
+    for (int e = PER_VECTOR - 1; e >= 0; e--)
+        if (e >= from && is_best(sums, element_at(v, e))) first = e;
+    return first;
+}
+
+#endif
+
 // The number of the row's extreme, among the elements that lanes have loaded at a time.  alone: what the lane knew of these.  By all
 // lanes of the warp.
-static __device__ __forceinline__ int find_in_row(u64 address, int count, const row_sums *sums, const row_sums *alone, const team *lanes)
+static __device__ __forceinline__ int find_in_row(const struct wf_group_arguments *r, u64 address, int count, const row_sums *sums,
+                                                  const row_sums *alone, const team *lanes)
 {
     const int head = (int)((u32)address & 15) / (int)sizeof(unit), from = (first_of_best(sums) + head) / PER_VECTOR;
     int found = count;
@@ -86,10 +172,8 @@ static __device__ __forceinline__ int find_in_row(u64 address, int count, const 
     for (int i = 0; i < ROW_VECTORS; i++) {
         if (!has_best(alone, sums)) break;
         const int number = from + (int)lanes->place + (i << lanes->log2), begin = number * PER_VECTOR - head;
-        const vector v = load_row_vector(address - (u64)head * sizeof(unit) + (u64)(u32)number * 16, begin, count, 0);
-#pragma unroll
-        for (int e = 0; e < PER_VECTOR; e++)
-            if (begin + e >= 0 && is_best(sums, element_at(&v, e))) found = min(found, begin + e);
+        const vector v = load_row_vector(r, address - (u64)head * sizeof(unit) + (u64)(u32)number * 16, begin, count, 0);
+        found = min(found, begin + first_best(sums, &v, -begin));
     }
     return least_of_team(found, lanes);
 }
@@ -106,7 +190,7 @@ static __device__ __forceinline__ bool reduce_row_of_team(const struct wf_group_
     merge_row_sums(&sums, lanes);
     *number = 0;
 #if IS_INDEXED
-    if (IS_PLAIN_INDEX) *number = find_in_row(address, exists ? count : 0, &sums, &alone, lanes);
+    if (IS_PLAIN_INDEX) *number = find_in_row(r, address, exists ? count : 0, &sums, &alone, lanes);
 #endif
     (void)alone;
     return decide_row(r, &sums, address, sizeof(unit), count, exists, lanes, bits);

@@ -376,14 +376,17 @@ static __device__ __forceinline__ void reduce_short(const struct wf_group_argume
 
 #else
 
-// The results from `first` on that could not be found in registers: those in bits t of the tiles, of 32 each.
+// The results from `first` on that could not be found in registers: those in bits t of the tiles, of 32 each.  Each lane has its next
+// one, of whichever tile, so that as few rounds as may be do; but labelled ones, which may be listed for several neighbours, a tile's.
 static __device__ __forceinline__ void reduce_others(const struct wf_group_arguments *r, i64 first, u32 others,
                                                      const team *lanes, group_state *group)
 {
-    if (!__any_sync(ALL_LANES, others != 0)) return;
 #pragma unroll 1
-    for (int t = 0; t < SHORT_LOADS / 2; t++) {
-        team_task task = {first + 32 * t + lane_number(), 0, ARE_LABELLED ? 0 : r->reduced_count, -1, (bool)(others >> t & 1)};
+    while (__any_sync(ALL_LANES, others != 0)) {
+        const u32 next = ARE_LABELLED ? warp_or(others) : others, lowest = next & -next;
+        const int t = max(__ffs((int)next) - 1, 0);
+        team_task task = {first + 32 * t + lane_number(), 0, ARE_LABELLED ? 0 : r->reduced_count, -1, (others & lowest) != 0};
+        others &= ~lowest;
         if (ARE_LABELLED && task.exists) find_segment(r, find_place(r, task.result).group, &task.begin, &task.end);
         if (HAS_RARE_RESULT && task.exists) task.exists = !reduce_rare(r, task.result, task.begin, task.end);
         if (!__any_sync(ALL_LANES, task.exists)) continue;
