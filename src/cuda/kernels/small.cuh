@@ -100,7 +100,7 @@ static __device__ __forceinline__ void load_ends(const struct wf_kernel_argument
 
 // ---- loading, and where extremes are
 
-// A lane's vectors, for functions that are apart.
+// A lane's vectors, as one argument: of a function that is not inlined it lies in local memory.
 typedef struct {
     vector x[VECTORS], y[OPERANDS == 2 ? VECTORS : 1];
 } small_vectors;
@@ -195,7 +195,8 @@ static __device__ __forceinline__ u64 index_in_registers(const struct wf_kernel_
 {
     unit wanted = bits_of_key((i64)(key ^ (u64)1 << 63));
     u32 behind = range->whole + (r->tail != 0);
-    u32 found = IS_RARE(NAN_IS_EXTREME && is_nan_float(wanted)) ? place_of_nan(range, x, behind) : place_of_bits(range, x, wanted, behind);
+    u32 found = IS_RARE(NAN_IS_EXTREME && is_nan_float(wanted)) ? place_of_nan(range, x, behind)
+                                                                : place_of_bits(range, x, wanted, behind);
     u64 index = found == NOWHERE ? NO_INDEX : (u64)r->index + found;
     if (r->head == 0 || !has_place(range, behind)) return index;
     u64 in_head = index_in_head(r, wanted);
