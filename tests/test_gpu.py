@@ -273,6 +273,33 @@ def test_special_values_at_the_ends_of_small_arrays(engines, type_name):
                 agree(expected, got, op, type_name, kind, count, places, policy)
 
 
+def nans_of_small_arrays(type_name, count):
+    """By name, numbers with NaNs: the last one, one somewhere, all but one number, all, whose bits are all ones or all but the sign."""
+    form, nbytes = FLOATS[type_name], nbytes_of(type_name)
+    numbers = gpu_data.make(type_name, count, "full", "nans")
+    ones, positive = ((1 << form.width) - 1).to_bytes(nbytes, "little"), (form.sign - 1).to_bytes(nbytes, "little")
+    middle = count // 2 * nbytes
+    return {"last": numbers[:-nbytes] + ones, "one": numbers[:middle] + positive + numbers[middle + nbytes:],
+            "but one": ones * (count // 2) + numbers[middle:middle + nbytes] + positive * (count - count // 2 - 1),
+            "all": ones * count, "all positive": positive * count}
+
+
+@pytest.mark.parametrize("type_name", but_slow(FLOATS, "f64", "bf16"))
+def test_nans_of_small_arrays_whose_results_stay_on_the_gpu(engines, type_name):
+    """There a NaN decides a result, or is left out, without being counted."""
+    for turn, count in enumerate(engines.choose((1, 37, 1000, 5001, 70001, 300007), (37, BLOCKS_NBYTES // nbytes_of(type_name)))):
+        for name, data in nans_of_small_arrays(type_name, count).items():
+            offset = nbytes_of(type_name) * (1 - turn % 2)
+            on_host = wf.vector(data, type_name, count)
+            on_device = engines.gpu.memory(bytes(offset) + data).vector(type_name, count, offset)
+            ops = [op for op in engines.ops_of(type_name) if op != "stats"]
+            for op, policy in itertools.product(ops, NAN_POLICIES):
+                pair = 2 if op == "dot" else 1
+                expected = outcome(engines.host, op, [on_host] * pair, nan=policy)
+                got = outcome_on_device(engines, op, [on_device] * pair, handle=engines.devices[0], nan=policy)
+                agree(expected.split(":")[0] if isinstance(expected, str) else expected, got, op, type_name, name, count, policy)
+
+
 # ---- where elements lie ------------------------------------------------------------------------------
 
 

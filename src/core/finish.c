@@ -84,8 +84,10 @@ static wf_error finish_variance(const struct wf_finish *of, bool root, struct wf
     *number = wf_number_nan();
     if (has_infinity(of) || propagates_nan(of)) return WF_OK;
     struct wf_total *squares = of->product_sum;
-    if (!of->is_squared) wf_big_multiply(of->square, &of->sum->magnitude, &of->sum->magnitude);
-    variance_numerator(&squares->magnitude, count, of->square);
+    if (!of->has_numerator) {
+        wf_big_multiply(of->square, &of->sum->magnitude, &of->sum->magnitude);
+        variance_numerator(&squares->magnitude, count, of->square);
+    }
     wf_u128 divisor = (wf_u128)count * (wf_u128)(count - of->ddof);
     *number = root ? wf_big_quotient_root(&squares->magnitude, squares->exponent, divisor)
                    : wf_big_quotient(&squares->magnitude, squares->exponent, false, divisor);

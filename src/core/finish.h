@@ -16,8 +16,8 @@ struct wf_finish {
     int64_t index_count;           /* of the hull of the elements' indices */
     struct wf_total *sum;          /* of the partial's sum or abs, whichever the op takes; finishing overwrites it */
     struct wf_total *product_sum;  /* of the partial's; finishing overwrites it, too */
-    struct wf_big *square;         /* memory for that of the sum, for var and std ... */
-    bool is_squared;               /* ... or that itself */
+    bool has_numerator;            /* for var and std, product_sum is the numerator ... */
+    struct wf_big *square;         /* ... or this is memory for the square of the sum */
     struct wf_number product;      /* of all that is neither zero nor infinite */
 };
 

@@ -77,7 +77,7 @@ static void find_totals(struct totals *of, const struct wf_accumulator *acc, wf_
     finish->sum = &of->sum;
     finish->product_sum = &of->product_sum;
     finish->square = &of->square;
-    finish->is_squared = false;
+    finish->has_numerator = false;
     if (needs & WF_PART_SUM) wf_total_of_exact(&of->sum, wf_partial_sum(&acc->partial, acc->type));
     if (needs & WF_PART_ABS) wf_total_of_exact(&of->sum, wf_partial_abs(&acc->partial, acc->type));
     if (needs & (WF_PART_SQUARES | WF_PART_DOT))

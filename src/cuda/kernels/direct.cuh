@@ -13,11 +13,23 @@
 
 #ifdef FINISH_OP
 
+#define IS_RESULT true // which infinities decide, and NaNs that are not left out, whatever else there is
+
+static __device__ __forceinline__ bool nan_decides(const struct wf_kernel_arguments *r)
+{
+    return r->nan != WF_NAN_OMIT;
+}
+
 #define IS_PLAIN_SUM (FINISH_OP == WF_SUM && !IS_FLOAT && FINISH_RESULT_TYPE == (IS_SIGNED ? WF_I64 : WF_U64))
 #define IS_PLAIN_FLOAT_SUM (FINISH_OP == WF_SUM && IS_FLOAT && FINISH_RESULT_TYPE == FINISH_TYPE)
 #define IS_PLAIN_EXTREME ((FINISH_OP == WF_MIN || FINISH_OP == WF_MAX) && FINISH_RESULT_TYPE == FINISH_TYPE)
 #define IS_PLAIN_INDEX                                                                                                   \
     ((FINISH_OP == WF_ARGMIN || FINISH_OP == WF_ARGMAX) && (FINISH_RESULT_TYPE == WF_U64 || FINISH_RESULT_TYPE == WF_I64))
+
+// Of a small array's NaNs that are not left out, none needs a path of its own: a NaN is an extreme beyond all numbers.
+#define NAN_IS_EXTREME (IS_SMALL && IS_FLOAT && (IS_PLAIN_EXTREME || IS_PLAIN_INDEX))
+#define WANTS_MIN (FINISH_OP == WF_MIN || FINISH_OP == WF_ARGMIN)
+#define NAN_BITS (INFINITY_BITS | (u64)1 << (FRACTION_BITS - 1)) // a result's
 
 // Modulo 2^128, which no sum of 2^63 integers reaches.
 static __device__ __forceinline__ wf_error direct_sum(u64 *result)
@@ -80,32 +92,41 @@ static __device__ __forceinline__ u64 direct_float_sum(const u64 *digits)
 
 #define CAN_BE_DIRECT (IS_PLAIN_SUM || IS_PLAIN_FLOAT_SUM || IS_PLAIN_EXTREME || IS_PLAIN_INDEX)
 
-static __device__ __forceinline__ wf_error direct_bits(u64 *bits)
+static __device__ __forceinline__ u64 direct_key(void)
 {
-    const bool is_min = FINISH_OP == WF_MIN || FINISH_OP == WF_ARGMIN;
-    if (IS_PLAIN_SUM) return direct_sum(bits);
-    if (IS_PLAIN_FLOAT_SUM) *bits = direct_float_sum(block_partial.sum);
-    if (IS_PLAIN_EXTREME) *bits = direct_extreme(is_min ? block_partial.min_key : block_partial.max_key);
-    if (IS_PLAIN_INDEX) *bits = is_min ? block_partial.min_index : block_partial.max_index;
-    return WF_OK;
+    return WANTS_MIN ? block_partial.min_key : block_partial.max_key;
 }
 
-// Whether NaNs or infinities alone decide the result, which is then in *bits.
+// The result where there are NaNs that are not left out, or nothing else: no key of a number is that of a NaN's bits.
+static __device__ __noinline__ wf_error bits_of_nans(const struct wf_kernel_arguments *r, u64 *bits)
+{
+    bool is_nan = direct_key() == nan_key(WANTS_MIN);
+    if (!IS_PLAIN_INDEX) *bits = NAN_BITS;
+    if (is_nan && r->nan == WF_NAN_PROPAGATE) return WF_OK;
+    if (IS_PLAIN_INDEX) *bits = 0;
+    return is_nan ? WF_ERROR_NAN : WF_ERROR_EMPTY;
+}
+
+static __device__ __forceinline__ wf_error direct_bits(const struct wf_kernel_arguments *r, u64 *bits)
+{
+    if (IS_PLAIN_SUM) return direct_sum(bits);
+    if (IS_PLAIN_FLOAT_SUM) *bits = direct_float_sum(block_partial.sum);
+    if (IS_PLAIN_EXTREME) *bits = direct_extreme(direct_key());
+    if (IS_PLAIN_INDEX) *bits = WANTS_MIN ? block_partial.min_index : block_partial.max_index;
+    bool is_index_of_any = IS_PLAIN_INDEX && r->nan == WF_NAN_PROPAGATE && r->count; // of a NaN, too
+    if (!NAN_IS_EXTREME || is_index_of_any || !is_nan((unit)direct_extreme(direct_key()))) return WF_OK;
+    return bits_of_nans(r, bits);
+}
+
+// Whether NaNs or infinities alone decide a sum, which is then in *bits.
 static __device__ __forceinline__ bool special_bits(const struct wf_kernel_arguments *r, u64 *bits)
 {
-    if (!IS_FLOAT) return false;
+    if (!IS_PLAIN_FLOAT_SUM) return false;
     const u32 both = WF_SPECIAL_POSITIVE_INFINITY | WF_SPECIAL_NEGATIVE_INFINITY;
-    u32 infinities = IS_PLAIN_FLOAT_SUM ? (u32)block_partial.special_seen & both : 0;
-    bool is_nan = infinities == both;
-    if (block_partial.nan_count) {
-        if (r->nan != WF_NAN_PROPAGATE) return false;
-        is_nan = true;
-        if (IS_PLAIN_INDEX) {
-            *bits = block_partial.first_nan;
-            return true;
-        }
-    }
-    *bits = INFINITY_BITS | (is_nan ? (u64)1 << (FRACTION_BITS - 1) : infinities == WF_SPECIAL_NEGATIVE_INFINITY ? SIGN_BIT : 0);
+    u32 infinities = (u32)block_partial.special_seen & both;
+    bool is_nan = infinities == both || block_partial.nan_count;
+    if (block_partial.nan_count && r->nan != WF_NAN_PROPAGATE) return false;
+    *bits = is_nan ? NAN_BITS : INFINITY_BITS | (infinities == WF_SPECIAL_NEGATIVE_INFINITY ? SIGN_BIT : 0);
     return is_nan || infinities;
 }
 
@@ -119,7 +140,7 @@ static __device__ __forceinline__ struct finish_target target_of(const struct wf
 static __device__ __forceinline__ void finish_directly(const struct wf_kernel_arguments *r)
 {
     u64 bits = 0;
-    wf_error error = direct_bits(&bits);
+    wf_error error = direct_bits(r, &bits);
     if (lane_number()) return;
     store_result(target_of(r), (wf_type)FINISH_RESULT_TYPE, bits, error);
 }
@@ -134,7 +155,17 @@ static __device__ __forceinline__ bool finish_specially(const struct wf_kernel_a
 }
 
 #else
+
+#define IS_RESULT false
 #define CAN_BE_DIRECT false
+#define NAN_IS_EXTREME false
+
+static __device__ __forceinline__ bool nan_decides(const struct wf_kernel_arguments *r)
+{
+    (void)r;
+    return false;
+}
+
 #endif
 
 #endif

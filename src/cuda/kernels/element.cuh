@@ -196,6 +196,12 @@ static __device__ __forceinline__ u64 ordered(i64 key)
     return (u64)key ^ (u64)1 << 63;
 }
 
+// The key of a NaN that is an extreme: no number's.
+static __device__ __forceinline__ u64 nan_key(bool is_min)
+{
+    return ordered(is_min ? -(i64)MAGNITUDE - 1 : (i64)MAGNITUDE);
+}
+
 // Booleans are one byte, false where 0: as 0 and 1.
 static __device__ __forceinline__ u32 as_booleans(u32 word)
 {

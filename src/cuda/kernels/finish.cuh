@@ -23,7 +23,8 @@ struct finish_settings {
 // ---- totals
 
 #define FINISH_LANES 0xffffffffu
-#define FINISH_ROWS_MAX ((WF_PRODUCT_SUM_DIGITS + 31) / 32)
+#define FINISH_ROWS_MAX ((2 * WF_SUM_DIGITS + 31) / 32) // of a variance's numerator, which is the longest
+static_assert(2 * WF_SUM_DIGITS >= WF_PRODUCT_SUM_DIGITS + 2, "a sum of squares times a factor is not longer");
 
 // The value of the lane below; of lane 0, that of the last lane in the row before, whose result last still is.
 static uint32_t from_below(uint32_t value, uint32_t *last)
@@ -77,7 +78,23 @@ static int find_lowest(int rows, const uint32_t *limb)
     return lowest;
 }
 
-// What wf_total_of_exact does, by a warp: lane holds limb 32 * row + lane of each row.
+// Keeps a number of which lane holds limb 32 * row + lane of each row.
+static void keep_big(struct wf_big *big, int rows, const uint32_t *limb, int lowest)
+{
+    int count = 0;
+#pragma unroll
+    for (int row = 0; row < rows; row++) {
+        uint32_t nonzero = __ballot_sync(FINISH_LANES, limb[row] != 0);
+        if (nonzero) count = 32 * row + 32 - __clz((int)nonzero);
+        big->limb[32 * row + threadIdx.x % 32] = limb[row];
+    }
+    __syncwarp();
+    if (threadIdx.x % 32) return;
+    big->count = count;
+    big->lowest = lowest;
+}
+
+// What wf_total_of_exact does, by a warp.
 static void total_of_digits(struct wf_total *total, const unsigned long long *digits, int low, int high)
 {
     const int digit_count = wf_exact_digit_count(low, high), rows = (digit_count + 31) / 32;
@@ -86,56 +103,89 @@ static void total_of_digits(struct wf_total *total, const unsigned long long *di
     sum_digits(digits, digit_count, rows, sum);
     move_carries(rows, sum, limb);
     bool negative = __shfl_sync(FINISH_LANES, limb[rows - 1], 31) >> 31;
-    int lowest = find_lowest(rows, limb), count = 0;
+    int lowest = find_lowest(rows, limb);
 #pragma unroll
-    for (int row = 0; row < rows; row++) {
-        int i = 32 * row + threadIdx.x % 32;
-        uint32_t magnitude = negative ? ~limb[row] + (i <= lowest) : limb[row];
-        uint32_t nonzero = __ballot_sync(FINISH_LANES, magnitude != 0);
-        if (nonzero) count = 32 * row + 32 - __clz((int)nonzero);
-        total->magnitude.limb[i] = magnitude;
-    }
-    __syncwarp();
+    for (int row = 0; row < rows; row++)
+        if (negative) limb[row] = ~limb[row] + (32 * row + (int)(threadIdx.x % 32) <= lowest);
+    keep_big(&total->magnitude, rows, limb, lowest);
     if (threadIdx.x % 32) return;
     total->negative = negative;
     total->exponent = low;
-    total->magnitude.count = count;
-    total->magnitude.lowest = lowest;
 }
 
-// a^2, by a warp, a lane for a column of each row of 32.  Limbs below a->lowest are not read.
-static void square_of_big(struct wf_big *square, const struct wf_big *a, int digit_count)
+// ---- the numerator of a variance, by a warp, a lane for a column of each row of 32
+
+// The limbs of a sum whose columns, each low + high * 2^64, are 32 bits apart.
+static void limbs_of_columns(int rows, const uint64_t *low, const uint32_t *high, uint32_t *limb)
 {
-    const int rows = (2 * digit_count + 31) / 32;
-    uint32_t last_middle = 0, last_high = 0, last_higher = 0, last_carry = 0, limb[FINISH_ROWS_MAX];
+    uint32_t last_middle = 0, last_high = 0, last_higher = 0, last_carry = 0;
     uint64_t sum[FINISH_ROWS_MAX];
-    int count = 0;
+#pragma unroll
+    for (int row = 0; row < rows; row++) {
+        uint64_t parts = (uint64_t)(uint32_t)low[row] + from_below((uint32_t)(low[row] >> 32), &last_middle) +
+                         from_below(from_below(high[row], &last_high), &last_higher);
+        sum[row] = (uint32_t)parts + (uint64_t)from_below((uint32_t)(parts >> 32), &last_carry);
+    }
+    move_carries(rows, sum, limb);
+}
+
+static void multiply_limbs(int rows, uint32_t *limb, uint64_t factor)
+{
+    uint64_t low[FINISH_ROWS_MAX];
+    uint32_t high[FINISH_ROWS_MAX];
+#pragma unroll
+    for (int row = 0; row < rows; row++) {
+        low[row] = limb[row] * factor;
+        high[row] = (uint32_t)__umul64hi(limb[row], factor);
+    }
+    limbs_of_columns(rows, low, high, limb);
+}
+
+// a^2.  Limbs below a->lowest are not read.
+static void square_limbs(int rows, uint32_t *limb, const struct wf_big *a)
+{
+    uint64_t low[FINISH_ROWS_MAX];
+    uint32_t high[FINISH_ROWS_MAX];
 #pragma unroll
     for (int row = 0; row < rows; row++) {
         int column = 32 * row + threadIdx.x % 32, first = max(a->lowest, column - a->count + 1);
         int last = min(a->count - 1, column - a->lowest);
-        uint64_t low = 0;
-        uint32_t high = 0;
+        low[row] = high[row] = 0;
         for (int i = first; i <= last; i++) {
             uint64_t part = (uint64_t)a->limb[i] * a->limb[column - i];
-            low += part;
-            high += low < part;
+            low[row] += part;
+            high[row] += low[row] < part;
         }
         __syncwarp();
-        uint64_t parts = (uint64_t)(uint32_t)low + from_below((uint32_t)(low >> 32), &last_middle) +
-                         from_below(from_below(high, &last_high), &last_higher);
-        sum[row] = (uint32_t)parts + (uint64_t)from_below((uint32_t)(parts >> 32), &last_carry);
     }
-    move_carries(rows, sum, limb);
+    limbs_of_columns(rows, low, high, limb);
+}
+
+// limb -= subtrahend, which is not larger.
+static void subtract_limbs(int rows, uint32_t *limb, const uint32_t *subtrahend)
+{
+    uint64_t sum[FINISH_ROWS_MAX];
 #pragma unroll
-    for (int row = 0; row < rows; row++) {
-        uint32_t nonzero = __ballot_sync(FINISH_LANES, limb[row] != 0);
-        if (nonzero) count = 32 * row + 32 - __clz((int)nonzero);
-        square->limb[32 * row + threadIdx.x % 32] = limb[row];
-    }
-    if (threadIdx.x % 32) return;
-    square->count = count;
-    square->lowest = 2 * a->lowest;
+    for (int row = 0; row < rows; row++)
+        sum[row] = (uint64_t)limb[row] + (uint32_t)~subtrahend[row] + (row == 0 && threadIdx.x % 32 == 0);
+    move_carries(rows, sum, limb);
+}
+
+// count * squares - sum^2.
+static void numerator_of_digits(struct wf_total *numerator, const unsigned long long *squares, const struct wf_big *sum,
+                                uint64_t count, int low, int high)
+{
+    const int digit_count = wf_exact_digit_count(2 * low, 2 * high), of_square = 2 * wf_exact_digit_count(low, high);
+    const int rows = (max(digit_count + 2, of_square) + 31) / 32; // a factor of 64 bits is two limbs more
+    uint64_t digit_sums[FINISH_ROWS_MAX];
+    uint32_t limb[FINISH_ROWS_MAX], square[FINISH_ROWS_MAX];
+    sum_digits(squares, digit_count, rows, digit_sums);
+    move_carries(rows, digit_sums, limb);
+    multiply_limbs(rows, limb, count);
+    square_limbs(rows, square, sum);
+    subtract_limbs(rows, limb, square);
+    keep_big(&numerator->magnitude, rows, limb, find_lowest(rows, limb));
+    if (threadIdx.x % 32 == 0) numerator->exponent = 2 * low;
 }
 
 static struct wf_number number_of_product(const struct wf_partial *partial)
@@ -224,7 +274,6 @@ static void finish(const struct wf_partial *partial, struct finish_settings sett
 {
     /* Of the one thread that finishes: memory of its own would be set aside for every thread that the chip can hold. */
     __shared__ struct wf_total sum, products;
-    __shared__ struct wf_big square;
     wf_op op = (wf_op)settings.op;
     wf_type type = (wf_type)settings.type;
     wf_type result_type = settings.result_type ? (wf_type)settings.result_type : wf_op_result_type(op, type);
@@ -242,15 +291,16 @@ static void finish(const struct wf_partial *partial, struct finish_settings sett
     finish.index_count = settings.end_index - settings.first_index;
     finish.sum = &sum;
     finish.product_sum = &products;
-    finish.square = &square;
+    finish.square = 0;
     if (needs & WF_PART_SUM) total_of_digits(&sum, partial->sum, low, high);
     if (needs & WF_PART_ABS) total_of_digits(&sum, partial->abs, low, high);
-    if (needs & (WF_PART_SQUARES | WF_PART_DOT)) total_of_digits(&products, partial->product_sum, 2 * low, 2 * high);
-    finish.is_squared = op == WF_VAR || op == WF_STD;
-    if (finish.is_squared) {
+    finish.has_numerator = op == WF_VAR || op == WF_STD;
+    if (finish.has_numerator) {
         __syncwarp();
-        square_of_big(&square, &sum.magnitude, wf_exact_digit_count(low, high));
-        __syncwarp();
+        if (!has_infinity(&finish) && !propagates_nan(&finish))
+            numerator_of_digits(&products, partial->product_sum, &sum.magnitude, (uint64_t)element_count(&finish), low, high);
+    } else if (needs & (WF_PART_SQUARES | WF_PART_DOT)) {
+        total_of_digits(&products, partial->product_sum, 2 * low, 2 * high);
     }
     if (threadIdx.x % 32 == 0) {
         wf_value value;

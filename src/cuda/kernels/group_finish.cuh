@@ -25,7 +25,7 @@ static __device__ __forceinline__ void open_totals(struct wf_finish *finish, tot
     finish->sum = (struct wf_total *)memory->sum;
     finish->product_sum = (struct wf_total *)memory->product_sum;
     finish->square = (struct wf_big *)memory->square;
-    finish->is_squared = false;
+    finish->has_numerator = false;
 }
 
 static __device__ __forceinline__ void take_totals(const struct wf_finish *finish, group_state *group)

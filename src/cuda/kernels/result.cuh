@@ -9,12 +9,21 @@
 #include "arguments.h"
 #include "core/partial_words.h"
 
+#ifdef FINISH_OP
+// Whether anything but digits and extremes has a say in the result: NaNs that are left out of a sum have none.
+static __device__ __forceinline__ bool is_special_result(const struct wf_kernel_arguments *r)
+{
+    if (IS_PLAIN_FLOAT_SUM && block_partial.special_seen == PLAIN_SPECIAL && !nan_decides(r)) return false;
+    return has_special();
+}
+#endif
+
 // Writes the partial, or the result; called by the last block, whose first warp makes the result.
 static __device__ __forceinline__ void write_result(const struct wf_kernel_arguments *r)
 {
 #ifdef FINISH_OP
     if (warp_number() != 0) return;
-    if (CAN_BE_DIRECT && r->count && !has_special()) {
+    if (CAN_BE_DIRECT && r->count && !is_special_result(r)) {
         finish_directly(r);
     } else if (!(IS_SMALL && CAN_BE_DIRECT && finish_specially(r))) { // of a large array it would not be noticed
         struct finish_settings settings = {r->count, r->first_index, r->end_index, r->ddof, FINISH_OP, FINISH_TYPE,

@@ -50,6 +50,8 @@ static __device__ __forceinline__ int number_of(const struct wf_kernel_arguments
     return is_head ? -1 : (int)place;
 }
 
+#define IS_RARE(condition) __builtin_expect((condition), false) // its code comes after all other
+
 // ---- what lies before and after the whole vectors
 
 #define CAN_BE_PADDED (!HAS_BITS && !HAS_PRODUCT)
@@ -98,6 +100,22 @@ static __device__ __forceinline__ void load_ends(const struct wf_kernel_argument
 
 // ---- loading, and where extremes are
 
+// A lane's vectors, as one argument: of a function that is not inlined it lies in local memory.
+typedef struct {
+    vector x[VECTORS], y[OPERANDS == 2 ? VECTORS : 1];
+} small_vectors;
+
+static __device__ __forceinline__ small_vectors put_aside(const vector x[VECTORS], const vector y[VECTORS])
+{
+    small_vectors v;
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++) {
+        v.x[j] = x[j];
+        if (OPERANDS == 2) v.y[j] = y[j];
+    }
+    return v;
+}
+
 static __device__ __forceinline__ void load_small(const struct wf_kernel_arguments *r, const small_range *range, bool is_second,
                                                   vector x[VECTORS])
 {
@@ -110,21 +128,39 @@ static __device__ __forceinline__ void load_small(const struct wf_kernel_argumen
     if (range->end != range->whole) load_ends(r, range, is_second, x);
 }
 
-// The index of the element with these bits among those before the first whole vector.  It is searched in memory, since
-// in registers that vector begins with copies of its first element.
+// The index of the element with these bits, of NaNs of the first, among those before the first whole vector.  It is searched
+// in memory, since in registers that vector begins with copies of its first element.
 static __device__ __noinline__ u64 index_in_head(const struct wf_kernel_arguments *r, unit wanted)
 {
-    for (int e = -(int)r->head; e < 0; e++)
-        if (load_element(r->x, e) == wanted) return (u64)(r->index + e);
+    for (int e = -(int)r->head; e < 0; e++) {
+        unit bits = load_element(r->x, e);
+        if (bits == wanted || (NAN_IS_EXTREME && is_nan(bits) && is_nan(wanted))) return (u64)(r->index + e);
+    }
     return NO_INDEX;
 }
 
-// The first index among the lane's vectors of an element with the key.
-static __device__ __forceinline__ u64 index_in_registers(const struct wf_kernel_arguments *r, const small_range *range,
-                                                         const vector x[VECTORS], u64 key)
+static __device__ __forceinline__ bool is_nan_float(unit bits)
 {
-    unit wanted = bits_of_key((i64)(key ^ (u64)1 << 63));
-    u32 found = NOWHERE, behind = range->whole + (r->tail != 0);
+    if (WIDTH == 32) return __uint_as_float(bits) != __uint_as_float(bits);
+    if (WIDTH == 64) return __longlong_as_double((i64)bits) != __longlong_as_double((i64)bits);
+    return is_nan(bits);
+}
+
+static __device__ __forceinline__ bool has_nan(const vector *v)
+{
+    bool found = false;
+    u32 tops = 0;
+#pragma unroll
+    for (int i = 0; WIDTH == 16 && i < 4; i++) tops |= nan_tops(v->word[i]);
+#pragma unroll
+    for (int e = 0; WIDTH > 16 && e < PER_VECTOR; e++) found = found || is_nan_float(element_at(v, e));
+    return found || tops;
+}
+
+// The number of the lane's first element with these bits among the whole vectors and those after them, or NOWHERE.
+static __device__ __forceinline__ u32 place_of_bits(const small_range *range, const vector x[VECTORS], unit wanted, u32 behind)
+{
+    u32 found = NOWHERE;
 #pragma unroll
     for (int j = VECTORS - 1; j >= 0; j--) {
         u32 place = PER_VECTOR;
@@ -133,6 +169,34 @@ static __device__ __forceinline__ u64 index_in_registers(const struct wf_kernel_
             if (element_at(&x[j], e) == wanted) place = (u32)e;
         if (place_of(range, j) < behind && place < PER_VECTOR) found = place_of(range, j) * PER_VECTOR + place;
     }
+    return found;
+}
+
+// The same of the first NaN.
+static __device__ __forceinline__ u32 place_of_nan(const small_range *range, const vector x[VECTORS], u32 behind)
+{
+    vector first = x[0];
+    u32 place = NOWHERE, e = PER_VECTOR;
+#pragma unroll
+    for (int j = VECTORS - 1; j >= 0; j--)
+        if (place_of(range, j) < behind && has_nan(&x[j])) {
+            place = place_of(range, j);
+            first = x[j];
+        }
+#pragma unroll
+    for (int i = PER_VECTOR - 1; i >= 0; i--)
+        if (is_nan_float(element_at(&first, i))) e = (u32)i;
+    return place == NOWHERE ? NOWHERE : place * PER_VECTOR + e;
+}
+
+// The first index among the lane's vectors of an element with the key.
+static __device__ __forceinline__ u64 index_in_registers(const struct wf_kernel_arguments *r, const small_range *range,
+                                                         const vector x[VECTORS], u64 key)
+{
+    unit wanted = bits_of_key((i64)(key ^ (u64)1 << 63));
+    u32 behind = range->whole + (r->tail != 0);
+    u32 found = IS_RARE(NAN_IS_EXTREME && is_nan_float(wanted)) ? place_of_nan(range, x, behind)
+                                                                : place_of_bits(range, x, wanted, behind);
     u64 index = found == NOWHERE ? NO_INDEX : (u64)r->index + found;
     if (r->head == 0 || !has_place(range, behind)) return index;
     u64 in_head = index_in_head(r, wanted);
@@ -154,27 +218,11 @@ static __device__ __forceinline__ void find_in_registers(const struct wf_kernel_
 
 // ---- what is rare: NaNs and infinities
 
-// A lane's vectors, in memory, so that loops over them need not be unrolled.
-typedef struct {
-    vector x[VECTORS], y[OPERANDS == 2 ? VECTORS : 1];
-} small_vectors;
-
 // What a lane's vectors have that is rare; keys: of the extremes but for NaNs.
 typedef struct {
     u64 first_nan, min_key, max_key;
     u32 nan_count, special_seen;
 } small_seen;
-
-static __device__ __forceinline__ small_vectors put_aside(const vector x[VECTORS], const vector y[VECTORS])
-{
-    small_vectors v;
-#pragma unroll
-    for (int j = 0; j < VECTORS; j++) {
-        v.x[j] = x[j];
-        if (OPERANDS == 2) v.y[j] = y[j];
-    }
-    return v;
-}
 
 // A bit for each of the vector's elements that exists.
 static __device__ __forceinline__ u32 present_at(const struct wf_kernel_arguments *r, const small_range *range, u32 place)
@@ -212,30 +260,46 @@ static __device__ __forceinline__ void note_nans_at(const struct wf_kernel_argum
 
 #if USES_LEVELS
 
+// Brings the next vectors to the front, so that loops over them need neither be unrolled nor go through memory.
+static __device__ __forceinline__ void move_on(small_vectors *v)
+{
+    vector x = v->x[0], y = v->y[0];
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++) {
+        v->x[j] = j + 1 < VECTORS ? v->x[j + 1] : x;
+        if (OPERANDS == 2) v->y[j] = j + 1 < VECTORS ? v->y[j + 1] : y;
+    }
+}
+
 // Notes what is special in all of the lane's vectors, and leaves zeros there.
 static __device__ __forceinline__ void clean_all(const struct wf_kernel_arguments *r, const small_range *range, small_vectors *v,
                                                  small_seen *seen)
 {
 #pragma unroll 1
-    for (int j = 0; j < VECTORS && is_there(range, j); j++) {
-        vector x = v->x[j], y = OPERANDS == 2 ? v->y[j] : x, clean_x = x, clean_y = y;
-        u32 count = clean_vectors(&seen->special_seen, &clean_x, &clean_y, 1);
-        note_nans_at(r, range, place_of(range, j), &x, &y, count, seen);
-        v->x[j] = clean_x;
-        if (OPERANDS == 2) v->y[j] = clean_y;
+    for (int j = 0; j < VECTORS; j++) {
+        vector x = v->x[0], y = OPERANDS == 2 ? v->y[0] : x, clean_x = x, clean_y = y;
+        if (is_there(range, j)) {
+            u32 count = clean_vectors(&seen->special_seen, &clean_x, &clean_y, 1);
+            note_nans_at(r, range, place_of(range, j), &x, &y, count, seen);
+            v->x[0] = clean_x;
+            if (OPERANDS == 2) v->y[0] = clean_y;
+        }
+        move_on(v);
     }
     __syncwarp();
 }
 
 // What all terms of the lane mean to the sign of a sum that is zero.
-static __device__ __forceinline__ u32 signs_of_zeros(const small_range *range, const small_vectors *v)
+static __device__ __forceinline__ u32 signs_of_zeros(const small_range *range, small_vectors *v)
 {
     u32 special_seen = 0;
 #pragma unroll 1
-    for (int j = 0; j < VECTORS && is_there(range, j); j++) {
-        const vector *x = &v->x[j], *y = OPERANDS == 2 ? &v->y[j] : x;
+    for (int j = 0; j < VECTORS; j++) {
+        const vector *x = &v->x[0], *y = OPERANDS == 2 ? &v->y[0] : x;
 #pragma unroll
-        for (int e = 0; e < PER_VECTOR; e++) special_seen |= special_of(element_at(x, e), element_at(y, e));
+        for (int e = 0; e < PER_VECTOR; e++)
+            if (is_there(range, j)) special_seen |= special_of(element_at(x, e), element_at(y, e));
+        move_on(v);
     }
     __syncwarp();
     return special_seen;
@@ -243,30 +307,34 @@ static __device__ __forceinline__ u32 signs_of_zeros(const small_range *range, c
 
 // ---- what is rare: zeros, and terms that few levels do not hold
 
-static __device__ __forceinline__ void add_vectors(sums_state *sums, const small_range *range, const small_vectors *v)
+static __device__ __forceinline__ void add_vectors(sums_state *sums, const small_range *range, small_vectors *v)
 {
 #pragma unroll 1
-    for (int j = 0; j < VECTORS && is_there(range, j); j++)
-        add_batch(sums, &v->x[j], OPERANDS == 2 ? &v->y[j] : &v->x[j], 1, LEVELS, LEVELS);
+    for (int j = 0; j < VECTORS && is_there(range, j); j++) {
+        add_batch(sums, &v->x[0], OPERANDS == 2 ? &v->y[0] : &v->x[0], 1, LEVELS, LEVELS);
+        move_on(v);
+    }
     __syncwarp();
     flush_levels(sums, LEVELS, LEVELS, &block_partial);
 }
 
 // Adds all to bins: values and products, whichever of them the levels do not hold.
-static __device__ __forceinline__ void add_vectors_to_wide(const sums_state *sums, const small_range *range,
-                                                           const small_vectors *v)
+static __device__ __forceinline__ void add_vectors_to_wide(const sums_state *sums, const small_range *range, small_vectors *v)
 {
     wide_clear(value_bins(sums), WIDE_NBYTES / 8 / WIDE_COLUMNS);
     __syncwarp();
 #pragma unroll 1
-    for (int j = 0; j < VECTORS && __any_sync(ALL_LANES, is_there(range, j)); j += WIDE_VECTORS)
-        add_terms_to_wide(sums, &v->x[j], OPERANDS == 2 ? &v->y[j] : &v->x[j], USES_VALUE_LEVELS, USES_PRODUCT_LEVELS);
+    for (int j = 0; j < VECTORS && __any_sync(ALL_LANES, is_there(range, j)); j += WIDE_VECTORS) {
+        add_terms_to_wide(sums, v->x, OPERANDS == 2 ? v->y : v->x, USES_VALUE_LEVELS, USES_PRODUCT_LEVELS);
+        rotate(v->x);
+        if (OPERANDS == 2) rotate(v->y);
+    }
     __syncwarp();
     if (USES_VALUE_LEVELS) wide_flush_values(value_bins(sums));
     if (USES_PRODUCT_LEVELS) wide_flush_products(product_bins(sums));
 }
 
-static __device__ __forceinline__ void add_unplain(const small_range *range, const small_vectors *v, field_range of_x,
+static __device__ __forceinline__ void add_unplain(const small_range *range, small_vectors *v, field_range of_x,
                                                    field_range of_y, char *memory)
 {
     sums_state sums;
@@ -290,11 +358,24 @@ static __device__ __forceinline__ bool has_term(const small_range *range, const 
     return is_there(range, 0) && is_nonzero(a) && is_nonzero(b);
 }
 
+static __device__ __forceinline__ bool have_nan(const small_vectors *v)
+{
+    bool found = false;
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++) found = found || has_nan(&v->x[j]) || (OPERANDS == 2 && has_nan(&v->y[j]));
+    return found;
+}
+
 // memory: the warp's, for bins.
-static __device__ __noinline__ small_seen take_unplain(const struct wf_kernel_arguments *r, small_range range, small_vectors v,
+static __device__ __forceinline__ small_seen take_unplain(const struct wf_kernel_arguments *r, small_range range, small_vectors v,
                                                        char *memory)
 {
-    small_seen seen = {NO_INDEX, 0, 0, 0, 0};
+    small_seen seen = {NO_INDEX, 0, 0, 0, PLAIN_SPECIAL};
+    if (nan_decides(r) && __any_sync(ALL_LANES, have_nan(&v))) {
+        seen.nan_count = 1;
+        return seen;
+    }
+    seen.special_seen = 0;
     field_range of_x = fields_of(v.x), of_y = OPERANDS == 2 ? fields_of(v.y) : of_x;
     if (max(of_x.high, of_y.high) > 2 * BIAS) {
         clean_all(r, &range, &v, &seen);
@@ -303,8 +384,9 @@ static __device__ __noinline__ small_seen take_unplain(const struct wf_kernel_ar
     }
     if (PLAIN_SPECIAL)
         seen.special_seen |= __any_sync(ALL_LANES, has_term(&range, &v)) ? PLAIN_SPECIAL : signs_of_zeros(&range, &v);
-    if (of_x.low <= of_x.high && of_y.low <= of_y.high) add_unplain(&range, &v, of_x, of_y, memory);
     seen.special_seen = warp_or(seen.special_seen);
+    bool is_decided = IS_RESULT && seen.special_seen & ~(u32)PLAIN_SPECIAL;
+    if (!is_decided && of_x.low <= of_x.high && of_y.low <= of_y.high) add_unplain(&range, &v, of_x, of_y, memory);
     return seen;
 }
 
@@ -352,8 +434,7 @@ static __device__ __forceinline__ bool take_registers(const struct wf_kernel_arg
 {
     extern __shared__ __align__(128) char shared[];
     sums_state sums;
-    lane->special_seen = PLAIN_SPECIAL;
-    if (__all_sync(ALL_LANES, place_registers(&sums, range, x, y))) {
+    if (!IS_RARE(!__all_sync(ALL_LANES, place_registers(&sums, range, x, y)))) {
         add_registers(&sums, range, x, y);
         flush_levels(&sums, VALUE_FEW, PRODUCT_FEW, &block_partial);
         return false;
@@ -362,7 +443,7 @@ static __device__ __forceinline__ bool take_registers(const struct wf_kernel_arg
     lane->nan_count = seen.nan_count;
     lane->first_nan = seen.first_nan;
     lane->special_seen = seen.special_seen;
-    return seen.nan_count || seen.special_seen != PLAIN_SPECIAL;
+    return __any_sync(ALL_LANES, seen.nan_count != 0) || seen.special_seen != PLAIN_SPECIAL;
 }
 
 #else
@@ -385,22 +466,64 @@ static __device__ __noinline__ small_seen take_nans(const struct wf_kernel_argum
     return seen;
 }
 
-static __device__ __forceinline__ void keep_seen(lane_state *lane, const small_seen *seen)
+// The key of the lane's extreme but for NaNs.
+static __device__ __forceinline__ u64 key_without_nans(const small_range *range, const vector x[VECTORS], bool is_min)
 {
-    lane->nan_count = seen->nan_count;
-    lane->first_nan = seen->first_nan;
-    if (HAS_MIN) lane->min_key = seen->min_key;
-    if (HAS_MAX) lane->max_key = seen->max_key;
+#if WIDTH == 32 // by the operations that floats have themselves: of a NaN and a number they take the number
+    float best = __uint_as_float(MAGNITUDE);
+#pragma unroll
+    for (int i = 0; i < LANE_ELEMENTS; i++) {
+        float value = __uint_as_float(x[i / 4].word[i % 4]);
+        if (is_there(range, i / 4)) best = is_min ? fminf(best, value) : fmaxf(best, value);
+    }
+    return best == best ? ordered(key_of(__float_as_uint(best))) : is_min ? ~(u64)0 : 0;
+#else
+    segment_state segment;
+    clear_extremes(&segment);
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++)
+        if (is_there(range, j)) accumulate_extremes(&segment, &x[j], true);
+    return is_min ? least_key(&segment) : largest_key(&segment);
+#endif
+}
+
+// Makes NaNs extremes of their own, or leaves them out.
+static __device__ __forceinline__ void rank_nans(const struct wf_kernel_arguments *r, const small_range *range,
+                                                 const vector x[VECTORS], bool has_nan, lane_state *lane)
+{
+    u64 *key = HAS_MIN ? &lane->min_key : &lane->max_key;
+    bool decides = nan_decides(r);
+    if (IS_RARE(!decides && __any_sync(ALL_LANES, has_nan)))
+        *key = key_without_nans(range, x, HAS_MIN);
+    else if (has_nan)
+        *key = nan_key(HAS_MIN);
+}
+
+// Takes what the warp's NaNs are to the op; whether anything is special then.
+static __device__ __forceinline__ bool take_lanes_nans(const struct wf_kernel_arguments *r, const small_range *range,
+                                                       const vector x[VECTORS], bool has_nan, lane_state *lane)
+{
+    if (NAN_IS_EXTREME) {
+        rank_nans(r, range, x, has_nan, lane);
+        return false;
+    }
+    if (!__any_sync(ALL_LANES, has_nan)) return false;
+    small_seen seen = take_nans(r, *range, put_aside(x, x));
+    lane->nan_count = seen.nan_count;
+    lane->first_nan = seen.first_nan;
+    if (HAS_MIN) lane->min_key = seen.min_key;
+    if (HAS_MAX) lane->max_key = seen.max_key;
+    return true;
 }
 
 #endif
 
-// Adds all that the lane has in registers; whether the warp has NaNs.
+// Adds all that the lane has in registers; whether the warp has NaNs that are special.
 static __device__ __forceinline__ bool take_registers(const struct wf_kernel_arguments *r, const small_range *range,
                                                       const vector x[VECTORS], const vector y[VECTORS], lane_state *lane)
 {
     segment_state segment;
-    bool has_nans = false;
+    bool has_nan = false, is_special = false;
     segment_clear(lane, &segment, 0);
 #pragma unroll
     for (int j = 0; j < VECTORS; j++)
@@ -408,17 +531,14 @@ static __device__ __forceinline__ bool take_registers(const struct wf_kernel_arg
             accumulate(&segment, &x[j], &y[j]);
             if (HAS_EXTREMES) accumulate_extremes(&segment, &x[j], false);
         }
-    if (LOOKS_FOR_NAN) has_nans = __any_sync(ALL_LANES, has_seen_nan(&segment));
+    if (LOOKS_FOR_NAN) has_nan = has_seen_nan(&segment);
     if (HAS_EXTREMES && IS_INDEXED) note_extremes(&segment, x, 0, false);
     segment_commit(lane, &segment, &block_partial);
 #if LOOKS_FOR_NAN
-    if (has_nans) {
-        small_seen seen = take_nans(r, *range, put_aside(x, y));
-        keep_seen(lane, &seen);
-    }
+    is_special = take_lanes_nans(r, range, x, has_nan, lane);
 #endif
     if (HAS_EXTREMES && IS_INDEXED) find_in_registers(r, range, x, lane);
-    return has_nans;
+    return is_special;
 }
 
 #endif
@@ -438,22 +558,24 @@ static __device__ __forceinline__ void finish_block(const struct wf_kernel_argum
     if (gridDim.x == 1 || merge_blocks(r, has_special(), &specials)) write_special_result(r, specials);
 }
 
-// Merges the warps' parts where there is something special.
-static __device__ __noinline__ void merge_special_warps(const struct wf_kernel_arguments *r, u64 nan_count, u64 first_nan,
-                                                        u32 special_seen)
+// Merges the warps' parts where there is something special; called by the first warp.
+static __device__ __noinline__ void merge_special_warps(const struct wf_kernel_arguments *r)
 {
     lane_state lane;
-    lane_clear(&lane);
+    combine_warps(&lane);
+    __syncwarp();
+    finish_block(r);
+}
+
+// What is special in the lanes' elements; where nothing is, the warp has put that before.
+static __device__ __noinline__ void put_warps_special(u64 nan_count, u64 first_nan, u32 special_seen)
+{
+    lane_state lane;
     lane.nan_count = nan_count;
     lane.first_nan = first_nan;
     lane.special_seen = special_seen;
     merge_special(&lane);
     if (lane_number() == 0) put_special(&lane, warp_number());
-    __syncthreads();
-    if (warp_number() != 0) return;
-    combine_warps(&lane);
-    __syncwarp();
-    finish_block(r);
 }
 
 // Integers that have no padding, all of them once more, by the slow path.
@@ -504,29 +626,42 @@ static __device__ __forceinline__ void need_soon(const struct wf_kernel_argument
     asm volatile("" ::"r"(r->head | r->tail), "l"(r->working), "l"(r->ticket), "l"(r->value));
 }
 
+// Waits for all warps.
+static __device__ __forceinline__ bool is_special_to_any(bool is_special)
+{
+    if (!NAN_IS_EXTREME) return __syncthreads_or(is_special);
+    __syncthreads();
+    return false;
+}
+
 static __device__ __forceinline__ void reduce_small(const struct wf_kernel_arguments *r)
 {
     u32 whole = (u32)r->vectors, ends = (r->head != 0) + (r->tail != 0);
     small_range range = {blockIdx.x * BLOCK + threadIdx.x, gridDim.x * BLOCK, whole, whole + ends};
-    bool is_special = range.end == 0 || (ends && !CAN_BE_PADDED);
+    bool is_special = !NAN_IS_EXTREME && (range.end == 0 || (ends && !CAN_BE_PADDED));
     vector x[VECTORS], y[VECTORS];
     lane_state lane;
     load_small(r, &range, false, x);
     if (OPERANDS == 2) load_small(r, &range, true, y);
+    bool has_vectors = range.first - lane_number() < range.end;
     lane_clear(&lane);
+    lane.special_seen = has_vectors ? PLAIN_SPECIAL : 0;
+    if (IS_FLOAT && !NAN_IS_EXTREME && lane_number() == 0) put_special(&lane, warp_number());
     clear_block_digits();
     need_soon(r);
     if (HAS_SUMS) __syncthreads();
-    if (range.first - lane_number() < range.end && take_registers(r, &range, x, OPERANDS == 2 ? y : x, &lane))
+    if (has_vectors && take_registers(r, &range, x, OPERANDS == 2 ? y : x, &lane)) {
+        put_warps_special(lane.nan_count, lane.first_nan, lane.special_seen);
         is_special = true;
+    }
     merge_lanes(&lane);
     if (lane_number() == 0) put_merged(&lane, warp_number());
-    if (!__syncthreads_or(is_special)) {
+    if (!is_special_to_any(is_special)) {
         if (warp_number() == 0) merge_plain(r, &lane);
     } else if (!CAN_BE_PADDED && ends) {
         reduce_slow(r, range);
-    } else {
-        merge_special_warps(r, lane.nan_count, lane.first_nan, lane.special_seen);
+    } else if (warp_number() == 0) {
+        merge_special_warps(r);
     }
 }
 

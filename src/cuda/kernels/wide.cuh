@@ -175,14 +175,17 @@ typedef struct {
     i64 low, high;
 } wide_total;
 
-// Lanes, which have a row each, begin at different columns, hence at different banks.  position: of the row's unit.
-static __device__ __forceinline__ wide_total wide_total_of(const wide_bin *bins, int row, int position, bool are_f64)
+// Of rows that are at most half as many as lanes, two lanes have one, a half of its columns each.  Lanes begin at different
+// columns, hence at different banks.  position: of the row's unit.
+static __device__ __forceinline__ wide_total wide_total_of(const wide_bin *bins, int row, int lanes, int position, bool are_f64)
 {
+    const int columns = WIDE_COLUMNS / lanes;
     wide_total total = {0, 0};
     double units = power_of_two(are_f64 ? -LOW_EXPONENT - position : 0);
+    bins += WIDE_COLUMNS * row + (lanes == 2 ? (int)lane_number() / 16 * columns : 0);
 #pragma unroll 8
-    for (int i = 0; i < WIDE_COLUMNS; i++) {
-        u64 part = bins[WIDE_COLUMNS * row + (row + i) % WIDE_COLUMNS];
+    for (int i = 0; i < columns; i++) {
+        u64 part = bins[(row + i) % columns];
         if (are_f64) part = (u64)__double2ll_rn(__dmul_rn(__longlong_as_double((i64)part), units));
         total.low += (i64)(part & 0xffffffff);
         total.high += (i64)part >> 32;
@@ -190,19 +193,32 @@ static __device__ __forceinline__ wide_total wide_total_of(const wide_bin *bins,
     return total;
 }
 
+#define LANES_OF_ROW(rows) (IS_SMALL && (rows) <= 16 ? 2 : 1)
+#define FIRST_ROW(lanes) ((int)lane_number() % (32 / (lanes)))
+
+// digits += (low + high * 2^32) * 2^position; bits below the digits' first one are 0.  low and high have 40 bits at the most.
 static __device__ __forceinline__ void wide_deposit(u64 *digits, i64 low, i64 high, int position)
 {
-    deposit_from(digits, low, position);
-    deposit_from(digits, high, position + 32);
+    int below = max(-position, 0), shift = max(position, 0) & 31;
+    i64 above = high + (low >> 32);
+    u32 lowest = __funnelshift_r((u32)low, (u32)above, below);
+    above >>= below;
+    digits += max(position, 0) >> 5;
+    if (above == 0 && lowest == 0) return;
+    add_to_digit(&digits[0], lowest << shift);
+    add_to_digit(&digits[1], __funnelshift_l(lowest, (u32)above, shift));
+    add_to_digit(&digits[2], (u64)(above >> (32 - shift)));
 }
 
 // Of values; where their magnitudes are summed up, too, negative ones have bins of their own, after the others.
 static __device__ __forceinline__ void wide_flush_values(const wide_bin *bins)
 {
-    for (int row = (int)lane_number(); row < VALUE_ROWS; row += 32) {
+    const int lanes = LANES_OF_ROW(VALUE_ROWS);
+    for (int row = FIRST_ROW(lanes); row < VALUE_ROWS; row += 32 / lanes) {
         int position = VALUE_BINADES * row + VALUE_FIRST;
-        wide_total total = wide_total_of(bins, row, position, VALUES_ARE_F64), negative = {0, 0};
-        if (VALUE_SIGNS == 2) negative = wide_total_of(bins + VALUE_ROWS * WIDE_COLUMNS, row, position, VALUES_ARE_F64);
+        wide_total total = wide_total_of(bins, row, lanes, position, VALUES_ARE_F64), negative = {0, 0};
+        if (VALUE_SIGNS == 2)
+            negative = wide_total_of(bins + VALUE_ROWS * WIDE_COLUMNS, row, lanes, position, VALUES_ARE_F64);
         if (HAS_SUM) wide_deposit(block_partial.sum, total.low + negative.low, total.high + negative.high, position);
         if (HAS_ABS) wide_deposit(block_partial.abs, total.low - negative.low, total.high - negative.high, position);
     }
@@ -210,9 +226,10 @@ static __device__ __forceinline__ void wide_flush_values(const wide_bin *bins)
 
 static __device__ __forceinline__ void wide_flush_products(const wide_bin *bins)
 {
-    for (int row = (int)lane_number(); row < PRODUCT_ROWS; row += 32) {
+    const int lanes = LANES_OF_ROW(PRODUCT_ROWS);
+    for (int row = FIRST_ROW(lanes); row < PRODUCT_ROWS; row += 32 / lanes) {
         int position = PRODUCT_BINADES * row + PRODUCT_FIRST;
-        wide_total total = wide_total_of(bins, row, position, false);
+        wide_total total = wide_total_of(bins, row, lanes, position, false);
         wide_deposit(block_partial.product_sum, total.low, total.high, position);
     }
 }
