@@ -251,13 +251,16 @@ def test_a_barrier_behind_the_vectors_leaves_rungs_14_and_15_fewer_conflicts(pip
         assert sum(case["bank_conflicts"]) / len(case["bank_conflicts"]) < sum(without) / len(without)
 
 
-@pytest.fixture(scope="module")
-def chip():
-    """lab/chip, as a module."""
-    loader = SourceFileLoader("chip", str(ROOT / "lab" / "chip"))
-    module = module_from_spec(spec_from_loader("chip", loader))
+def lab_module(name):
+    loader = SourceFileLoader(name, str(ROOT / "lab" / name))
+    module = module_from_spec(spec_from_loader(name, loader))
     loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def chip():
+    return lab_module("chip")
 
 
 def test_the_cases_of_the_pipe_have_kernels(chip):
@@ -307,6 +310,32 @@ def test_every_verdict_that_differs_is_explained():
     assert {line.split("`")[1] for line in told} == \
         {"last_warp_one_barrier", "overlapping_segments", "uninitialised"}
     assert all("is right" in line for line in told)
+
+
+# ---- asynchronous kernels ----------------------------------------------------------------------------
+
+
+def test_the_recording_has_each_asynchronous_kernel_and_what_the_simulator_finds():
+    told = json.loads((ROOT / "data" / "h200" / "asynchronous.json").read_text())
+    assert [(row["kernel"], row["source"], row["finding"]) for row in told["cases"]] == \
+        [(case.kernel, case.source, finding) for case, finding in lab_module("chip-async").listed_cases()]
+
+
+def test_columns_are_recorded_one_by_one(tmp_path, monkeypatch):
+    module = lab_module("chip-async")
+    case = {"source": "some.cu", "finding": "race"}
+    (tmp_path / "cases.json").write_text(json.dumps({"wrong": case, "right": {**case, "finding": None}}))
+    monkeypatch.setattr(module, "plain", lambda folder, name: name)
+    monkeypatch.setattr(module, "under", lambda tool, folder, name: ({"errors": len(name), "came": tool}, "all of it"))
+    monkeypatch.setattr(module.chip, "conditions", lambda recording, tool: {"date": "today"})
+    for columns in (["chip", "memcheck"], ["racecheck", "afterwards"]):
+        module.command_record(tmp_path, tmp_path, *columns)
+    told = json.loads((tmp_path / "asynchronous.json").read_text())
+    assert [list(row) for row in told["cases"]] == \
+        [["kernel", "source", "finding", "chip", "memcheck", "racecheck"],
+         ["kernel", "source", "finding", "chip", "memcheck", "racecheck", "afterwards"]]
+    assert told["cases"][0]["racecheck"] == {"errors": 5, "came": "racecheck"} and told["conditions"] == {"date": "today"}
+    assert (tmp_path / "asynchronous.log").read_text().count("all of it") == 4
 
 
 # ---- recording, with tools that only play ncu and compute-sanitizer ----------------------------------
