@@ -81,6 +81,35 @@ def test_shared_wavefronts_are_equal_but_for_the_conflicts_of_stores(difference_
         assert chip - simulator == recorded_rungs[run, kernel]["bank_conflict_stores"]
 
 
+def rows_of_page(form):
+    """{run: {heading: (here, there)}} of a region of the page."""
+    page = (ROOT / "docs" / "simulator-vs-hardware.md").read_text()
+    region = page.partition(f"<!-- fill: {form} -->")[2].partition("<!-- end -->")[0]
+    rows = {}
+    for lines in region.split("\n\n"):
+        table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines.splitlines() if line.startswith("|")]
+        for run, *cells in table[2:]:
+            numbers = [tuple(map(int, re.findall(r"\d+", cell))) for cell in cells]
+            rows.setdefault(run, {}).update({heading: (pair[0], pair[-1]) for heading, pair in zip(table[0][1:], numbers)})
+    return rows
+
+
+def test_rung_16_differs_in_stores_to_other_blocks_alone():
+    rows = rows_of_page("bulk")
+    assert len(rows) == 5
+    for run, row in rows.items():
+        assert all(row[name][0] == row[name][1] for name in row if name.split()[0] in ("blocks", "warps", "load", "store", "atomic", "bank"))
+        here, there = row["shared wavefronts"]
+        assert here - there == row["blocks"][0] // 2 * (2 if run.startswith("argmax") else 1)
+
+
+def test_rung_17_has_a_few_more_sectors_on_the_gpu():
+    rows = rows_of_page("library")
+    assert len(rows) == 4
+    for row in rows.values():
+        assert row["blocks"][0] == row["blocks"][1] and 0 <= row["global sectors"][1] - row["global sectors"][0] <= 4
+
+
 def wavefronts_in_place(kernel, n, block):
     """What rung 01 or 02 counts of a block that has n elements: its reads of the index, the result's load, off in all
     warps but the first, and its barriers, but for those that have nothing between them and the one before."""
@@ -251,13 +280,16 @@ def test_a_barrier_behind_the_vectors_leaves_rungs_14_and_15_fewer_conflicts(pip
         assert sum(case["bank_conflicts"]) / len(case["bank_conflicts"]) < sum(without) / len(without)
 
 
-@pytest.fixture(scope="module")
-def chip():
-    """lab/chip, as a module."""
-    loader = SourceFileLoader("chip", str(ROOT / "lab" / "chip"))
-    module = module_from_spec(spec_from_loader("chip", loader))
+def lab_module(name):
+    loader = SourceFileLoader(name, str(ROOT / "lab" / name))
+    module = module_from_spec(spec_from_loader(name, loader))
     loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def chip():
+    return lab_module("chip")
 
 
 def test_the_cases_of_the_pipe_have_kernels(chip):
@@ -309,6 +341,32 @@ def test_every_verdict_that_differs_is_explained():
     assert all("is right" in line for line in told)
 
 
+# ---- asynchronous kernels ----------------------------------------------------------------------------
+
+
+def test_the_recording_has_each_asynchronous_kernel_and_what_the_simulator_finds():
+    told = json.loads((ROOT / "data" / "h200" / "asynchronous.json").read_text())
+    assert [(row["kernel"], row["source"], row["finding"]) for row in told["cases"]] == \
+        [(case.kernel, case.source, finding) for case, finding in lab_module("chip-async").listed_cases()]
+
+
+def test_columns_are_recorded_one_by_one(tmp_path, monkeypatch):
+    module = lab_module("chip-async")
+    case = {"source": "some.cu", "finding": "race"}
+    (tmp_path / "cases.json").write_text(json.dumps({"wrong": case, "right": {**case, "finding": None}}))
+    monkeypatch.setattr(module, "plain", lambda folder, name: name)
+    monkeypatch.setattr(module, "under", lambda tool, folder, name: ({"errors": len(name), "came": tool}, "all of it"))
+    monkeypatch.setattr(module.chip, "conditions", lambda recording, tool: {"date": "today"})
+    for columns in (["chip", "memcheck"], ["racecheck", "afterwards"]):
+        module.command_record(tmp_path, tmp_path, *columns)
+    told = json.loads((tmp_path / "asynchronous.json").read_text())
+    assert [list(row) for row in told["cases"]] == \
+        [["kernel", "source", "finding", "chip", "memcheck", "racecheck"],
+         ["kernel", "source", "finding", "chip", "memcheck", "racecheck", "afterwards"]]
+    assert told["cases"][0]["racecheck"] == {"errors": 5, "came": "racecheck"} and told["conditions"] == {"date": "today"}
+    assert (tmp_path / "asynchronous.log").read_text().count("all of it") == 4
+
+
 # ---- recording, with tools that only play ncu and compute-sanitizer ----------------------------------
 
 FAKE_NCU = """#!{python}
@@ -355,18 +413,29 @@ def write_tool(folder, name, text):
     path.chmod(0o755)
 
 
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory):
+def record(tmp_path_factory, command, capability):
     need_fake()
     tools, folder, cache = (tmp_path_factory.mktemp(name) for name in ("tools", "out", "cache"))
     write_tool(tools, "ncu", FAKE_NCU)
     write_tool(tools, "compute-sanitizer", FAKE_SANITIZER)
-    environment = fake_environment(cache, capability="8.0", WARPFOLD_CLI=CLI,
+    environment = fake_environment(cache, capability=capability, WARPFOLD_CLI=CLI,
                                    PATH=f"{tools}:{os.environ['PATH']}")
-    done = subprocess.run([sys.executable, ROOT / "lab" / "chip", "record", folder], capture_output=True,
+    done = subprocess.run([sys.executable, ROOT / "lab" / "chip", command, folder], capture_output=True,
                           text=True, env=environment, timeout=240)
     assert done.returncode == 0, done.stderr
-    return folder / "counters.json"
+    return folder
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    return record(tmp_path_factory, "record", "8.0") / "counters.json"
+
+
+@pytest.mark.slow
+def test_rungs_of_hopper_are_recorded_apart(tmp_path_factory):
+    told = json.loads((record(tmp_path_factory, "hopper", "9.0") / "hopper_rungs.json").read_text())
+    assert [[row["rung"] for row in run["rungs"]] for run in told["runs"]] == [["16", "17"]] * 4 + [["16"]]
+    assert all(row["verified"] is True and row["chip"]["instructions"] == 1000 for run in told["runs"] for row in run["rungs"])
 
 
 @pytest.mark.slow
@@ -395,6 +464,7 @@ def test_a_recording_has_the_verdict_of_each_tool(recorded):
 def test_the_page_tells_each_difference(recorded, tmp_path):
     for name in ("lab", "docs", "data/h200"):
         (tmp_path / name).mkdir(parents=True)
+    shutil.copy(ROOT / "data" / "h200" / "hopper_rungs.json", tmp_path / "data" / "h200")
     shutil.copy(ROOT / "lab" / "chip-docs", tmp_path / "lab")
     shutil.copy(ROOT / "docs" / "simulator-vs-hardware.md", tmp_path / "docs")
     (tmp_path / "ladder").symlink_to(ROOT / "ladder")

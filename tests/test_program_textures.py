@@ -260,6 +260,16 @@ def test_other_fetches_have_the_bits_of_an_h200(tmp_path):
     assert done.stdout.splitlines() == recorded.splitlines()
 
 
+def test_volumes_have_the_bits_of_an_h200(tmp_path):
+    """Filtered in 3d, recorded on an H200, 2026-11-30."""
+    options = ["-cudart", "shared", "-gencode", "arch=compute_75,code=compute_75"]
+    program = compiled(tmp_path, "recorded_volumes", SOURCES / "recorded_volumes.cu", *options)
+    done = run("run", program, env=environment())
+    assert done.returncode == 0 and "no findings" in done.stderr, done
+    recorded = (SOURCES.parent / "golden" / "volumes-h200.txt").read_text().splitlines()
+    assert done.stdout.splitlines() == recorded
+
+
 TEXELS_OF = "{%f0, %f1, %f2, %f3}"
 OTHER_FETCHES = [f"{fetch}.2d.v4.f32.f32 {operands}" for fetch in ("tex", "tld4.g") for operands in (
     f"{TEXELS_OF}, [%rd0, {{%f0, %f1}}], {{%r0, %r1}}", f"{TEXELS_OF}, [%rd0, {{%f0, %f1}}], %f2",

@@ -159,6 +159,7 @@ struct wgmma_code {
     struct wgmma_shape shape;
     bool a_is_in_registers, is_negative; /* the product is */
     bool a_is_transposed, b_is_transposed;
+    uint8_t selector; /* wgmma.sp */
 };
 
 enum barrier_reduction { REDUCE_NOTHING, REDUCE_COUNT, REDUCE_AND, REDUCE_OR };

@@ -14,7 +14,6 @@ static const char *instead_of(const struct instruction *instruction) {
         {"multimem", "", ": it needs memory of several GPUs as cuMulticastCreate() makes it; load, store or add to each peer's copy instead"},
         {"mma", "sp", ": mma of all elements of the matrix, zeros among them, does the same"},
         {"mma", "sp::ordered_metadata", ": mma of all elements of the matrix, zeros among them, does the same"},
-        {"wgmma", "sp", ": wgmma of all elements of the matrix, zeros among them, does the same"},
         {"wgmma", "b1", ": mma.sync of single bits (.b1 with .and.popc) gives the same sums"},
         {"tcgen05", "", ": it is of GPUs from compute capability 10.0 on; compile for one that --gpu names"},
         {"clusterlaunchcontrol", "", ": it is of GPUs from compute capability 10.0 on; compile for one that --gpu names"},

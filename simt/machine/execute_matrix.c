@@ -90,27 +90,12 @@ bool simt_all_are_there(const struct collective *collective) {
     return false;
 }
 
-/* Of each element that a has of a chunk where it is in it: two bits, for two neighbours where a chunk has eight; or whether the
- * first two of four are set. */
-static uint32_t place_in_chunk(const struct matrix_shape *shape, uint32_t bits, uint32_t element) {
-    if (shape->chunk == 2) return bits >> 3 & 1;
-    const uint32_t run = shape->chunk / 4; /* elements with one index */
-    return run * (bits >> (2 * (element / run)) & 3) + element % run;
-}
-
-/* Of each element of a its column in the matrix of which a is half. */
 static void find_columns(const struct collective *collective, uint8_t *columns) {
     const struct matrix_code *matrix = &collective->code->matrix;
-    const struct fragment *a = &matrix->shape.fragments[MATRIX_A];
-    const uint32_t chunk = matrix->shape.chunk;
-    for (uint32_t row = 0; row < a->rows; row++)
-        for (uint32_t column = 0; column < a->columns; column++) {
-            const uint32_t number = column / (chunk / 2);
-            const struct sparse_place at = simt_sparse_place(&matrix->shape, matrix->selector, row, number);
-            const uint64_t word = lane_get(slot_lanes(simt_path_of(collective, at.lane), matrix->metadata), WIDTH_32, at.lane);
-            columns[row * a->columns + column] =
-                (uint8_t)(number * chunk + place_in_chunk(&matrix->shape, (uint32_t)(word >> at.bit), column % (chunk / 2)));
-        }
+    uint32_t metadata[SIMT_LANES];
+    for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
+        metadata[lane] = (uint32_t)lane_get(slot_lanes(simt_path_of(collective, lane), matrix->metadata), WIDTH_32, lane);
+    simt_sparse_columns(&matrix->shape, metadata, matrix->selector, columns);
 }
 
 static void multiply(struct collective *collective) {
@@ -342,8 +327,9 @@ static bool decode_product(struct decoder *decoder, struct code *code) {
     for (uint32_t role = 0; role < MATRIX_ROLES; role++)
         if (!decode_fragment(decoder, code, (enum matrix_role)role, role)) return false;
     if (!code->matrix.shape.chunk) return true;
-    code->matrix.selector = (uint8_t)decoder->instruction->operands[SPARSE_SELECTOR].bits;
-    return simt_operand(decoder, &decoder->instruction->operands[SPARSE_METADATA], TYPE_B32, &code->matrix.metadata);
+    const struct operand *metadata = &decoder->instruction->operands[simt_sparse_metadata(decoder->instruction)];
+    code->matrix.selector = (uint8_t)metadata[1].bits;
+    return simt_operand(decoder, metadata, TYPE_B32, &code->matrix.metadata);
 }
 
 static bool decode_move(struct decoder *decoder, struct code *code) {

@@ -11,7 +11,7 @@
 #include "lanes_ieee.h"
 #include "texture.h"
 
-enum { CHANNELS = 4, PAIRS = CHANNELS / 2, DIMENSIONS = 3, TAPS = 8 };
+enum { CHANNELS = 4, PAIRS = CHANNELS / 2, DIMENSIONS = 3, TAPS = 8, TAPS_OF_PLANE = 4 };
 enum { WEIGHT_BITS = 8, WHOLE = 1 << WEIGHT_BITS, ALIGNED_BITS = 27, ALIGNED_BITS_F16 = 14 };
 
 /* code->call.slots: the coordinates; a layer is the last of the dimensions, whatever its place in the operands; then the layer
@@ -143,16 +143,16 @@ static uint32_t channels_of(const struct fetch *fetch) {
     return fetch->texture.channels < CHANNELS ? fetch->texture.channels : CHANNELS;
 }
 
-/* The tap takes the higher texel in the dimensions whose bits it has.  Its weight is parted dimension by dimension, rounded
- * each time: of what is to the right the higher part, of what is to the left the lower one; the other gets the rest. */
+/* The tap takes the higher texel in the dimensions whose bits it has.  The whole is divided by z, then x, then y; the higher part is
+ * rounded, but at the lower x the lower y's is, and the other gets the rest. */
 static uint32_t weight_of(const struct fetch *fetch, uint32_t tap, uint32_t lane) {
-    static const uint8_t order[DIMENSIONS] = {0, 2, 1};
+    static const uint8_t order[DIMENSIONS] = {2, 0, 1};
     const uint32_t filtered = filtered_dimensions(fetch);
     uint32_t weight = WHOLE;
     for (uint32_t i = 0; i < DIMENSIONS; i++) {
         const uint32_t d = order[i];
         if (d >= filtered) continue;
-        const bool is_higher = tap >> d & 1, rounds_higher = tap & 1;
+        const bool is_higher = tap >> d & 1, rounds_higher = d != 1 || tap & 1;
         const uint32_t fraction = fetch->fraction[d][lane], share = rounds_higher ? fraction : WHOLE - fraction;
         const uint32_t part = (weight * share + WHOLE / 2) >> WEIGHT_BITS;
         weight = is_higher == rounds_higher ? part : weight - part;
@@ -231,16 +231,18 @@ static bool is_of_f16(const struct fetch *fetch) {
     return fetch->texture.kind == SIMT_TEXEL_FLOAT && fetch->texture.channel_nbytes == 2;
 }
 
-/* Terms are cut off 27 bits below the first bit of the greatest, those of f16 14 bits: so their sum is exact here.  With NaN or
- * infinity among them it is what IEEE 754 makes of it. */
-static double sum_of(const struct fetch *fetch, uint32_t channel, uint32_t lane) {
+/* The sum of the four texels from a tap on, or of as many as there are: what is filtered in a plane.  Terms are cut off 27 bits below
+ * the first bit of the greatest, those of f16 14 bits: so their sum is exact here.  With NaN or infinity among them it is what
+ * IEEE 754 makes of it. */
+static double plane_sum(const struct fetch *fetch, uint32_t first, uint32_t channel, uint32_t lane) {
     const int bits = (is_of_f16(fetch) ? ALIGNED_BITS_F16 : ALIGNED_BITS) + 1;
-    uint32_t weights[TAPS], taps = 1u << filtered_dimensions(fetch);
+    const uint32_t filtered = filtered_dimensions(fetch), taps = filtered < 2 ? 1u << filtered : TAPS_OF_PLANE;
+    uint32_t weights[TAPS_OF_PLANE];
     double largest = 0, plain = 0, sum = 0;
     int exponent;
     for (uint32_t tap = 0; tap < taps; tap++) {
-        const double term = fetch->terms[tap][channel][lane];
-        weights[tap] = weight_of(fetch, tap, lane);
+        const double term = fetch->terms[first + tap][channel][lane];
+        weights[tap] = weight_of(fetch, first + tap, lane);
         if (!weights[tap]) continue;
         if (fabs(term) > largest) largest = fabs(term);
         plain += term * weights[tap];
@@ -249,18 +251,25 @@ static double sum_of(const struct fetch *fetch, uint32_t channel, uint32_t lane)
     frexp(largest, &exponent);
     for (uint32_t tap = 0; tap < taps; tap++)
         if (weights[tap])
-            sum += trunc(ldexp(fetch->terms[tap][channel][lane], bits - exponent)) * weights[tap];
+            sum += trunc(ldexp(fetch->terms[first + tap][channel][lane], bits - exponent)) * weights[tap];
     return ldexp(sum, exponent - bits - WEIGHT_BITS);
 }
 
-/* A sum has few bits, so that the next number away from zero lies on the other side of what is in the middle of two floats,
- * and of nothing else: those are rounded away from zero. */
-static double away(double sum) { return nextafter(sum, copysign(INFINITY, sum)); }
+/* Rounded to a number of fewer bits to the nearest, it gives what sum + error does, and of two that are as near the one away from
+ * zero: a number that has an odd last bit is in the middle of no two floats. */
+static double between_floats(double sum, double error) {
+    uint64_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    return bits & 1 ? sum : nextafter(sum, copysign(INFINITY, error != 0 ? error : sum));
+}
 
 static float filtered_value(const struct fetch *fetch, uint32_t channel, uint32_t lane) {
-    const double sum = sum_of(fetch, channel, lane), scale = scale_of(fetch);
+    const double near = plane_sum(fetch, 0, channel, lane), scale = scale_of(fetch);
+    const double far = filtered_dimensions(fetch) == DIMENSIONS ? plane_sum(fetch, TAPS_OF_PLANE, channel, lane) : 0;
+    const double sum = near + far, of_far = sum - near, error = near - (sum - of_far) + (far - of_far); /* exactly (Knuth) */
     if (scale > 0) return (float)(floor(sum + 0.5) / scale);
-    return is_of_f16(fetch) ? (float)f16_of(f16_from(away(sum))) : (float)away(sum);
+    const double rounding = between_floats(sum, isfinite(sum) ? error : 0);
+    return is_of_f16(fetch) ? (float)f16_of(f16_from(rounding)) : (float)rounding;
 }
 
 /* ---- results */

@@ -9,8 +9,8 @@
 #include "element.h"
 #include "warpgroup.h"
 
-enum { DESCRIPTOR_A, DESCRIPTOR_B, ADDS }; /* slots */
-enum { DEPTH_MAX = 32, COLUMNS_MAX = 256, CHUNK_NBYTES = 16, CHUNK_ELEMENTS_MAX = 16, REGISTERS_MAX = 4 };
+enum { DESCRIPTOR_A, DESCRIPTOR_B, ADDS, METADATA }; /* slots */
+enum { DEPTH_MAX = WGMMA_SPARSE_DEPTH_MAX, COLUMNS_MAX = 256, CHUNK_NBYTES = 16, CHUNK_ELEMENTS_MAX = 16, REGISTERS_MAX = 4 };
 
 /* ---- who takes part */
 
@@ -117,7 +117,7 @@ static struct part part_of(const struct collective *collective, enum matrix_role
                   is_a ? wgmma->a_is_transposed : wgmma->b_is_transposed},
         .first = is_a ? collective->warp->index % WGMMA_WARPS * WGMMA_ROWS : 0,
         .count = is_a ? WGMMA_ROWS : wgmma->shape.columns,
-        .depth = a->columns,
+        .depth = is_a ? a->columns : wgmma->shape.product.fragments[MATRIX_B].rows,
         .nbytes = nbytes,
         .outer_stride = is_a ? a->columns : 1,
         .depth_stride = is_a ? 1 : COLUMNS_MAX};
@@ -213,20 +213,32 @@ static bool read_factors(const struct collective *collective, uint64_t *a, uint6
     return true;
 }
 
+/* NULL: a is whole. */
+static const uint8_t *find_columns(const struct collective *collective, uint8_t *columns) {
+    const struct wgmma_code *wgmma = &collective->code->wgmma;
+    uint32_t metadata[SIMT_LANES];
+    if (!wgmma->shape.product.chunk) return NULL;
+    for (uint32_t lane = 0; lane < SIMT_LANES; lane++) metadata[lane] = *register_lane(collective, collective->code->call.slots[METADATA], lane);
+    simt_sparse_columns(&wgmma->shape.product, metadata, wgmma->selector, columns);
+    return columns;
+}
+
 static void multiply(struct collective *collective) {
     const struct wgmma_code *wgmma = &collective->code->wgmma;
     const struct fragment *fragments = wgmma->shape.product.fragments;
     uint64_t a[WGMMA_ROWS * DEPTH_MAX], b[DEPTH_MAX * COLUMNS_MAX], part[DEPTH_MAX * WGMMA_COLUMNS];
     uint64_t sums[WGMMA_ROWS * WGMMA_COLUMNS];
+    uint8_t columns[WGMMA_ROWS * DEPTH_MAX];
     if (!is_warpgroup(collective) || !use_registers(collective) || !read_factors(collective, a, b)) return;
+    const uint8_t *by_a = find_columns(collective, columns);
     const bool adds = *(const uint32_t *)slot_lanes(simt_path_of(collective, 0), collective->code->call.slots[ADDS]) & 1;
     for (uint32_t column = 0; column < wgmma->shape.columns; column += WGMMA_COLUMNS) {
         const uint32_t first = column / WGMMA_COLUMNS * fragments[MATRIX_D].registers;
-        for (uint32_t k = 0; k < fragments[MATRIX_A].columns; k++)
+        for (uint32_t k = 0; k < fragments[MATRIX_B].rows; k++)
             memcpy(part + k * WGMMA_COLUMNS, b + k * COLUMNS_MAX + column, WGMMA_COLUMNS * sizeof *b);
         memset(sums, 0, sizeof sums);
         if (adds) move_fragment(collective, MATRIX_D, first, sums, false);
-        simt_matrix_multiply(&wgmma->shape.product, sums, a, part, sums, NULL);
+        simt_matrix_multiply(&wgmma->shape.product, sums, a, part, sums, by_a);
         move_fragment(collective, MATRIX_D, first, sums, true);
     }
 }
@@ -295,16 +307,21 @@ static bool decode_product(struct decoder *decoder, struct code *code) {
     const struct operand *operands = instruction->operands;
     struct wgmma_code *wgmma = &code->wgmma;
     if (!simt_wgmma_shape(instruction, &wgmma->shape)) return false;
+    const struct operand *adds = &operands[simt_wgmma_adds(&wgmma->shape)], *metadata = &operands[simt_sparse_metadata(instruction)];
     wgmma->a_is_in_registers = operands[1].kind == OPERAND_VECTOR;
-    wgmma->is_negative = wgmma->shape.has_signs && operands[4].bits != operands[5].bits;
+    wgmma->is_negative = wgmma->shape.has_signs && adds[1].bits != adds[2].bits;
     if (wgmma->shape.has_layouts) {
-        wgmma->a_is_transposed = !wgmma->a_is_in_registers && operands[6].bits;
+        wgmma->a_is_transposed = !wgmma->a_is_in_registers && adds[3].bits;
         wgmma->b_is_transposed = operands[instruction->operand_count - 1].bits;
+    }
+    if (wgmma->shape.product.chunk) {
+        wgmma->selector = (uint8_t)metadata[1].bits;
+        if (!simt_operand(decoder, metadata, TYPE_B32, &code->call.slots[METADATA])) return false;
     }
     return decode_together(decoder, code, multiply) &&
            (wgmma->a_is_in_registers || simt_operand(decoder, &operands[1], TYPE_B64, &code->call.slots[DESCRIPTOR_A])) &&
            simt_operand(decoder, &operands[2], TYPE_B64, &code->call.slots[DESCRIPTOR_B]) &&
-           simt_operand(decoder, &operands[3], TYPE_PRED, &code->call.slots[ADDS]);
+           simt_operand(decoder, adds, TYPE_PRED, &code->call.slots[ADDS]);
 }
 
 static bool decode_wgmma(struct decoder *decoder, struct code *code) {

@@ -49,7 +49,7 @@ struct matrix_shape {
     bool is_by_halves;       /* of 8-bit floats, as ptxas makes it for Hopper: matrix_multiply.c */
     bool is_of_quads;        /* 8x8x4 of f16: four products, each of four lanes and the four that are 16 further on */
     bool is_of_differences; /* of single bits: those are counted that differ, else those that are set in both */
-    uint8_t chunk; /* mma.sp: of so many neighbours in a row of a matrix twice as wide, a has half; 0: a is whole */
+    uint8_t chunk; /* mma.sp, wgmma.sp: of so many neighbours in a row of a matrix twice as wide, a has half; 0: a is whole */
 };
 
 /* wgmma.mma_async: each warp of the four multiplies 16 rows of a with b, eight columns at a time. */
@@ -60,6 +60,8 @@ struct wgmma_shape {
     uint32_t registers;          /* of d, in each lane */
     bool has_signs, has_layouts; /* operands that negate, and that transpose, a and b */
 };
+enum { WGMMA_SPARSE_DEPTH_MAX = 64 }; /* of b */
+uint32_t simt_wgmma_adds(const struct wgmma_shape *shape); /* the operand that says whether d is added */
 
 /* matrix_shape.c: false: the simulator does not know the opcode, though it is one of the six. */
 bool simt_matrix_is_one(const struct instruction *instruction);
@@ -76,14 +78,11 @@ struct matrix_cell {
 struct matrix_cell simt_matrix_cell(const struct fragment *fragment, enum matrix_role role, uint32_t lane, uint32_t index,
                                     uint32_t element);
 
-/* mma.sp: how many chunks a row has, how many selectors there are, and which lane's word has a chunk's bits, from which on. */
-enum { SPARSE_METADATA = MATRIX_ROLES, SPARSE_SELECTOR, SPARSE_OPERANDS };
-struct sparse_place {
-    uint32_t lane, bit;
-};
-uint32_t simt_sparse_chunks(const struct matrix_shape *shape);
+/* mma.sp, and each warp of wgmma.sp: the operand of the metadata, behind which is the selector; how many selectors there are; and of
+ * each element of a, by the lanes' metadata, its column in the matrix of which a is half. */
+uint32_t simt_sparse_metadata(const struct instruction *instruction);
 uint32_t simt_sparse_selectors(const struct matrix_shape *shape);
-struct sparse_place simt_sparse_place(const struct matrix_shape *shape, uint32_t selector, uint32_t row, uint32_t chunk);
+void simt_sparse_columns(const struct matrix_shape *shape, const uint32_t *metadata, uint32_t selector, uint8_t *columns);
 
 /* matrix_descriptor.c: a or b of wgmma in shared memory.  `outer` counts rows of a or columns of b.  The address of the 16
  * bytes that element (outer, depth) is in; they hold 16 bytes' worth of neighbours along the dimension that is

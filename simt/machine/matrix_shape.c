@@ -67,16 +67,39 @@ struct matrix_cell simt_matrix_cell(const struct fragment *fragment, enum matrix
     }
 }
 
-uint32_t simt_sparse_chunks(const struct matrix_shape *shape) { return shape->fragments[MATRIX_B].rows / shape->chunk; }
+uint32_t simt_sparse_metadata(const struct instruction *instruction) {
+    return simt_is_base(instruction, "wgmma") ? MATRIX_C : MATRIX_ROLES; /* wgmma has d alone */
+}
+
+static uint32_t sparse_chunks(const struct matrix_shape *shape) { return shape->fragments[MATRIX_B].rows / shape->chunk; }
 
 /* The lanes of a group have what the rows of the group need: one of them, two or all. */
-uint32_t simt_sparse_selectors(const struct matrix_shape *shape) { return CHUNKS_MAX / simt_sparse_chunks(shape); }
+uint32_t simt_sparse_selectors(const struct matrix_shape *shape) { return CHUNKS_MAX / sparse_chunks(shape); }
 
-struct sparse_place simt_sparse_place(const struct matrix_shape *shape, uint32_t selector, uint32_t row, uint32_t chunk) {
-    const uint32_t lanes = simt_sparse_chunks(shape) / 4;
+/* The bits of a chunk. */
+static uint32_t chunk_bits(const struct matrix_shape *shape, const uint32_t *metadata, uint32_t selector, uint32_t row, uint32_t chunk) {
+    const uint32_t lanes = sparse_chunks(shape) / 4;
     const uint32_t run = simt_element_bits(shape->fragments[MATRIX_A].element) <= 8 ? 8 : 4; /* of a row, before one of the next */
     const uint32_t at = ((chunk / run * 2 + row / 8) * run + chunk % run) * SPARSE_BITS;
-    return (struct sparse_place){row % 8 * 4 + selector * lanes + at / 32, at % 32};
+    return metadata[row % 8 * 4 + selector * lanes + at / 32] >> at % 32;
+}
+
+/* Of each element that a has of a chunk where it is in it: two bits, for two neighbours where a chunk has eight; or whether the
+ * first two of four are set. */
+static uint32_t place_in_chunk(const struct matrix_shape *shape, uint32_t bits, uint32_t element) {
+    if (shape->chunk == 2) return bits >> 3 & 1;
+    const uint32_t run = shape->chunk / 4; /* elements with one index */
+    return run * (bits >> (2 * (element / run)) & 3) + element % run;
+}
+
+void simt_sparse_columns(const struct matrix_shape *shape, const uint32_t *metadata, uint32_t selector, uint8_t *columns) {
+    const struct fragment *a = &shape->fragments[MATRIX_A];
+    const uint32_t chunk = shape->chunk;
+    for (uint32_t row = 0; row < a->rows; row++)
+        for (uint32_t column = 0; column < a->columns; column++) {
+            const uint32_t number = column / (chunk / 2), bits = chunk_bits(shape, metadata, selector, row, number);
+            columns[row * a->columns + column] = (uint8_t)(number * chunk + place_in_chunk(shape, bits, column % (chunk / 2)));
+        }
 }
 
 static bool find_element(const char *name, enum matrix_element *element) {
@@ -340,7 +363,7 @@ static bool find_wgmma_product(struct wgmma_shape *shape, const struct sizes *si
         if (strcmp(wgmma_products[p].element, elements[a].name)) continue;
         shape->has_signs = wgmma_products[p].has_signs;
         shape->has_layouts = wgmma_products[p].has_layouts;
-        return sizes->k == wgmma_products[p].depth && has_word(wgmma_products[p].accumulators, elements[list[MATRIX_D]].name);
+        return sizes->k == wgmma_products[p].depth * (shape->product.chunk ? 2u : 1u) && has_word(wgmma_products[p].accumulators, elements[list[MATRIX_D]].name);
     }
     return false;
 }
@@ -350,15 +373,21 @@ static bool has_wgmma_columns(unsigned columns, bool is_of_integers) {
     return !is_of_integers || columns <= 32 || columns % 16 == 0;
 }
 
-/* wgmma.mma_async.sync.aligned.SIZES.D.A.B, of integers with .satfinite */
+/* Behind d, a and b, and the metadata and selector of a. */
+uint32_t simt_wgmma_adds(const struct wgmma_shape *shape) { return shape->product.chunk ? MATRIX_C + 2 : MATRIX_C; }
+
+/* wgmma.mma_async{.sp}.sync.aligned.SIZES.D.A.B, of integers with .satfinite */
 bool simt_wgmma_shape(const struct instruction *instruction, struct wgmma_shape *shape) {
     struct words words = {instruction, 0};
     struct sizes sizes;
     enum matrix_element list[4];
     *shape = (struct wgmma_shape){.product.kind = MATRIX_MMA};
-    if (!takes(&words, "mma_async") || !takes_aligned(&words) || !take_sizes(&words, &sizes)) return false;
+    if (!takes(&words, "mma_async")) return false;
+    const bool is_sparse = takes(&words, "sp");
+    if (!takes_aligned(&words) || !take_sizes(&words, &sizes)) return false;
     shape->product.saturates = takes(&words, "satfinite");
     if (!take_elements(&words, list, 3)) return false;
+    if (is_sparse) shape->product.chunk = chunk_of(list[MATRIX_A]);
     list[MATRIX_C] = list[MATRIX_D];
     const bool is_of_integers = is_integer(list[MATRIX_A]);
     if (sizes.m != WGMMA_ROWS * WGMMA_WARPS || !has_wgmma_columns(sizes.n, is_of_integers) ||

@@ -73,6 +73,17 @@ static bool verify_transfer(const struct verifier *verifier, const struct matrix
            (verifier->instruction->operand_count < 3 || verify_stride(verifier, 2));
 }
 
+/* ---- metadata */
+
+static bool verify_sparse(const struct verifier *verifier, const struct matrix_shape *shape) {
+    const uint32_t metadata = simt_sparse_metadata(verifier->instruction);
+    const struct operand *operands = verifier->instruction->operands, *selector = &operands[metadata + 1];
+    const bool is_number = selector->kind == OPERAND_IMMEDIATE && selector->immediate == IMMEDIATE_INTEGER;
+    if (!is_number || selector->bits >= simt_sparse_selectors(shape))
+        return simt_verify_refuse(verifier, "operand %u must be a sparsity selector below %u", metadata + 2, simt_sparse_selectors(shape));
+    return verify_register(verifier, metadata + 1, &operands[metadata], TYPE_B32);
+}
+
 /* ---- wgmma */
 
 static bool verify_sign(const struct verifier *verifier, uint32_t index) {
@@ -108,15 +119,18 @@ static bool verify_wgmma(const struct verifier *verifier, const struct wgmma_sha
     struct fragment d = shape->product.fragments[MATRIX_D];
     const bool a_is_in_registers = verifier->instruction->operand_count > 1 &&
                                    verifier->instruction->operands[1].kind == OPERAND_VECTOR;
-    const uint32_t layouts = shape->has_layouts ? 2 - a_is_in_registers : 0, count = 4 + 2 * shape->has_signs + layouts;
+    const uint32_t layouts = shape->has_layouts ? 2 - a_is_in_registers : 0, adds = simt_wgmma_adds(shape);
+    const uint32_t signs = adds + 1, count = signs + 2 * shape->has_signs + layouts;
     d.registers = (uint8_t)shape->registers;
     if (!verify_count(verifier, count, count) || !verify_fragment(verifier, 0, &d)) return false;
     if (!(a_is_in_registers ? verify_fragment(verifier, 1, &shape->product.fragments[MATRIX_A])
                             : verify_descriptor(verifier, 1)))
         return false;
-    if (!verify_descriptor(verifier, 2) || !verify_addition(verifier, 3)) return false;
-    for (uint32_t index = 4; index < count; index++)
-        if (!(index < 6 ? verify_sign : verify_layout)(verifier, index)) return false;
+    if (!verify_descriptor(verifier, 2) || (shape->product.chunk && !verify_sparse(verifier, &shape->product)) ||
+        !verify_addition(verifier, adds))
+        return false;
+    for (uint32_t index = signs; index < count; index++)
+        if (!(index < signs + 2 ? verify_sign : verify_layout)(verifier, index)) return false;
     return true;
 }
 
@@ -142,15 +156,6 @@ static bool verify_wgmma_any(const struct verifier *verifier) {
     return verify_wgmma(verifier, &shape);
 }
 
-static bool verify_sparse(const struct verifier *verifier, const struct matrix_shape *shape) {
-    const struct operand *selector = &verifier->instruction->operands[SPARSE_SELECTOR];
-    const bool is_number = selector->kind == OPERAND_IMMEDIATE && selector->immediate == IMMEDIATE_INTEGER;
-    if (!is_number || selector->bits >= simt_sparse_selectors(shape))
-        return simt_verify_refuse(verifier, "operand %u must be a sparsity selector below %u", SPARSE_SELECTOR + 1,
-                                  simt_sparse_selectors(shape));
-    return verify_register(verifier, SPARSE_METADATA + 1, &verifier->instruction->operands[SPARSE_METADATA], TYPE_B32);
-}
-
 bool simt_verify_matrix(const struct verifier *verifier) {
     struct matrix_shape shape;
     if (simt_is_base(verifier->instruction, "wgmma")) return verify_wgmma_any(verifier);
@@ -160,7 +165,7 @@ bool simt_verify_matrix(const struct verifier *verifier) {
         return verify_count(verifier, 2, 2) && verify_fragment(verifier, 0, &shape.fragments[0]) &&
                verify_fragment(verifier, 1, &shape.fragments[0]);
     if (shape.kind != MATRIX_MMA && shape.kind != MATRIX_WMMA) return verify_transfer(verifier, &shape);
-    const uint32_t count = shape.chunk ? SPARSE_OPERANDS : MATRIX_ROLES;
+    const uint32_t count = shape.chunk ? MATRIX_ROLES + 2 : MATRIX_ROLES;
     if (!verify_count(verifier, count, count) || (shape.chunk && !verify_sparse(verifier, &shape))) return false;
     for (uint32_t role = 0; role < MATRIX_ROLES; role++)
         if (!verify_fragment(verifier, role, &shape.fragments[role])) return false;

@@ -94,7 +94,7 @@ struct table {
     const struct function **functions;  /* of .calltargets, else NULL */
 };
 
-enum { MODIFIERS_MAX = 12, OPERANDS_MAX = 8 };
+enum { MODIFIERS_MAX = 12, OPERANDS_MAX = 11 };
 
 struct instruction {
     const char *opcode;   /* whole: "setp.lt.and.s32" */

@@ -312,7 +312,7 @@ static const struct {
     /* numbers and kinds of operands */
     {"add.s32 %r1, %r2;", "add.s32: it takes 3 operands, found 2"},
     {"add.s32 %r1, %r2, %r3, %r4;", "add.s32: it takes 3 operands, found 4"},
-    {"add.s32 %r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8, %r9, %r10;", "add.s32: it takes 3 operands, found 8"},
+    {"add.s32 %r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8, %r9, %r10;", "add.s32: it takes 3 operands, found 10"},
     {"add.s32;", "add.s32: it takes 3 operands, found 0"},
     {"add.s32 %r1|%r2, %r3;", "add.s32: it has one result"},
     {"setp.eq.s32 %p1, %p2, %r1, %r2;", "setp.eq.s32: its results are written d|p"},
