@@ -155,6 +155,17 @@ def test_what_is_compiled_quickly_changes_nothing_else(nvrtc, entries, monkeypat
     assert len(entries()) == 9
 
 
+def test_options_behind_the_mode_are_given_to_nvrtc_and_left_out_if_it_refuses_them(nvrtc, entries, monkeypatch, tmp_path):
+    source = 'extern "C" __global__ void sum(int *out) { for (int i = 0; i < VALUE; i++) out[threadIdx.x] += out[i]; }\n'
+    made = {}
+    for mode in ("max", "max -DVALUE=9", "max -no-such-option -DVALUE=9", "no-such-mode -no-such-option"):
+        monkeypatch.setenv("TESTS_NVRTC_QUICK", mode)
+        made[mode] = nvrtc.compile("a.cu", source, {"kernels/parts.cuh": "#ifndef VALUE\n#define VALUE 7\n#endif\n"},
+                                   [*OPTIONS, "--pre-include=kernels/parts.cuh"])
+    assert len(set(made.values())) == 3 and made["max"] == made["max -no-such-option -DVALUE=9"]
+    assert len(entries()) == 4
+
+
 # ---- programs
 
 # A stand-in for nvcc: it appends its words to a file, and makes the text of the source, and of what lies beside it.

@@ -6,7 +6,7 @@
  * TESTS_NVRTC         the file of the real NVRTC; by default it is looked for as the library does
  * TESTS_NVRTC_CACHE   the folder of the entries; by default they lie beside this library
  * TESTS_NVRTC_QUICK   the engine's PTX is optimized less (but see is_of_a_result): "mid", or what else
- *                     --Ofast-compile may be
+ *                     --Ofast-compile may be; then, after spaces, what options else
  * TESTS_NVRTC_FULL    the types whose kernels are optimized as usual all the same: "f32 i8"
  * TESTS_NVRTC_UNRUN   likewise for the engine's machine code, where no GPU is to execute it
  * TESTS_NVRTC_LOG     a file that tells of each compilation: the processor's seconds, bytes of PTX, mode, the source's name,
@@ -32,7 +32,7 @@
 #include "common/getenv.h"
 #include "program.h"
 
-enum { OPTIONS_MAX = 64 };
+enum { OPTIONS_MAX = 64, QUICK_OPTIONS_MAX = 8 };
 
 /* The length of the folder in which this library lies, without a slash at its end; 0: it is not known. */
 static int own_folder(const char **path) {
@@ -345,18 +345,23 @@ static bool compile_apart(wf_nvrtc_program program, int option_count, const char
     return is_done;
 }
 
-/* An NVRTC of before 12.8 does not know the option. */
+/* The mode's options behind the others.  NVRTC of before 12.8 knows none of them, and -Xnvvm is documented for no version:
+ * without the words behind the first, or without any, if it refuses them. */
 static bool compile_quickly(wf_nvrtc_program program, int option_count, const char *const *options, const char *mode,
                             int *returned) {
-    const char *all[OPTIONS_MAX];
-    char option[64];
+    const char *all[OPTIONS_MAX + QUICK_OPTIONS_MAX];
+    char words[128], *rest;
+    int count = option_count;
     memcpy(all, options, (size_t)option_count * sizeof *all);
-    snprintf(option, sizeof option, "--Ofast-compile=%s", mode);
-    all[option_count] = option;
-    if (!compile_apart(program, option_count + 1, all, returned)) return false;
-    if (*returned != INVALID_OPTION) return true;
-    program_forget_results(program);
-    return compile_apart(program, option_count, options, returned);
+    snprintf(words, sizeof words, "--Ofast-compile=%s", mode);
+    for (char *word = strtok_r(words, " ", &rest); word && count < OPTIONS_MAX + QUICK_OPTIONS_MAX; word = strtok_r(NULL, " ", &rest))
+        all[count++] = word;
+    while (compile_apart(program, count, all, returned)) {
+        if (*returned != INVALID_OPTION || count == option_count) return true;
+        count = count > option_count + 1 ? option_count + 1 : option_count;
+        program_forget_results(program);
+    }
+    return false;
 }
 
 /* Of this process and those that it has waited for. */
