@@ -89,13 +89,14 @@ def name_nvrtc():
 
 
 def optimize_less():
-    """Half of the time that compiling takes; with "max" the simulator has more to do.  In CI the kernels of a float and of an
+    """Half of the time that compiling takes, and without the search for values that are known already (global value numbering)
+    two fifths; with "max" or at -O1 the simulator has more to do.  In CI the kernels of a float and of an
     integer are as NVRTC optimizes them for users, and so are those in which findings are looked for (each_type.AS_FOR_USERS):
     what the optimizer makes of an algorithm, they show.  The other types differ from them in their arithmetic, which a test
     that compares results sees however much was optimized.  LONG has all as for users, and lab/bench-gpu has a GPU run them."""
     if "TESTS_NVRTC_ALL_FULL" in os.environ:
         return
-    os.environ.setdefault("TESTS_NVRTC_QUICK", "mid")
+    os.environ.setdefault("TESTS_NVRTC_QUICK", "mid -Xnvvm -Xopt -Xnvvm -disable-GVNPass")
     if "TESTS_EVERY_KERNEL" in os.environ:
         os.environ.setdefault("TESTS_NVRTC_FULL", "f32 i8")
 

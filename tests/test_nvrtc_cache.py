@@ -52,9 +52,28 @@ def test_whatever_decides_is_heeded(nvrtc, entries, monkeypatch, tmp_path):
     assert "7777" in nvrtc.compile("a.cu", SOURCE.replace("VALUE;", "7777;"), HEADERS, OPTIONS)
     assert "compute_75" not in nvrtc.compile("a.cu", SOURCE, HEADERS, ["--gpu-architecture=compute_80"])
     nvrtc.compile("b.cu", SOURCE, HEADERS, OPTIONS)
-    monkeypatch.chdir(tmp_path)  # -lineinfo writes it into the PTX
-    nvrtc.compile("b.cu", SOURCE, HEADERS, OPTIONS)
-    assert len(entries()) == 6
+    nvrtc.compile("b.cu", SOURCE, HEADERS, [*OPTIONS, "-Ifolder"])
+    nvrtc.compile("folder/b.cu", SOURCE, HEADERS, OPTIONS)
+    monkeypatch.chdir(tmp_path)  # which both may depend on
+    nvrtc.compile("b.cu", SOURCE, HEADERS, [*OPTIONS, "-Ifolder"])
+    nvrtc.compile("folder/b.cu", SOURCE, HEADERS, OPTIONS)
+    assert len(entries()) == 9
+
+
+def test_a_kernel_compiled_in_another_folder_is_the_same(nvrtc, entries, monkeypatch, tmp_path):
+    """As two checkouts compile the engine's: -lineinfo writes the folder into the PTX."""
+    header = "static_assert(sizeof(int) == 4);\nstatic __device__ int value() { return 12345; }\n"
+    words = "a.cu", SOURCE.replace("VALUE", "value()"), {"value.h": header}, [*OPTIONS, "-lineinfo"]
+    texts = {}
+    for name in ("one", "another", "one"):
+        (tmp_path / name).mkdir(exist_ok=True)
+        monkeypatch.chdir(tmp_path / name)
+        texts[name] = nvrtc.compile(*words)
+        assert f"{tmp_path / name}/a.cu" in texts[name] and len(entries()) == 1
+    monkeypatch.delenv("WARPFOLD_NVRTC")
+    for name, text in texts.items():
+        monkeypatch.chdir(tmp_path / name)
+        assert ladder_ptx.Nvrtc().compile(*words) == text
 
 
 def in_folder(folder, text, *options):
@@ -78,10 +97,11 @@ def test_a_source_in_another_folder_is_the_same(nvrtc, entries, monkeypatch, tmp
     assert texts == [ladder_ptx.Nvrtc().compile(*in_folder(folder, SOURCE)) for folder in folders]
 
 
-@pytest.mark.parametrize("place", ['sizeof __FILE__', '__has_include(<a>)', 'assert(1)', 'std::source_location()'])
+@pytest.mark.parametrize("place", ['// sizeof __FILE__', '// __has_include(<a>)', '// static_assert(1); assert(1)',
+                                   '// std::source_location()', '#define a "value.h"\n#include a'])
 def test_a_source_that_may_know_its_folder_is_not(nvrtc, entries, tmp_path, place):
     for count, name in enumerate(("one", "another"), 1):
-        nvrtc.compile(*in_folder(tmp_path / name, f"{SOURCE}// {place}\n"))
+        nvrtc.compile(*in_folder(tmp_path / name, f"{SOURCE}{place}\n"))
         assert len(entries()) == count
 
 
@@ -153,6 +173,17 @@ def test_what_is_compiled_quickly_changes_nothing_else(nvrtc, entries, monkeypat
     monkeypatch.setenv("TESTS_NVRTC_CACHE", str(tmp_path / "others"))  # not what was kept before
     assert nvrtc.compile("a.cu", source, {}, OPTIONS) == plain
     assert len(entries()) == 9
+
+
+def test_options_behind_the_mode_are_given_to_nvrtc_and_left_out_if_it_refuses_them(nvrtc, entries, monkeypatch, tmp_path):
+    source = 'extern "C" __global__ void sum(int *out) { for (int i = 0; i < VALUE; i++) out[threadIdx.x] += out[i]; }\n'
+    made = {}
+    for mode in ("max", "max -DVALUE=9", "max -no-such-option -DVALUE=9", "no-such-mode -no-such-option"):
+        monkeypatch.setenv("TESTS_NVRTC_QUICK", mode)
+        made[mode] = nvrtc.compile("a.cu", source, {"kernels/parts.cuh": "#ifndef VALUE\n#define VALUE 7\n#endif\n"},
+                                   [*OPTIONS, "--pre-include=kernels/parts.cuh"])
+    assert len(set(made.values())) == 3 and made["max"] == made["max -no-such-option -DVALUE=9"]
+    assert len(entries()) == 4
 
 
 # ---- programs

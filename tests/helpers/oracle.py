@@ -35,6 +35,9 @@ class once:
         return result
 
 
+NEGATIVE = 1 << 16  # more than the sum of any two exponents of elements; for two negative factors twice as much
+
+
 @dataclass(frozen=True)
 class Float:
     """An IEEE format.  precision counts the leading bit; the least subnormal is 2**lowest."""
@@ -54,6 +57,17 @@ class Float:
     @once
     def sign(self):
         return 1 << (self.width - 1)
+
+    @once
+    def fields(self):
+        """For each sign and exponent as an element's bits have them: the power of two beside the least subnormal, to which
+        NEGATIVE is added for a sign, and what the bits have beside the significand."""
+        width, exponents, above = self.precision - 1, [], []
+        for field in range(1 << self.width - width):
+            exponent = field & self.infinity >> width
+            exponents.append(max(exponent, 1) - 1 + (NEGATIVE if field << width & self.sign else 0))
+            above.append((field << width) - (1 << width if exponent else 0))
+        return exponents, above
 
 
 FLOATS = {
@@ -308,11 +322,6 @@ def unpack(type_name, data):
     return [int(x != 0) for x in elements] if type_name == "bool" else elements.tolist()
 
 
-def exact_sum(by_exponent, lowest):
-    """The sum of m * 2**e over all m of each e, as a multiple of 2**lowest."""
-    return sum(sum(ms) << (e - lowest) for e, ms in by_exponent.items())
-
-
 # ---- results that were computed before ----------------------------------------------------------------
 
 
@@ -458,17 +467,15 @@ class Oracle:
 
     def sums_by_exponent(self):
         """Of floats: those of one sign and exponent are integers of one unit."""
-        alike, width = defaultdict(list), self.form.precision - 1
+        alike, width, (exponents, above) = defaultdict(list), self.form.precision - 1, self.form.fields
         for bits in self.finite_numbers:
             alike[bits >> width].append(bits)
         signed = squares = magnitudes = 0
         for field, elements in alike.items():
-            exponent = field & self.form.infinity >> width
-            above = (field << width) - (1 << width if exponent else 0)  # what an element's bits have beside its significand
-            significands = [bits - above for bits in elements]
-            shift = max(exponent, 1) - 1
+            beside, shift = above[field], exponents[field] % NEGATIVE
+            significands = [bits - beside for bits in elements]
             magnitude = sum(significands) << shift
-            signed += -magnitude if field << width & self.form.sign else magnitude
+            signed += magnitude if exponents[field] < NEGATIVE else -magnitude
             squares += sum(map(operator.mul, significands, significands)) << 2 * shift
             magnitudes += magnitude
         return signed, squares, magnitudes
@@ -643,15 +650,23 @@ class PairOracle:
         return kept.of((self.type, self.first_index, self.times), *self.data)
 
     @once
-    def pairs(self):
-        return list(zip(*(unpack(self.type, data) for data in self.data)))
+    def sides(self):
+        return [unpack(self.type, data) for data in self.data]
+
+    def places_above(self, magnitude):
+        """Of the pairs of which either element has a larger one."""
+        mask = self.form.sign - 1
+        return {place for side in self.sides if max(map(mask.__and__, side), default=0) > magnitude
+                for place, bits in enumerate(side) if bits & mask > magnitude}
+
+    @once
+    def specials(self):
+        """Where either is infinite or a NaN."""
+        return self.places_above(self.form.infinity - 1) if self.form else set()
 
     @once
     def nans(self):
-        if not self.form:
-            return []
-        mask, limit = self.form.sign - 1, self.form.infinity
-        return [index for index, (x, y) in enumerate(self.pairs, self.first_index) if x & mask > limit or y & mask > limit]
+        return self.places_above(self.form.infinity) if self.specials else set()
 
     @remembered
     def reduce(self, op="dot", nan="propagate", result_type=None, ddof=0):
@@ -666,29 +681,41 @@ class PairOracle:
         if self.nans and nan == "propagate":
             return NaN()
         if not self.form:
-            return integer(sum(x * y for x, y in self.pairs) * self.times)
+            return integer(sum(map(operator.mul, *self.sides)) * self.times)
         return self.float_dot
 
     @once
     def float_dot(self):
         """Of the pairs without a NaN."""
-        form, infinity, left_out = self.form, self.form.infinity, set(self.nans)
-        present = [pair for index, pair in enumerate(self.pairs, self.first_index) if index not in left_out]
-        mask, infinities, finite = form.sign - 1, set(), []
-        for x, y in present:
-            if x & mask != infinity and y & mask != infinity:
-                finite.append((x, y))
-            elif x & mask == 0 or y & mask == 0:
+        form, infinities = self.form, set()
+        for place in self.specials - self.nans:
+            x, y = (side[place] for side in self.sides)
+            if x & (form.sign - 1) == 0 or y & (form.sign - 1) == 0:
                 return NaN()
-            else:
-                infinities.add((x ^ y) >= form.sign)
-        products, only_minus_zeros = defaultdict(list), bool(present)
-        factors = (parts_of_all(side, form) for side in zip(*finite))
-        for (x_negative, m, e), (y_negative, k, f) in zip(*factors):
-            negative, product = x_negative != y_negative, m * k
-            only_minus_zeros &= negative and product == 0
-            products[e + f].append(-product if negative else product)
+            infinities.add((x ^ y) >= form.sign)
         if infinities:
             return NaN() if len(infinities) == 2 else Infinity(infinities == {True})
-        exact = exact_sum(products, 2 * form.lowest) * self.times
-        return Real(exact < 0 or only_minus_zeros, abs(exact), 1 << (-2 * form.lowest))
+        sides = self.sides
+        if self.specials:
+            sides = [[bits for place, bits in enumerate(side) if place not in self.specials] for side in sides]
+        exact = exact_dot(*sides, form) * self.times
+        is_minus_zero = exact == 0 and bool(sides[0]) and all(map(is_minus_zero_of(form), *sides))
+        return Real(exact < 0 or is_minus_zero, abs(exact), 1 << (-2 * form.lowest))
+
+
+def exact_dot(x, y, form):
+    """The sum of the products of finite elements, as a multiple of the square of the least subnormal: the products of one
+    exponent and sign are added first."""
+    width, (exponents, above) = form.precision - 1, form.fields
+    fields = [[bits >> width for bits in side] for side in (x, y)]
+    significands = (map(operator.sub, side, map(above.__getitem__, of_side)) for side, of_side in zip((x, y), fields))
+    products = defaultdict(int)
+    for exponent, product in zip(map(operator.add, *(map(exponents.__getitem__, of_side) for of_side in fields)),
+                                 map(operator.mul, *significands)):
+        products[exponent] += product
+    return sum((-total if exponent // NEGATIVE == 1 else total) << exponent % NEGATIVE for exponent, total in products.items())
+
+
+def is_minus_zero_of(form):
+    """Whether a product of two finite elements is one."""
+    return lambda x, y: (x ^ y) >= form.sign and (x % form.sign == 0 or y % form.sign == 0)

@@ -1,12 +1,13 @@
 /* An NVRTC for the tests that keeps what the real one has compiled: what one test compiled, no other compiles again, in
  * whichever process, build or stage of CI.  Everything that decides the result is in an entry's key: the real library,
- * the texts, names and options, and the folder in which the compiler runs.  Not the folder of a source with an absolute
- * path, if nothing but names of lines can tell it: tests write sources to folders of their own.
+ * the texts, names and options, and the folder in which the compiler runs.  Not the folder of a source, which is the
+ * compiler's if its path is not absolute, if nothing but names of lines can tell it: tests write sources to folders of their
+ * own, and two checkouts compile the engine's kernels once.
  *
  * TESTS_NVRTC         the file of the real NVRTC; by default it is looked for as the library does
  * TESTS_NVRTC_CACHE   the folder of the entries; by default they lie beside this library
  * TESTS_NVRTC_QUICK   the engine's PTX is optimized less (but see is_of_a_result): "mid", or what else
- *                     --Ofast-compile may be
+ *                     --Ofast-compile may be; then, after spaces, what options else
  * TESTS_NVRTC_FULL    the types whose kernels are optimized as usual all the same: "f32 i8"
  * TESTS_NVRTC_UNRUN   likewise for the engine's machine code, where no GPU is to execute it
  * TESTS_NVRTC_LOG     a file that tells of each compilation: the processor's seconds, bytes of PTX, mode, the source's name,
@@ -32,7 +33,7 @@
 #include "common/getenv.h"
 #include "program.h"
 
-enum { OPTIONS_MAX = 64 };
+enum { OPTIONS_MAX = 64, QUICK_OPTIONS_MAX = 8 };
 
 /* The length of the folder in which this library lies, without a slash at its end; 0: it is not known. */
 static int own_folder(const char **path) {
@@ -181,35 +182,62 @@ static char *replaced(const char *text, const char *from, const char *to) {
     return copy;
 }
 
-/* Whether code may depend on where the text lies, other than in its lines' names. */
-static bool knows_its_place(const char *text, const char *folder) {
-    static const char *const words[] = {"FILE", "assert", "source_location", "has_include"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strstr(text, words[i])) return true;
-    for (const char *at = text; (at = strchr(at, '<'));) {
-        char path[PATH_MAX];
-        size_t length = strcspn(++at, ">\n");
-        if (at[length] == '>' && snprintf(path, sizeof path, "%s/%.*s", folder, (int)length, at) < (int)sizeof path &&
-            !access(path, F_OK))
-            return true; /* what is in angle brackets may be the folder's */
-    }
+/* Whether the text has the word, other than at the end of that one. */
+static bool has_word(const char *text, const char *word, const char *other) {
+    size_t before = strlen(other) - strlen(word);
+    for (const char *at = text; (at = strstr(at, word)); at++)
+        if ((size_t)(at - text) < before || strncmp(at - before, other, strlen(other))) return true;
     return false;
 }
 
-/* The folder of the source, an absolute path without a slash at its end, to be freed, if the program is the same in every
- * folder but for its name; else, or where there is no memory, NULL. */
+/* Whether what is in angle brackets may be the folder's. */
+static bool is_in(const char *folder, const char *name) {
+    char path[PATH_MAX];
+    int length = (int)strcspn(name, ">\n");
+    return snprintf(path, sizeof path, "%s/%.*s", folder, length, name) < (int)sizeof path && !access(path, F_OK);
+}
+
+/* Whether what a text includes, or asks for, may be the folder's: where "include" stands. */
+static bool may_include_from(const char *folder, const char *text, const char *at) {
+    const char *before = at, *behind = at + strlen("include");
+    while (before > text && (before[-1] == ' ' || before[-1] == '\t')) before--;
+    if (before == text || before[-1] != '#') return at - text >= 4 && !strncmp(at - 4, "has_", 4);
+    behind += strspn(behind, " \t");
+    return *behind == '<' ? is_in(folder, behind + 1) : *behind != '"'; /* else it is a macro's text */
+}
+
+/* Whether code may depend on where the text lies, other than in its lines' names. */
+static bool knows_its_place(const char *text, const char *folder) {
+    if (strstr(text, "FILE") || strstr(text, "source_location") || has_word(text, "assert", "static_assert")) return true;
+    for (const char *at = text; (at = strstr(at, "include")); at++)
+        if (may_include_from(folder, text, at)) return true;
+    return false;
+}
+
+/* The folder of the source, without a slash at its end, to be freed; NULL: it is not known. */
+static char *source_folder_of(wf_nvrtc_program program) {
+    char current[PATH_MAX];
+    const char *slash = strrchr(program->name, '/');
+    if (program->name[0] == '/') return strndup(program->name, (size_t)(slash - program->name));
+    return !slash && getcwd(current, sizeof current) ? strdup(current) : NULL;
+}
+
+/* Whether the option is the same wherever that folder is; "-I" and the folder is what `warpfold inspect` passes. */
+static bool is_movable_option(const char *option, const char *folder) {
+    bool is_include = !strncmp(option, "-I", 2);
+    if (is_include && !strncmp(option + 2, folder, strlen(folder)) && !strcmp(option + 2 + strlen(folder), "/")) return true;
+    return !strstr(option, folder) && (is_include ? option[2] == '/' : !strstr(option, "include"));
+}
+
+/* That folder, if the program is the same in every one but for its name; else, or where there is no memory, NULL. */
 static char *folder_of(wf_nvrtc_program program, int option_count, const char *const *options) {
     static const char plain[] = "/-_.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    const char *slash = strrchr(program->name, '/');
-    size_t length = slash ? (size_t)(slash - program->name) : 0;
-    if (program->name[0] != '/' || length < 2 || strspn(program->name, plain) < length) return NULL;
-    char *folder = strndup(program->name, length);
-    bool is_movable = folder && !knows_its_place(program->text, folder);
+    char *folder = source_folder_of(program);
+    size_t length = folder ? strlen(folder) : 0;
+    bool is_movable = length >= 2 && strspn(folder, plain) == length && !knows_its_place(program->text, folder);
     for (int i = 0; is_movable && i < program->header_count; i++)
         is_movable = !knows_its_place(program->header_texts[i], folder) && !strstr(program->header_names[i], folder);
-    for (int i = 0; is_movable && i < option_count; i++)
-        is_movable = !strstr(options[i], folder) || (!strncmp(options[i], "-I", 2) && !strncmp(options[i] + 2, folder, length) &&
-                                                     !strcmp(options[i] + 2 + length, "/"));
+    for (int i = 0; is_movable && i < option_count; i++) is_movable = is_movable_option(options[i], folder);
     if (is_movable) return folder;
     free(folder);
     return NULL;
@@ -243,7 +271,7 @@ static struct wf_cache_key key_of(wf_nvrtc_program program, const char *source_f
     char folder[PATH_MAX], counts[64];
     wf_cache_key_begin(&key, program->name);
     wf_cache_key_add(&key, real.identity);
-    wf_cache_key_add(&key, getcwd(folder, sizeof folder) ? folder : "");
+    key_add_moved(&key, getcwd(folder, sizeof folder) ? folder : "", source_folder);
     snprintf(counts, sizeof counts, "%d %d %d", program->header_count, program->expression_count, option_count);
     wf_cache_key_add(&key, counts);
     key_add_moved(&key, program->name, source_folder);
@@ -345,18 +373,23 @@ static bool compile_apart(wf_nvrtc_program program, int option_count, const char
     return is_done;
 }
 
-/* An NVRTC of before 12.8 does not know the option. */
+/* The mode's options behind the others.  NVRTC of before 12.8 knows none of them, and -Xnvvm is documented for no version:
+ * without the words behind the first, or without any, if it refuses them. */
 static bool compile_quickly(wf_nvrtc_program program, int option_count, const char *const *options, const char *mode,
                             int *returned) {
-    const char *all[OPTIONS_MAX];
-    char option[64];
+    const char *all[OPTIONS_MAX + QUICK_OPTIONS_MAX];
+    char words[128], *rest;
+    int count = option_count;
     memcpy(all, options, (size_t)option_count * sizeof *all);
-    snprintf(option, sizeof option, "--Ofast-compile=%s", mode);
-    all[option_count] = option;
-    if (!compile_apart(program, option_count + 1, all, returned)) return false;
-    if (*returned != INVALID_OPTION) return true;
-    program_forget_results(program);
-    return compile_apart(program, option_count, options, returned);
+    snprintf(words, sizeof words, "--Ofast-compile=%s", mode);
+    for (char *word = strtok_r(words, " ", &rest); word && count < OPTIONS_MAX + QUICK_OPTIONS_MAX; word = strtok_r(NULL, " ", &rest))
+        all[count++] = word;
+    while (compile_apart(program, count, all, returned)) {
+        if (*returned != INVALID_OPTION || count == option_count) return true;
+        count = count > option_count + 1 ? option_count + 1 : option_count;
+        program_forget_results(program);
+    }
+    return false;
 }
 
 /* Of this process and those that it has waited for. */
