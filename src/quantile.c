@@ -306,7 +306,7 @@ static int64_t copy_keys(const struct groups *groups, const wf_array *array, uin
     int64_t count = 0;
     wf_view_make(&view, array, NULL, false);
     for (int64_t i = 0; i < view.count;) {
-        int64_t block = wf_view_block(&view, i, view.count - i, COPY_COUNT, buffer, data);
+        int64_t block = wf_view_block(&view, i, view.count - i, COPY_COUNT, buffer, data, wf_copy_strided);
         count += wf_ordered_keys(&groups->request->ordering, data[0], block, keys + count);
         i += block;
     }

@@ -304,7 +304,8 @@ def test_strides(handle, type_name):
     nbytes = nbytes_of(type_name)
     for count in (1, 17, 300, 4100):
         elements = split(type_name, sample(type_name, count, "special", seed=6))
-        for stride in (nbytes + 1, 2 * nbytes, 3 * nbytes + 1, 64, -nbytes, -nbytes - 1, -3 * nbytes):
+        for stride in (nbytes + 1, 2 * nbytes, 3 * nbytes + 1, 64, -nbytes, -nbytes - 1, -3 * nbytes,
+                       *((3 * nbytes, 4 * nbytes, 7 * nbytes, -2 * nbytes, -4 * nbytes) if count == 300 else ())):
             buffer = bytearray(b"\xa5" * (abs(stride) * count + nbytes))
             start = 0 if stride > 0 else -stride * (count - 1)
             for i, element in enumerate(elements):

@@ -261,6 +261,39 @@ def test_the_first_extreme_of_rows(handle, type_name):
             assert handle.reduce_groups(op, library.wf_groups_axes(2), array) == [("u64", where[0]) for where in places]
 
 
+def rows_of_which_one_is_odd(type_name, odd, rows, length, rng):
+    """Small numbers of few bits, whose sums are exact; and in one row, at its end, what is no number, or decides which of the two
+    that its other elements' sum lies half-way between is nearer."""
+    values = [nearest_to_double(type_name, rng.choice([1, -1]) * rng.randint(1, 9) / 8) for _ in range(rows * length)]
+    at = rng.randrange(rows) * length
+    special = dict(zip(("zero", "minus zeros", "infinity", "minus infinity", "NaN"), specials(type_name)), tiny=1)
+    if odd in ("minus zeros", "tiny"):
+        values[at:at + length] = [special["minus zeros"]] * length
+    if odd == "tiny":
+        values[at:at + 2] = [nearest_to_double(type_name, 2.0 ** power) for power in (FLOATS[type_name].precision, 0)]
+    if odd not in ("minus zeros", "none"):
+        values[at + length - 1] = special[odd]
+    return pack(type_name, values)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("odd", ["none", "tiny", "minus zeros", "infinity", "NaN"])
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_rows_of_which_one_is_odd(handle, type_name, odd):
+    rng, nbytes = random.Random(f"odd row {type_name} {odd}"), struct.calcsize(TYPECODES[type_name])
+    for rows, length in ((9, 24), (17, 31), (8, 100), (3, 515), (2, 2048), (70, 13)):
+        data = rows_of_which_one_is_odd(type_name, odd, rows, length, rng)
+        array = wf.strided(data, type_name, (rows, length), (length * nbytes, nbytes))
+        labels = integer_vector(range(0, rows * length + 1, length), "i64", 1)
+        groups_of = Groups(type_name, [data[r * length * nbytes:(r + 1) * length * nbytes] for r in range(rows)])
+        segments = library.wf_groups_segments(0, rows, byref(labels))
+        for op in ("sum", "norm1", "mean"):
+            expected = as_returned(groups_of.reduce(op), op, type_name)
+            assert returned(handle, op, library.wf_groups_axes(2), [array]) == expected, (op, rows, length)
+            vector = wf.strided(data, type_name, (rows * length,), (nbytes,))
+            assert returned(handle, op, segments, [vector]) == expected, (op, rows, length)
+
+
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_segments_that_share_a_window(handle, type_name):
     """Segments of 0 to 2100 elements, of all kinds."""
@@ -689,11 +722,13 @@ def test_equal_segments(handle, type_name):
 
 
 def packed_views(type_name, rng):
-    """(array, axes) of which neighbours do not lie side by side, or are few: columns of strided views, and middle axes."""
+    """(array, axes) of which neighbours do not lie side by side, or are few: columns of strided views, middle axes, and rows of
+    few elements."""
     nbytes = struct.calcsize(TYPECODES[type_name])
     for shape, steps, axes in (((9, 140), (1, 2), {0}), ((130, 70), (1, 3), {0}), ((2, 5, 90), (1, 1, -2), {1}),
                                ((20, 4, 7), (1, 1, 1), {1}), ((5, 3, 2, 30), (1, 1, 1, 1), {1, 2}), ((70, 6, 1, 3), (1, 1, 1, 2), {1}),
-                               ((2, 4, 3, 33), (1, 1, 2, 1), {0, 2}), ((3, 2, 100), (1, 1, 0), {1})):
+                               ((2, 4, 3, 33), (1, 1, 2, 1), {0, 2}), ((3, 2, 100), (1, 1, 0), {1}),
+                               ((70, 2), (1, 1), {1}), ((150, 3), (2, 1), {1}), ((2, 67, 4), (1, 1, 1), {2}), ((200, 7), (1, 1), {1})):
         strides, step = [0] * len(shape), nbytes
         for d in reversed(range(len(shape))):
             strides[d] = step * steps[d]
@@ -735,7 +770,7 @@ def test_packed_tiles(handle, type_name):
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
-@pytest.mark.parametrize("length,step", [(8, 2), (40, 3), (130, 2), (1030, 2)])
+@pytest.mark.parametrize("length,step", [(8, 2), (40, 3), (130, 2), (1030, 2), (67, 4), (90, 5), (33, 6), (50, 7), (81, 8)])
 def test_packed_rows(handle, type_name, length, step):
     """Groups whose elements lie apart, copied to rows side by side; with rows in either direction, and more than one tile."""
     rng, nbytes = random.Random(f"packed rows {type_name} {length}"), struct.calcsize(TYPECODES[type_name])

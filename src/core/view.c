@@ -113,12 +113,12 @@ static void advance(const struct wf_view *view, int64_t index[WF_NDIM_MAX], int6
 }
 
 static void copy_rows(const struct wf_view *view, int o, int64_t index[WF_NDIM_MAX], size_t count,
-                   unsigned char *buffer) {
+                      unsigned char *buffer, wf_copy_strided_function *copy_strided) {
     int inner = view->ndim - 1;
     while (count) {
         int64_t left = view->shape[inner] - index[inner];
         size_t run = (int64_t)count < left ? count : (size_t)left;
-        wf_copy_strided(buffer, element_address(view, o, index), view->stride_bytes[o][inner], run, view->nbytes);
+        copy_strided(buffer, element_address(view, o, index), view->stride_bytes[o][inner], run, view->nbytes);
         advance(view, index, (int64_t)run);
         buffer += run * view->nbytes;
         count -= run;
@@ -157,7 +157,7 @@ bool wf_view_is_packed(const struct wf_view *view) {
 }
 
 int64_t wf_view_block(const struct wf_view *view, int64_t first, int64_t limit, size_t capacity,
-                      unsigned char *buffer[2], const unsigned char *data[2]) {
+                      unsigned char *buffer[2], const unsigned char *data[2], wf_copy_strided_function *copy_strided) {
     enum { WORTHWHILE_RUN = 512 }; /* elements; shorter rows are gathered into whole blocks */
     int64_t index[WF_NDIM_MAX], copy[WF_NDIM_MAX];
     int inner = view->ndim - 1;
@@ -175,7 +175,7 @@ int64_t wf_view_block(const struct wf_view *view, int64_t first, int64_t limit, 
     size_t count = limit < (int64_t)capacity ? (size_t)limit : capacity;
     for (int o = 0; o < view->operands; o++) {
         memcpy(copy, index, sizeof copy);
-        copy_rows(view, o, copy, count, buffer[o]);
+        copy_rows(view, o, copy, count, buffer[o], copy_strided);
         data[o] = buffer[o];
     }
     return (int64_t)count;

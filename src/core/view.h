@@ -3,6 +3,8 @@
 #ifndef WF_CORE_VIEW_H
 #define WF_CORE_VIEW_H
 
+#include "core/strided.h"
+
 #include <stdbool.h>
 #include "warpfold.h"
 
@@ -37,9 +39,9 @@ bool wf_view_is_packed(const struct wf_view *view);
 
 /* Points data[o], for each operand o, at elements from index first on that are contiguous, and returns how
  * many there are, at most limit.  Elements that are not contiguous in memory are copied to buffer[o], which
- * has space for `capacity` elements. */
+ * has space for `capacity` elements, by that function if they are a row's. */
 int64_t wf_view_block(const struct wf_view *view, int64_t first, int64_t limit, size_t capacity,
-                      unsigned char *buffer[2], const unsigned char *data[2]);
+                      unsigned char *buffer[2], const unsigned char *data[2], wf_copy_strided_function *copy_strided);
 
 /* Sets the addresses of operand o's elements first <= i < first + count. */
 void wf_view_addresses(const struct wf_view *view, int o, int64_t first, size_t count, const unsigned char **address);

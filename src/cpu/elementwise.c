@@ -20,6 +20,7 @@ struct masks {
 /* What the threads share. */
 struct elementwise {
     wf_type type;
+    wf_copy_strided_function *copy_strided;
     const unsigned char *row[2];
     int64_t stride_bytes; /* from an element to the next result's */
     unsigned char *results;
@@ -127,7 +128,7 @@ static void map_ones(const struct elementwise *of, int64_t first, int64_t count,
     if (of->stride_bytes == (int64_t)nbytes) take_of_type(&of->masks, x, results, (size_t)count);
     for (int64_t i = 0; of->stride_bytes != (int64_t)nbytes && i < count; i += AT_ONCE) {
         const size_t some = (size_t)(count - i < AT_ONCE ? count - i : AT_ONCE);
-        wf_copy_strided(copy, x + i * of->stride_bytes, of->stride_bytes, some, nbytes);
+        of->copy_strided(copy, x + i * of->stride_bytes, of->stride_bytes, some, nbytes);
         take_of_type(&of->masks, copy, results + i * (int64_t)of->result_nbytes, some);
     }
 }
@@ -205,7 +206,8 @@ bool wf_cpu_try_elementwise(wf_handle *handle, const struct wf_grouped *grouped)
     struct wf_view view;
     if (!is_row(grouped) || !(are_ones(grouped) || are_pairs(grouped))) return false;
     wf_layout_view(grouped->layout, &view, grouped->a, NULL, false);
-    struct elementwise of = {.type = grouped->empty->type, .stride_bytes = grouped->layout->stride_bytes[0][0],
+    const struct cpu *cpu = handle->device_state;
+    struct elementwise of = {.type = grouped->empty->type, .copy_strided = cpu->tier->copy_strided, .stride_bytes = grouped->layout->stride_bytes[0][0],
                              .results = grouped->output->data, .result_nbytes = wf_type_nbytes(grouped->result_type),
                              .count = grouped->layout->count, .map = add_rows};
     of.row[0] = of.row[1] = view.data[0];
@@ -216,6 +218,6 @@ bool wf_cpu_try_elementwise(wf_handle *handle, const struct wf_grouped *grouped)
     int threads = wf_cpu_threads(handle);
     if (of.count / LEAST_SHARE < threads) threads = (int)(of.count / LEAST_SHARE) + 1;
     of.share = of.count / threads + (of.count % threads != 0);
-    wf_threads_run(((struct cpu *)handle->device_state)->threads, threads, map_share, &of);
+    wf_threads_run(cpu->threads, threads, map_share, &of);
     return true;
 }

@@ -1,7 +1,6 @@
 /* Reductions by groups: neighbours that do not lie side by side, as columns of a strided view, or that are few, as those
  * along a middle axis, are packed: a tile's elements are copied to rows of many groups, which are then reduced as those of
  * any array are.  So are a group's own elements that lie apart, to one row a group. */
-#include "core/strided.h"
 #include "cpu/groups_job.h"
 
 enum {
@@ -25,13 +24,26 @@ static int find_outer(const struct job *job) {
     return -1;
 }
 
-/* Whether neighbours that lie side by side would be faster.  Where a group's own elements do, tiles are transposed. */
+/* Whether groups of a few elements each are so near to each other that it takes little to copy a column of them; more are faster
+ * transposed, of 8 bytes also the extrema and variances of four. */
+static bool are_short_rows(const struct job *job) {
+    enum { LENGTH_MAX = 7, LENGTH_MAX_OF_8_BYTES = 3, APART_MAX = 8 };
+    const struct dimension *last = &job->dimension[job->ndim - 1];
+    const int64_t nbytes = (int64_t)job->view.nbytes, apart = last->stride_bytes[0];
+    const bool is_sum = !(job->grouped->empty->parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS));
+    if (job->view.count > (nbytes == 8 ? LENGTH_MAX_OF_8_BYTES + is_sum : LENGTH_MAX)) return false;
+    if (last->length < WF_STRIP_COLUMNS || apart <= 0 || apart > APART_MAX * nbytes) return false;
+    return job->view.operands == 1 || last->stride_bytes[1] == apart;
+}
+
+/* Whether neighbours that lie side by side would be faster.  Where a group's own elements do, and are not few, tiles are
+ * transposed. */
 static bool is_worth_packing(const struct job *job) {
     const struct dimension *last = &job->dimension[job->ndim - 1];
     const int64_t nbytes = (int64_t)job->view.nbytes;
     bool is_strided = last->stride_bytes[0] != nbytes || (job->view.operands > 1 && last->stride_bytes[1] != nbytes);
     bool is_transposed = job->view.ndim == 1 && job->view.stride_bytes[0][0] == nbytes;
-    if (!job->uses_columns || job->counts_groups >= 0 || is_transposed) return false;
+    if (!job->uses_columns || job->counts_groups >= 0 || (is_transposed && !are_short_rows(job))) return false;
     return is_strided || last->length < WF_STRIP_COLUMNS;
 }
 
@@ -124,11 +136,12 @@ static inline void copy_bytes(unsigned char *restrict to, const unsigned char *r
     for (; i < nbytes; i++) to[i] = from[i];
 }
 
-static void copy_elements(unsigned char *to, const unsigned char *from, int64_t stride_bytes, size_t count, size_t nbytes) {
+static void copy_elements(unsigned char *to, const struct job *job, const unsigned char *from, int64_t stride_bytes, size_t count) {
+    const size_t nbytes = job->view.nbytes;
     if (stride_bytes == (int64_t)nbytes)
         copy_bytes(to, from, count * nbytes);
     else
-        wf_copy_strided(to, from, stride_bytes, count, nbytes);
+        job->cpu->tier->copy_strided(to, from, stride_bytes, count, nbytes);
 }
 
 /* Rows whose elements are in memory at the addresses, of that many results of the last dimension. */
@@ -139,11 +152,11 @@ static void pack_rows(unsigned char *to, const struct job *job, int o, const uns
     const size_t width = (size_t)job->inner.length;
     if (width == 1)
         for (size_t r = 0; r < rows; r++)
-            copy_elements(to + r * pitch, address[r], last->stride_bytes[o], results, nbytes);
+            copy_elements(to + r * pitch, job, address[r], last->stride_bytes[o], results);
     for (size_t i = 0; width > 1 && i < results; i++)
         for (size_t r = 0; r < rows; r++)
-            copy_elements(to + r * pitch + i * width * nbytes, address[r] + (int64_t)i * last->stride_bytes[o],
-                          job->inner.stride_bytes[o], width, nbytes);
+            copy_elements(to + r * pitch + i * width * nbytes, job, address[r] + (int64_t)i * last->stride_bytes[o],
+                          job->inner.stride_bytes[o], width);
 }
 
 /* Each group's elements side by side, one group after the other. */
@@ -151,8 +164,7 @@ static void pack_each(unsigned char *to, const struct job *job, const struct wf_
     const size_t count = (size_t)view->count, row_nbytes = count * view->nbytes;
     const int64_t stride_bytes = job->dimension[job->ndim - 1].stride_bytes[o];
     for (size_t r = 0; r < results; r++)
-        copy_elements(to + r * row_nbytes, view->data[o] + (int64_t)r * stride_bytes, view->stride_bytes[o][0], count,
-                      view->nbytes);
+        copy_elements(to + r * row_nbytes, job, view->data[o] + (int64_t)r * stride_bytes, view->stride_bytes[o][0], count);
 }
 
 static void pack(unsigned char *to, const struct job *job, const struct place *place, int o, size_t results) {

@@ -333,14 +333,15 @@ static bool are_rows(const struct job *job) {
 
 /* Whether means, variances, their roots or 2-norms of floats are found by lanes along each group.  Those of few elements
  * are faster as columns of a tile, except for roots, of which many are half-way between two floats; means of many, unless they are
- * f64, by exact sums. */
+ * f64, or f32 where the tier tells that their sums are exact, by windows. */
 static bool divides_rows(const struct job *job) {
     enum { LEAST = WF_FEW_ROWS_MAX + 1, LEAST_F64 = 16, LEAST_SEGMENT = 12, MEAN_MAX = 512 };
     const unsigned parts = job->bounded.parts;
     const int64_t count = wf_job_group_count(job);
     if (!parts || !job->bounded.is_divided || !are_rows(job)) return false;
     const bool is_mean = !(parts & WF_PART_SQUARES), by_levels = is_mean && job->grouped->empty->type == WF_F64;
-    if (count > (is_mean && !by_levels ? MEAN_MAX : WF_ROW_COUNT_MAX)) return false;
+    const bool are_exact = job->grouped->empty->type == WF_F32 && job->cpu->tier->tells_exact;
+    if (count > (is_mean && !by_levels && !are_exact ? MEAN_MAX : WF_ROW_COUNT_MAX)) return false;
     if (job->counts_groups >= 0) return count >= LEAST_SEGMENT || job->bounded.is_root;
     return count >= (by_levels ? LEAST_F64 : LEAST);
 }

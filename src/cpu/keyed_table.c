@@ -270,7 +270,7 @@ struct keyed_block wf_key_table_read(struct keyed_table *table, const struct key
     unsigned char *buffer[2] = {table->copy[0], table->copy[1]};
     const unsigned char *data[2] = {NULL, NULL};
     if (limit > WF_UNITS_MAX) limit = WF_UNITS_MAX;
-    size_t count = (size_t)wf_view_block(&job->view, position, limit, WF_UNITS_MAX, buffer, data);
+    size_t count = (size_t)wf_view_block(&job->view, position, limit, WF_UNITS_MAX, buffer, data, job->cpu->tier->copy_strided);
     table->key = keys_at(table, job, position, count);
     table->next_key = (const char *)job->grouped->groups->labels->data + (position + (int64_t)count) * job->key_stride_bytes;
     table->next_x = (const char *)job->view.data[0] + (position + (int64_t)count) * job->view.stride_bytes[0][0];

@@ -3,6 +3,7 @@
 #ifndef WF_CPU_TIER_H
 #define WF_CPU_TIER_H
 
+#include "core/strided.h"
 #include "core/types.h"
 #include "cpu/block.h"
 #include "cpu/bounded.h"
@@ -44,6 +45,7 @@ struct wf_tier {
     wf_add_bounded_function *add_bounded[WF_TYPE_COUNT];
     wf_join_bounded_function *join_bounded[WF_TYPE_COUNT];
     wf_round_bounded_function *round_bounded[WF_TYPE_COUNT];
+    wf_copy_strided_function *copy_strided;
     wf_round_slots_function *round_slots;
     wf_round_squares_function *round_squares;
     bool tells_exact; /* that sums of floats have not rounded, which costs nothing */

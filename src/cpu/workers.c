@@ -99,7 +99,7 @@ static void add_range(struct wf_accumulator *into, struct worker *worker, const 
     size_t block = WF_BLOCK_NBYTES / view->nbytes;
     while (begin < end) {
         const unsigned char *data[2] = {NULL, NULL};
-        int64_t count = wf_view_block(view, begin, end - begin, block, worker->scratch.copy, data);
+        int64_t count = wf_view_block(view, begin, end - begin, block, worker->scratch.copy, data, tier->copy_strided);
         add_contiguous(into, &worker->scratch, tier, data[0], data[1], count, index);
         begin += count;
         index += count;

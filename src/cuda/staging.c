@@ -14,7 +14,7 @@ static wf_error copy_in(wf_handle *handle, const struct wf_view *view, int64_t f
     const unsigned char *data[2] = {NULL, NULL};
     wf_error error = wf_cuda_ensure_slot(handle, slot, view->operands, true);
     if (error) return error;
-    *count = (size_t)wf_view_block(view, first, (int64_t)limit, limit, memory->host, data);
+    *count = (size_t)wf_view_block(view, first, (int64_t)limit, limit, memory->host, data, wf_copy_strided);
     for (int o = 0; o < view->operands && !error; o++) {
         size_t nbytes = *count * view->nbytes;
         if (data[o] != memory->host[o]) memcpy(memory->host[o], data[o], nbytes);

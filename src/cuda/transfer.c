@@ -90,7 +90,7 @@ wf_error wf_cuda_send_array(wf_handle *handle, wf_cuda_pointer to, const wf_arra
     for (int64_t first = 0; !error && first < view.count; first += count) {
         unsigned char *buffer[2] = {pages.at, NULL};
         const unsigned char *data[2] = {NULL, NULL};
-        count = wf_view_block(&view, first, view.count - first, pages.nbytes / view.nbytes, buffer, data);
+        count = wf_view_block(&view, first, view.count - first, pages.nbytes / view.nbytes, buffer, data, wf_copy_strided);
         error = wf_cuda_send(handle, to + (uint64_t)first * view.nbytes, data[0], (size_t)count * view.nbytes);
     }
     wf_cuda_leave_host(handle, pages);

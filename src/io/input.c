@@ -91,7 +91,7 @@ static void visit_blocks(void *context, int thread) {
         if (end > input->count) end = input->count;
         while (first < end) {
             const unsigned char *data[2];
-            int64_t count = wf_view_block(&input->view, first, end - first, COPY_COUNT, buffer, data);
+            int64_t count = wf_view_block(&input->view, first, end - first, COPY_COUNT, buffer, data, wf_copy_strided);
             pass->visit(pass->context, thread, data[0], count);
             first += count;
         }

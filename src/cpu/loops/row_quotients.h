@@ -3,6 +3,7 @@
 #ifndef WF_CPU_LOOPS_ROW_QUOTIENTS_H
 #define WF_CPU_LOOPS_ROW_QUOTIENTS_H
 
+#include "cpu/loops/exact_rows.h"
 #include "cpu/loops/few_rows.h"
 #include "cpu/loops/row_ends.h"
 
@@ -153,12 +154,6 @@ INLINE void find_some_quotients(rounded *results, bool *has_failed, const struct
     }
 }
 
-/* What may be read of rows. */
-static const unsigned char *end_of_all(const struct wf_rows *rows) {
-    const struct row one = row_at(rows, 0), last = row_at(rows, rows->rows - 1), far = last.x > one.x ? last : one;
-    return far.x + far.count * sizeof(uword);
-}
-
 INLINE void find_quotients_of(rounded *results, bool *has_failed, const struct wf_rows *rows, const struct wf_quotient *asked,
                               struct powers powers) {
     const unsigned char *end = end_of_all(rows);
@@ -289,7 +284,9 @@ wf_row_quotients_function WF_LOOPS_NAME(find_row_quotients, TYPE, TIER);
 void WF_LOOPS_NAME(find_row_quotients, TYPE, TIER)(const struct wf_rows *rows, const struct wf_quotient *asked, void *results,
                                                    bool *has_failed) {
     memset(has_failed, 0, rows->rows * sizeof *has_failed);
-    const bool is_found = IS_F64 && asked->parts == WF_PART_SUM && asked->is_divided && find_row_means_by_levels(results, rows, asked);
+    const bool are_means = asked->parts == WF_PART_SUM && asked->is_divided;
+    const bool is_found = are_means && (find_exact_row_means(results, rows, asked) ||
+                                        (IS_F64 && find_row_means_by_levels(results, rows, asked)));
     if (!is_found) row_quotients_for(rows, asked)(results, has_failed, rows, asked);
     for (size_t r = 0; IS_F64 && asked->parts & WF_PART_SQUARES && r < rows->rows; r += LANES)
         if (memchr(has_failed + r, true, rows->rows - r < LANES ? rows->rows - r : LANES))

@@ -157,14 +157,17 @@ static bool is_row_of_minus_zeros(struct row row) {
     return row.count && i == row.count;
 }
 
-wf_row_results_function WF_LOOPS_NAME(find_row_results, TYPE, TIER);
+/* What may be read of rows. */
+static const unsigned char *end_of_all(const struct wf_rows *rows) {
+    const struct row one = row_at(rows, 0), last = row_at(rows, rows->rows - 1), far = last.x > one.x ? last : one;
+    return far.x + far.count * sizeof(uword);
+}
 
-bool WF_LOOPS_NAME(find_row_results, TYPE, TIER)(const struct wf_rows *rows, enum wf_part part, void *results) {
+/* The sums of values or magnitudes of rows that share a window; false if there is none. */
+static bool find_row_sums(const struct wf_rows *rows, enum wf_part part, rounded *found) {
     struct column_units units;
     struct window window;
     double sum[WF_COLUMNS_MAX];
-    rounded *found = results;
-    if (part == WF_PART_NONZERO) return count_rows(rows, INFINITY_BITS, results);
     if (!ADDER_ROUNDS || !sum_rows(&units, &window, rows, part == WF_PART_ABS) || !are_levels_f64(&window)) return false;
     bool has_zero = add_column_levels(sum, &units, &window, rows->rows, true);
     for (size_t r = 0; has_zero && part == WF_PART_SUM && r < rows->rows; r++)

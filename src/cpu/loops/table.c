@@ -39,6 +39,10 @@
 WF_TYPES(X)
 #undef X
 
+#define COPY_STRIDED_(tier) wf_copy_strided_##tier
+#define COPY_STRIDED(tier) COPY_STRIDED_(tier)
+wf_copy_strided_function COPY_STRIDED(TIER);
+
 #define ROUND_SLOTS_(tier) wf_round_slots_##tier
 #define ROUND_SLOTS(tier) ROUND_SLOTS_(tier)
 wf_round_slots_function ROUND_SLOTS(TIER);
@@ -59,6 +63,7 @@ wf_round_squares_function ROUND_SQUARES(TIER);
 
 const struct wf_tier TIER_STRUCT(TIER) = {
     .name = TIER_NAME(TIER),
+    .copy_strided = COPY_STRIDED(TIER),
     .round_slots = ROUND_SLOTS(TIER),
     .round_squares = ROUND_SQUARES(TIER),
     .tells_exact = NOTES_ROUNDING,

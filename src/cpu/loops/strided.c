@@ -1,0 +1,106 @@
+/* Copies of elements that lie a few elements apart, forwards or backwards: whole vectors are loaded, and their lanes
+ * that hold elements placed side by side.  Compiled for each tier. */
+#define TYPE U32 /* what the vectors hold */
+#include "core/strided.h"
+#include "cpu/loops/vector.h"
+#include "cpu/loops/placed_lanes.h"
+
+#define COPY_STRIDED_(tier) wf_copy_strided_##tier
+#define COPY_STRIDED(tier) COPY_STRIDED_(tier)
+wf_copy_strided_function COPY_STRIDED(TIER);
+
+#ifdef HAS_PLACED_LANES
+
+enum { APART_MAX = 8 };
+
+/* Elements of so many words are so many elements apart; or, backwards, are before the one before. */
+struct stride {
+    int words, apart;
+    bool backwards;
+};
+
+/* Which lanes of the vectors of a block, as many as elements are apart, go where. */
+struct places {
+    vsword order;
+    lane_choice chosen[APART_MAX];
+};
+
+/* Backwards, a block ends with its first element. */
+INLINE struct places places_of(struct stride stride) {
+    const int per_vector = (int)STEP / stride.words;
+    struct places places;
+    vsword position;
+    for (int k = 0; k < (int)STEP; k++) {
+        const int element = k / stride.words, last = per_vector * stride.apart - 1;
+        const int at = stride.backwards ? last - element * stride.apart : element * stride.apart;
+        position[k] = at * stride.words + k % stride.words;
+    }
+    places.order = position & (sword)(STEP - 1);
+    for (int j = 0; j < stride.apart; j++) places.chosen[j] = choice_of((position & -(sword)STEP) == j * (sword)STEP);
+    return places;
+}
+
+/* Returns how many elements are copied.  Nothing behind the last one is read. */
+INLINE size_t copy_blocks(unsigned char *restrict to, const unsigned char *restrict from, size_t count, struct stride stride) {
+    const size_t per_vector = STEP / (size_t)stride.words, block = (size_t)stride.apart * VECTOR_NBYTES;
+    const struct places places = places_of(stride);
+    size_t i = 0;
+    if (stride.backwards) from -= block - (size_t)stride.words * sizeof(uword);
+    for (; i + per_vector < count; i += per_vector, to += VECTOR_NBYTES) {
+        vsword copy = {0}, x;
+        UNROLLED
+        for (int j = 0; j < stride.apart; j++) {
+            memcpy(&x, from + j * VECTOR_NBYTES, sizeof x);
+            copy = placed_lanes(copy, places.chosen[j], places.order, x);
+        }
+        memcpy(to, &copy, sizeof copy);
+        from = stride.backwards ? from - block : from + block;
+    }
+    return i;
+}
+
+#define FORWARDS(words, apart)                                                                               \
+    case apart: return copy_blocks(to, from, count, (struct stride){words, apart, false});
+#define BACKWARDS(words, apart)                                                                              \
+    case -(apart): return copy_blocks(to, from, count, (struct stride){words, apart, true});
+#define BOTH_WAYS(words, apart) FORWARDS(words, apart) BACKWARDS(words, apart)
+
+INLINE size_t copy_apart(unsigned char *restrict to, const unsigned char *restrict from, int64_t apart, size_t count, int words) {
+    const int64_t most = (int)STEP / (2 * words); /* beyond, an element takes as much as by itself */
+    if (apart > most || apart < -most) return 0;
+    switch (apart) {
+        BACKWARDS(words, 1)
+        BOTH_WAYS(words, 2)
+        BOTH_WAYS(words, 3)
+        BOTH_WAYS(words, 4)
+        FORWARDS(words, 5)
+        FORWARDS(words, 6)
+        FORWARDS(words, 7)
+        FORWARDS(words, 8)
+    default: return 0;
+    }
+}
+
+static size_t copy_some(unsigned char *restrict to, const unsigned char *restrict from, int64_t stride_bytes, size_t count,
+                        size_t nbytes) {
+    if (count <= VECTOR_NBYTES / nbytes || stride_bytes % (int64_t)nbytes) return 0;
+    if (nbytes == sizeof(uword)) return copy_apart(to, from, stride_bytes / (int64_t)nbytes, count, 1);
+    if (nbytes == 2 * sizeof(uword)) return copy_apart(to, from, stride_bytes / (int64_t)nbytes, count, 2);
+    return 0;
+}
+
+#else
+
+static size_t copy_some(unsigned char *restrict to, const unsigned char *restrict from, int64_t stride_bytes, size_t count,
+                        size_t nbytes) {
+    (void)to, (void)from, (void)stride_bytes, (void)count, (void)nbytes;
+    return 0;
+}
+
+#endif
+
+void COPY_STRIDED(TIER)(unsigned char *restrict to, const unsigned char *restrict from, int64_t stride_bytes, size_t count,
+                        size_t nbytes) {
+    const size_t copied = copy_some(to, from, stride_bytes, count, nbytes);
+    wf_copy_strided(to + copied * nbytes, from + (int64_t)copied * stride_bytes, stride_bytes, count - copied, nbytes);
+}
