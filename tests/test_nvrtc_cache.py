@@ -1,6 +1,7 @@
 """What stands in for NVRTC in the tests gives what the real one gives, and compiles again whatever could have changed; so do
 the programs of tests/programs, which nvcc compiles."""
 
+import ctypes
 import shutil
 
 import pytest
@@ -74,6 +75,23 @@ def test_a_kernel_compiled_in_another_folder_is_the_same(nvrtc, entries, monkeyp
     for name, text in texts.items():
         monkeypatch.chdir(tmp_path / name)
         assert ladder_ptx.Nvrtc().compile(*words) == text
+
+
+def test_machine_code_is_kept_whole(nvrtc, entries, monkeypatch):
+    def machine_code():
+        program, size, library = ctypes.c_void_p(), ctypes.c_size_t(), ladder_ptx.Nvrtc().library
+        assert library.nvrtcCreateProgram(ctypes.byref(program), SOURCE.encode(), b"a.cu", 1, ladder_ptx.strings(HEADERS.values()),
+                                          ladder_ptx.strings(HEADERS)) == 0
+        assert library.nvrtcCompileProgram(program, 1, ladder_ptx.strings(["--gpu-architecture=sm_80"])) == 0
+        assert library.nvrtcGetCUBINSize(program, ctypes.byref(size)) == 0
+        code = ctypes.create_string_buffer(size.value)
+        assert library.nvrtcGetCUBIN(program, code) == 0
+        return code.raw
+
+    twice = [machine_code() for _ in range(2)]
+    assert len(entries()) == 1 and twice[0].startswith(b"\x7fELF")
+    monkeypatch.delenv("WARPFOLD_NVRTC")
+    assert twice == [machine_code()] * 2
 
 
 def in_folder(folder, text, *options):

@@ -222,8 +222,10 @@ static char *source_folder_of(wf_nvrtc_program program) {
     return !slash && getcwd(current, sizeof current) ? strdup(current) : NULL;
 }
 
-/* Whether the option is the same wherever that folder is; "-I" and the folder is what `warpfold inspect` passes. */
+/* Whether the option is the same wherever that folder is; "-I" and the folder is what `warpfold inspect` passes.  Machine code has
+ * the sizes of names, which cannot be replaced. */
 static bool is_movable_option(const char *option, const char *folder) {
+    if (strstr(option, "=sm_")) return false;
     bool is_include = !strncmp(option, "-I", 2);
     if (is_include && !strncmp(option + 2, folder, strlen(folder)) && !strcmp(option + 2 + strlen(folder), "/")) return true;
     return !strstr(option, folder) && (is_include ? option[2] == '/' : !strstr(option, "include"));
@@ -243,7 +245,7 @@ static char *folder_of(wf_nvrtc_program program, int option_count, const char *c
     return NULL;
 }
 
-/* The log and the PTX, from one place to another; machine code has sizes in front of names, and is left out. */
+/* The log and the PTX, from one place to another. */
 static bool move(wf_nvrtc_program program, const char *from, const char *to) {
     bool is_moved = true;
     for (int i = LOG; i <= PTX; i++) {
@@ -254,8 +256,6 @@ static bool move(wf_nvrtc_program program, const char *from, const char *to) {
         *result = (struct wf_compiled){text, text ? strlen(text) + 1 : 0};
         is_moved = is_moved && text;
     }
-    free(program->results[CUBIN].bytes);
-    program->results[CUBIN] = (struct wf_compiled){0};
     return is_moved;
 }
 
@@ -298,7 +298,7 @@ static bool read_entry(const struct wf_cache_key *key, const char *folder, wf_nv
     return is_read;
 }
 
-/* What is given does not depend on who compiled it: the machine code is left out here, too. */
+/* What is given does not depend on who compiled it. */
 static void keep(const struct wf_cache_key *key, const char *folder, wf_nvrtc_program program, int *returned) {
     struct wf_compiled image;
     if ((*returned != FINE && *returned != COMPILATION) || (folder && !move(program, folder, place))) return;
