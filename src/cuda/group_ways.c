@@ -210,7 +210,7 @@ bool wf_cuda_group_has_long_rows(const struct wf_cuda_group_plan *plan, const st
 
 /* ---- copied ahead ---- */
 
-/* ARE_CHUNKS_AHEAD of kernels/group_sums.cuh; columns of f64 are as fast without, and of 16 bits less so. */
+/* ARE_CHUNKS_AHEAD of kernels/group_sums.cuh, HAS_COLUMNS_AHEAD of group_chunks_ahead.cuh: other columns are as fast without, or faster. */
 static bool is_ahead(const struct wf_cuda_group_task *task) {
     return is_sum_of_floats(task) || (task->empty->type == WF_F64 && is_extreme(task) && result_fits_registers(task));
 }
@@ -218,7 +218,8 @@ static bool is_ahead(const struct wf_cuda_group_task *task) {
 enum wf_group_ahead wf_cuda_group_find_ahead(const struct wf_cuda_group_task *task) {
     if (!task->is_matrix || !is_ahead(task)) return WF_GROUP_NONE_AHEAD;
     if (task->is_contiguous && task->starts_at_vectors) return WF_GROUP_ROWS_AHEAD;
-    return task->are_vectors_of_neighbours && nbytes_of(task) == 4 ? WF_GROUP_COLUMNS_AHEAD : WF_GROUP_NONE_AHEAD;
+    const bool are_columns = nbytes_of(task) == 4 || (nbytes_of(task) == 8 && task->parts & WF_PART_SQUARES);
+    return are_columns && task->are_vectors_of_neighbours ? WF_GROUP_COLUMNS_AHEAD : WF_GROUP_NONE_AHEAD;
 }
 
 /* Of f64, whose short rows lanes of a team take longer to join, and to decide, than to add up. */
