@@ -250,7 +250,7 @@ int wf_cuda_group_find_resident(const struct wf_cuda_group_plan *plan, const str
     bool by_teams = plan->held == WF_SHORT_TEAMS || plan->held == WF_SHORT_COLUMNS || plan->held == WF_SHORT_SEGMENT_TEAMS;
     int most = has_products(task) ? 12 : has_sums(task) ? 16 : 24;
     if ((by_teams && has_sums(task)) || (of_lanes && most == 12 && nbytes_of(task) < 8)) most = 16;
-    if (in_chunks && most == 24 && !plan->ahead) most = 32; /* more than enough where what comes next is on its way */
+    if (in_chunks && most == 24) most = nbytes_of(task) == 8 ? 16 : 32; /* of 8 bytes, more are slower, by measuring */
     if (plan->tall.shares) return WF_GROUP_TALL_WARPS; /* which need no shared memory */
     return room < most ? room : most;
 }
