@@ -10,6 +10,11 @@ static int64_t nbytes_of(const struct wf_cuda_group_task *task) {
     return (int64_t)wf_type_nbytes(task->empty->type);
 }
 
+/* Several of a word are added, or compared, by one instruction (IS_NARROW_INTEGER of kernels/group_sums.cuh). */
+static bool is_narrow_integer(const struct wf_cuda_group_task *task) {
+    return !wf_type_is_float(task->empty->type) && nbytes_of(task) <= 2;
+}
+
 static bool has_sums(const struct wf_cuda_group_task *task) {
     return task->parts & (WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES | WF_PART_DOT);
 }
@@ -78,12 +83,19 @@ static bool are_short_rows(const struct wf_cuda_group_plan *plan, const struct w
     return plan->is_across && task->neighbours >= NEIGHBOURS_MIN && task->elements <= ELEMENTS_MAX && !task->is_folded;
 }
 
+/* Bytes of rows whose extremes are; of narrow integers, of which teams compare several at a time, fewer. */
+static int64_t most_of_extremes_in_chunks(const struct wf_cuda_group_task *task) {
+    enum { BYTES_MAX = 32, SHORTS_MAX = 48, OTHERS_MAX = 127 };
+    if (!is_narrow_integer(task)) return OTHERS_MAX;
+    return nbytes_of(task) == 1 ? BYTES_MAX : SHORTS_MAX;
+}
+
 /* Of rows, whose elements lie side by side and which lanes load 16 bytes at a time otherwise: where that takes longer, by measuring. */
 static bool are_rows_in_chunks(const struct wf_cuda_group_task *task) {
-    enum { EXTREMES_MAX = 127, SUMS_MAX = 96, SQUARES_MAX = 256 }; /* bytes */
+    enum { SUMS_MAX = 96, SQUARES_MAX = 256 }; /* bytes */
     int64_t nbytes = nbytes_of(task), of_row = task->elements * nbytes;
     if (task->parts & WF_PART_SQUARES) return nbytes == 8 || of_row <= SQUARES_MAX;
-    return has_sums(task) ? of_row <= SUMS_MAX : nbytes == 8 || of_row <= EXTREMES_MAX;
+    return has_sums(task) ? of_row <= SUMS_MAX : nbytes == 8 || of_row <= most_of_extremes_in_chunks(task);
 }
 
 /* Whether a lane's group, along one axis, is found in registers a chunk at a time. */
@@ -171,7 +183,7 @@ bool wf_cuda_group_has_rows(const struct wf_cuda_group_plan *plan, const struct 
     if (!is_tried_by_teams(task) || !lies_side_by_side(plan, task)) return false;
     bool has_enough = is_extreme(task) && nbytes > 2 && !is_long_index(task); /* on its way as it is */
     if (has_enough) return false;
-    if (is_sum_of_integers(task) && nbytes <= 2 && !are_rows_in_chunks(task)) return true;
+    if (is_narrow_integer(task) && !are_rows_in_chunks(task)) return true;
     return of_row >= (is_spread ? SPREAD_NBYTES : WORTHWHILE_NBYTES);
 }
 
