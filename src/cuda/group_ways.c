@@ -10,6 +10,11 @@ static int64_t nbytes_of(const struct wf_cuda_group_task *task) {
     return (int64_t)wf_type_nbytes(task->empty->type);
 }
 
+/* Several of a word are added, or compared, by one instruction (IS_NARROW_INTEGER of kernels/group_sums.cuh). */
+static bool is_narrow_integer(const struct wf_cuda_group_task *task) {
+    return !wf_type_is_float(task->empty->type) && nbytes_of(task) <= 2;
+}
+
 static bool has_sums(const struct wf_cuda_group_task *task) {
     return task->parts & (WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES | WF_PART_DOT);
 }
@@ -78,12 +83,19 @@ static bool are_short_rows(const struct wf_cuda_group_plan *plan, const struct w
     return plan->is_across && task->neighbours >= NEIGHBOURS_MIN && task->elements <= ELEMENTS_MAX && !task->is_folded;
 }
 
+/* Bytes of rows whose extremes are; of narrow integers, of which teams compare several at a time, fewer. */
+static int64_t most_of_extremes_in_chunks(const struct wf_cuda_group_task *task) {
+    enum { BYTES_MAX = 32, SHORTS_MAX = 48, OTHERS_MAX = 127 };
+    if (!is_narrow_integer(task)) return OTHERS_MAX;
+    return nbytes_of(task) == 1 ? BYTES_MAX : SHORTS_MAX;
+}
+
 /* Of rows, whose elements lie side by side and which lanes load 16 bytes at a time otherwise: where that takes longer, by measuring. */
 static bool are_rows_in_chunks(const struct wf_cuda_group_task *task) {
-    enum { EXTREMES_MAX = 127, SUMS_MAX = 96, SQUARES_MAX = 256 }; /* bytes */
+    enum { SUMS_MAX = 96, SQUARES_MAX = 256 }; /* bytes */
     int64_t nbytes = nbytes_of(task), of_row = task->elements * nbytes;
     if (task->parts & WF_PART_SQUARES) return nbytes == 8 || of_row <= SQUARES_MAX;
-    return has_sums(task) ? of_row <= SUMS_MAX : nbytes == 8 || of_row <= EXTREMES_MAX;
+    return has_sums(task) ? of_row <= SUMS_MAX : nbytes == 8 || of_row <= most_of_extremes_in_chunks(task);
 }
 
 /* Whether a lane's group, along one axis, is found in registers a chunk at a time. */
@@ -171,7 +183,7 @@ bool wf_cuda_group_has_rows(const struct wf_cuda_group_plan *plan, const struct 
     if (!is_tried_by_teams(task) || !lies_side_by_side(plan, task)) return false;
     bool has_enough = is_extreme(task) && nbytes > 2 && !is_long_index(task); /* on its way as it is */
     if (has_enough) return false;
-    if (is_sum_of_integers(task) && nbytes <= 2 && !are_rows_in_chunks(task)) return true;
+    if (is_narrow_integer(task) && !are_rows_in_chunks(task)) return true;
     return of_row >= (is_spread ? SPREAD_NBYTES : WORTHWHILE_NBYTES);
 }
 
@@ -210,15 +222,17 @@ bool wf_cuda_group_has_long_rows(const struct wf_cuda_group_plan *plan, const st
 
 /* ---- copied ahead ---- */
 
-/* ARE_CHUNKS_AHEAD of kernels/group_sums.cuh; columns of f64 are as fast without, and of 16 bits less so. */
+/* ARE_CHUNKS_AHEAD of kernels/group_sums.cuh, HAS_COLUMNS_AHEAD of group_chunks_ahead.cuh. */
 static bool is_ahead(const struct wf_cuda_group_task *task) {
-    return is_sum_of_floats(task) || (task->empty->type == WF_F64 && is_extreme(task) && result_fits_registers(task));
+    const bool is_wide_float = wf_type_is_float(task->empty->type) && nbytes_of(task) >= 4;
+    return is_sum_of_floats(task) || (is_wide_float && is_extreme(task) && result_fits_registers(task));
 }
 
 enum wf_group_ahead wf_cuda_group_find_ahead(const struct wf_cuda_group_task *task) {
     if (!task->is_matrix || !is_ahead(task)) return WF_GROUP_NONE_AHEAD;
     if (task->is_contiguous && task->starts_at_vectors) return WF_GROUP_ROWS_AHEAD;
-    return task->are_vectors_of_neighbours && nbytes_of(task) == 4 ? WF_GROUP_COLUMNS_AHEAD : WF_GROUP_NONE_AHEAD;
+    const bool are_columns = nbytes_of(task) == 8 || (nbytes_of(task) == 4 && has_sums(task));
+    return are_columns && task->are_vectors_of_neighbours ? WF_GROUP_COLUMNS_AHEAD : WF_GROUP_NONE_AHEAD;
 }
 
 /* Of f64, whose short rows lanes of a team take longer to join, and to decide, than to add up. */
@@ -229,8 +243,9 @@ bool wf_cuda_group_has_rows_ahead(const struct wf_cuda_group_task *task) {
     return wf_cuda_group_find_ahead(task) == WF_GROUP_ROWS_AHEAD;
 }
 
+/* Rather than by teams; of f64, few columns are shared. */
 bool wf_cuda_group_has_columns_ahead(const struct wf_cuda_group_task *task) {
-    return task->elements <= CHUNKED_MAX && wf_cuda_group_find_ahead(task) == WF_GROUP_COLUMNS_AHEAD;
+    return nbytes_of(task) == 4 && task->elements <= CHUNKED_MAX && wf_cuda_group_find_ahead(task) == WF_GROUP_COLUMNS_AHEAD;
 }
 
 /* ---- the kernel ---- */
@@ -249,7 +264,7 @@ int wf_cuda_group_find_resident(const struct wf_cuda_group_plan *plan, const str
     bool by_teams = plan->held == WF_SHORT_TEAMS || plan->held == WF_SHORT_COLUMNS || plan->held == WF_SHORT_SEGMENT_TEAMS;
     int most = has_products(task) ? 12 : has_sums(task) ? 16 : 24;
     if ((by_teams && has_sums(task)) || (of_lanes && most == 12 && nbytes_of(task) < 8)) most = 16;
-    if (in_chunks && most == 24 && !plan->ahead) most = 32; /* more than enough where what comes next is on its way */
+    if (in_chunks && most == 24) most = plan->ahead || nbytes_of(task) == 8 ? 16 : 32; /* of these more are slower, by measuring */
     if (plan->tall.shares) return WF_GROUP_TALL_WARPS; /* which need no shared memory */
     return room < most ? room : most;
 }

@@ -146,6 +146,9 @@ static __device__ __forceinline__ bool is_worth_a_look(const chunk_state *state)
 static __device__ __forceinline__ bool decide_chunks_otherwise(const struct wf_group_arguments *r, const chunk_state *state, u64 address,
                                                                u64 *bits)
 {
+#if WIDTH == 64
+    if (settle_nan(r, state, bits)) return true;
+#endif
     return is_worth_a_look(state) && decide_chunks_again(r, *state, address, bits);
 }
 

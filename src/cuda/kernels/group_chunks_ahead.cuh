@@ -53,14 +53,17 @@ static __device__ __forceinline__ char *place_in_columns(const chunk_request *ne
     return ring_of_warp() + next->stage * STAGE_NBYTES + number * 16;
 }
 
-// Where the lane's i'th goes.
+// Where the lane's i'th goes, which is number 32 * i and that of the first: by constants from there, as finding each anew took longer
+// than adding what it has.  In rows, the turns of those differ by 4 * i.
 static __device__ __forceinline__ char *place_of_vector(const chunk_request *next, int i, const bool are_rows)
 {
-    const int number = (int)lane_number() + 32 * i;
-    return are_rows ? place_in_rows(next, number / CHUNK_VECTORS, number % CHUNK_VECTORS) : place_in_columns(next, number);
+    const int first = (int)lane_number(), turn = 4 * i & (CHUNK_VECTORS - 1);
+    char *place = are_rows ? place_in_rows(next, first / CHUNK_VECTORS, first % CHUNK_VECTORS ^ turn) : place_in_columns(next, first);
+    return place + 32 * 16 * i;
 }
 
-#define ARE_ROWS_AHEAD(r) (WIDTH != 32 || (r)->ahead == WF_GROUP_ROWS_AHEAD)
+#define HAS_COLUMNS_AHEAD (WIDTH == 64 || (WIDTH == 32 && HAS_SUMS)) // wf_cuda_group_find_ahead in group_ways.c
+#define ARE_ROWS_AHEAD(r) (!HAS_COLUMNS_AHEAD || (r)->ahead == WF_GROUP_ROWS_AHEAD)
 
 static __device__ __forceinline__ i64 group_stride(const struct wf_group_arguments *r)
 {

@@ -45,7 +45,7 @@ typedef struct {
     narrow_key key;
     narrow_key shift; // NaNs win, or, where they are left out, lose
 #if IS_INDEXED
-    int first; // the key was first seen among some elements from this number on (note_first)
+    int first; // the key was first seen among some elements from this number on (note_first); with HAS_PLACES it is this one
 #endif
 } row_sums;
 
@@ -56,17 +56,18 @@ static __device__ __forceinline__ narrow_key without_payload(narrow_key key, nar
     return HAS_MIN ? max(key, narrow_key_of(INFINITY_BITS | SIGN_BIT) + shift - 1) : min(key, narrow_key_of(INFINITY_BITS) + shift + 1);
 }
 
+// What stands for elements that are not the group's: it changes nothing.  Narrow integers of rows are found from the worst there is,
+// so that the first one is not waited for before others are asked for.
+static __device__ __forceinline__ unit row_padding(unit first)
+{
+    return ARE_ROWS_OF_TEAMS && IS_NARROW_INTEGER ? unit_of_narrow((unit)(HAS_MIN ? ~0u : 0)) : first;
+}
+
 static __device__ __forceinline__ row_sums no_row_sums(const struct wf_group_arguments *r, unit first)
 {
     narrow_key shift = shift_of_nans(r->nan != WF_NAN_OMIT);
-    row_sums sums = {without_payload(narrow_key_of(first) + shift, shift), shift};
+    row_sums sums = {without_payload(narrow_key_of(row_padding(first)) + shift, shift), shift};
     return sums;
-}
-
-// What stands for elements that are not the group's: it changes nothing.
-static __device__ __forceinline__ unit row_padding(unit first)
-{
-    return first;
 }
 
 static __device__ __forceinline__ void add_row_element(row_sums *sums, unit element)

@@ -122,19 +122,6 @@ static __device__ __forceinline__ bool add_up_again(const struct wf_group_argume
 
 #define SUMS_SCALE (IS_SHORT_OF_SQUARES ? 700 : 1000) // which brings all f64 whose sums are too large, or too small, into range
 
-// A NaN if there is one; infinite, or too large, or small, to be decided by, where numbers have to be scaled.
-static __device__ __forceinline__ double size_of_sums(const row_sums *sums)
-{
-    return IS_SHORT_OF_SQUARES ? sums->of.squares.high : sums->magnitude;
-}
-
-static __device__ __forceinline__ bool settle_nan(const struct wf_group_arguments *r, const row_sums *sums, u64 *bits)
-{
-    const double size = size_of_sums(sums);
-    *bits = QUIET_NAN;
-    return size != size && r->nan == WF_NAN_PROPAGATE && !(IS_SHORT_SPREAD && r->ddof >= r->reduced_count);
-}
-
 // By which power of two numbers are to be added up again; 0: that would not help.
 static __device__ __forceinline__ int scale_of_sums(const row_sums *sums)
 {

@@ -118,13 +118,16 @@ static __device__ __forceinline__ double_sum without_anchor(const anchored_sum *
     return plain;
 }
 
-// 2^e of elements below 2^(e+1); -0 if that is 0, or too small; infinite where it is so large that sums may be, or there is a NaN.
+#define SQUARED_MAX 0x5f300000u // the high word of 2^500: larger numbers' squares are out of range, but what they are added to is finite
+
+// 2^e of elements below 2^(e+1); -0 if that is 0, or too small; infinite where sums may be, or there is a NaN, but where squares are
+// added up, which tell.
 static __device__ __forceinline__ double scale_of_batch(const unit *elements)
 {
     u32 most = (u32)(elements[0] >> 32);
 #pragma unroll
     for (int k = 1; k < BATCH_ELEMENTS; k++) most = larger_magnitude(most, (u32)(elements[k] >> 32));
-    const u32 field = most & (u32)(INFINITY_BITS >> 32);
+    const u32 field = min(most & (u32)(INFINITY_BITS >> 32), IS_SHORT_OF_SQUARES ? SQUARED_MAX : ~0u);
     return __hiloint2double((int)(field ? field : SIGN_BIT >> 32), 0);
 }
 
@@ -236,6 +239,21 @@ static __device__ __forceinline__ bool finish_row_sum(const row_sums *sums, int 
         bound = bound / n;
     }
     return round_within(sum, bound + fabs(sum.high) * 0x1p-103, bits);
+}
+
+// ---- out of range
+
+// A NaN if there is one; infinite, or too large, or small, to be decided by, where numbers have to be scaled.
+static __device__ __forceinline__ double size_of_sums(const row_sums *sums)
+{
+    return IS_SHORT_OF_SQUARES ? sums->of.squares.high : sums->magnitude;
+}
+
+static __device__ __forceinline__ bool settle_nan(const struct wf_group_arguments *r, const row_sums *sums, u64 *bits)
+{
+    const double size = size_of_sums(sums);
+    *bits = QUIET_NAN;
+    return size != size && r->nan == WF_NAN_PROPAGATE && !(IS_SHORT_SPREAD && r->ddof >= r->reduced_count);
 }
 
 static __device__ __forceinline__ bool finish_row(const struct wf_group_arguments *r, const row_sums *sums, int count, double roundings,

@@ -103,6 +103,63 @@ static __device__ __forceinline__ void pad_row_vector(vector *v, int begin, int 
 
 #endif
 
+#if HAS_PLACES
+
+#define PLACE_MAX (WIDTH == 8 ? 0xff : 0xffff)
+#define PLACES_OF_WORD (WIDTH == 8 ? 0x03020100u : 0x10000u) // 0 and more, one behind each element
+
+static_assert(ROW_VECTORS * PER_VECTOR <= PLACE_MAX, "an element and its place are a half of a word, or of 16 bits a word");
+
+// Every other element of the word, odd ones or even ones, with its place behind it: so that of equal ones the first is better.
+static __device__ __forceinline__ u32 with_places(u32 word, int first, bool are_odd)
+{
+    const u32 from_first = PLACES_OF_WORD + (u32)first * (WIDTH == 8 ? 0x01010101u : 0x10001u), places = HAS_MIN ? from_first : ~from_first;
+    if (WIDTH == 8) return __byte_perm(word, places, are_odd ? 0x3715 : 0x2604);
+    return __byte_perm(word, places, are_odd ? 0x3276 : 0x1054);
+}
+
+static __device__ __forceinline__ u32 better_with_place(u32 a, u32 b)
+{
+    if (WIDTH == 8) return better_halves(a, b);
+    if (IS_SIGNED) return (u32)(HAS_MIN ? min((int)a, (int)b) : max((int)a, (int)b));
+    return HAS_MIN ? min(a, b) : max(a, b);
+}
+
+static __device__ __forceinline__ u32 best_with_place(const vector *v)
+{
+    u32 odd = with_places(v[0].word[0], 0, true), even = with_places(v[0].word[0], 0, false);
+#pragma unroll
+    for (int i = 1; i < 4 * ROW_VECTORS; i++) {
+        const u32 word = v[i / 4].word[i % 4];
+        odd = better_with_place(odd, with_places(word, i * PER_WORD, true));
+        even = better_with_place(even, with_places(word, i * PER_WORD, false));
+    }
+    const u32 best = better_with_place(odd, even);
+    return WIDTH == 8 ? better_halves(best, best << 16 | best >> 16) & 0xffff : best;
+}
+
+// begin: the number of the first vector's first element.  Padding is not better than what is known at first.
+static __device__ __forceinline__ void add_row_vectors_at(row_sums *sums, const vector *v, int begin, const team *lanes)
+{
+    const u32 best = best_with_place(v);
+    const int place = (int)((HAS_MIN ? best : ~best) & PLACE_MAX);
+    const narrow_key key = narrow_key_of((unit)(best >> WIDTH));
+    if (!is_better_key(key, sums->key)) return;
+    sums->key = key;
+    sums->first = begin + (place / PER_VECTOR << lanes->log2) * PER_VECTOR + place % PER_VECTOR;
+}
+
+#else
+
+static __device__ __forceinline__ void add_row_vectors_at(row_sums *sums, const vector *v, int begin, const team *lanes)
+{
+    const row_sums before = *sums;
+    add_row_vectors(sums, v);
+    note_first(sums, &before, begin - (int)lanes->place * PER_VECTOR);
+}
+
+#endif
+
 static __device__ __forceinline__ row_sums add_row(const struct wf_group_arguments *r, u64 address, int count, unit first,
                                                    const team *lanes)
 {
@@ -112,7 +169,6 @@ static __device__ __forceinline__ row_sums add_row(const struct wf_group_argumen
     row_sums sums = no_row_sums(r, first);
 #pragma unroll 1
     for (int j = (int)lanes->place; j < vectors; j += ROW_VECTORS << lanes->log2) {
-        const row_sums before = sums;
         vector v[ROW_VECTORS];
 #pragma unroll
         for (int i = 0; i < ROW_VECTORS; i++) {
@@ -121,8 +177,7 @@ static __device__ __forceinline__ row_sums add_row(const struct wf_group_argumen
         }
 #pragma unroll
         for (int i = 0; i < ROW_VECTORS; i++) pad_row_vector(&v[i], (j + (i << lanes->log2)) * PER_VECTOR - head, count, padding);
-        add_row_vectors(&sums, v);
-        note_first(&sums, &before, (j - (int)lanes->place) * PER_VECTOR - head);
+        add_row_vectors_at(&sums, v, j * PER_VECTOR - head, lanes);
     }
     return sums;
 }
@@ -131,21 +186,13 @@ static __device__ __forceinline__ row_sums add_row(const struct wf_group_argumen
 
 #if IS_INDEXED
 
-#if IS_NARROW_INTEGER
+#if HAS_PLACES
 
-// The first element from this one on that is the best one, or more than any one.  The lowest of a word's elements that are alike is told by
-// what is borrowed from its highest bit.
-static __device__ __forceinline__ int first_best(const row_sums *sums, const vector *v, int from)
+static __device__ __forceinline__ int find_in_row(const struct wf_group_arguments *r, u64 address, int count, const row_sums *sums,
+                                                  const row_sums *alone, const team *lanes)
 {
-    const u32 ones = WIDTH == 8 ? 0x01010101u : 0x10001u, best = unit_of_narrow(sums->key - sums->shift) * ones;
-    int first = 1 << 30;
-#pragma unroll
-    for (int i = 3; i >= 0; i--) {
-        const u32 unlike = (v->word[i] ^ best) | bits_of_first(from - i * PER_WORD);
-        const u32 alike = (unlike - ones) & ~unlike & ones << (WIDTH - 1);
-        if (alike) first = i * PER_WORD + (__ffs((int)alike) - 1) / WIDTH;
-    }
-    return first;
+    (void)r, (void)address, (void)count, (void)alone, (void)lanes;
+    return first_of_best(sums);
 }
 
 #else
@@ -158,8 +205,6 @@ static __device__ __forceinline__ int first_best(const row_sums *sums, const vec
         if (e >= from && is_best(sums, element_at(v, e))) first = e;
     return first;
 }
-
-#endif
 
 // The number of the row's extreme, among the elements that lanes have loaded at a time.  alone: what the lane knew of these.  By all
 // lanes of the warp.
@@ -177,6 +222,8 @@ static __device__ __forceinline__ int find_in_row(const struct wf_group_argument
     }
     return least_of_team(found, lanes);
 }
+
+#endif
 
 #endif
 

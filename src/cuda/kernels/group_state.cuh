@@ -104,7 +104,7 @@ static __device__ __forceinline__ void note_largest(u64 *key, u64 *index, u64 ot
 
 static __device__ __forceinline__ narrow_key narrow_key_of(unit bits)
 {
-    if (IS_FLOAT) return (narrow_key)(unit)(bits ^ (bits & SIGN_BIT ? (unit)~(unit)0 : SIGN_BIT));
+    if (IS_FLOAT) return (narrow_key)(unit)(bits ^ ((unit)(0 - (bits >> (WIDTH - 1))) | SIGN_BIT)); // of negative ones all bits
     return (narrow_key)(unit)(IS_SIGNED ? bits ^ SIGN_BIT : bits);
 }
 

@@ -23,7 +23,7 @@
 // Where lanes try groups along axes in registers first, and most need no bins, they take turns at a few columns of large ones, so
 // that shared memory has room for more warps.
 #define ARE_IN_CHUNKS (IS_SHORT == 5)
-#define ARE_CHUNKS_AHEAD (ARE_IN_CHUNKS && IS_FLOAT && (HAS_SUMS || WIDTH == 64)) // group_chunks_ahead.cuh
+#define ARE_CHUNKS_AHEAD (ARE_IN_CHUNKS && IS_FLOAT && (HAS_SUMS || WIDTH >= 32)) // group_chunks_ahead.cuh
 #define ARE_SEGMENTS_OF_TEAMS (IS_SHORT == 9)
 #define ARE_ROWS_OF_TEAMS (IS_SHORT == 6 || ARE_SEGMENTS_OF_TEAMS) // group_rows.cuh
 #define ARE_COLUMNS_OF_LANES (IS_SHORT == 7) // group_columns.cuh
@@ -36,6 +36,7 @@
 #define ARE_EXTREMES_BY_KEYS (ARE_EXTREMES_OF_LANES && !ARE_EXTREMES_BY_PAIRS)   // group_key_extremes.cuh
 #define ARE_INTEGER_SUMS ((ARE_SHARED_BY_TEAMS || ARE_IN_CHUNKS) && !HAS_EXTREMES && !IS_FLOAT) // group_integer_sums.cuh
 #define IS_NARROW_INTEGER (!IS_FLOAT && WIDTH <= 16) // several of a word are added, or compared, by one instruction
+#define HAS_PLACES (ARE_ROWS_OF_TEAMS && IS_INDEXED && IS_NARROW_INTEGER) // elements are compared with their places behind them
 #define ARE_SUMS_OF_TEAMS (ARE_SHARED_BY_TEAMS && !HAS_EXTREMES && IS_FLOAT)  // group_row_sums.cuh, group_row_pairs.cuh
 #if IS_SHORT == 1 || (IS_SHORT >= 5 && !ARE_TALL_COLUMNS)
 #define BIN_LANES (WIDTH < 64 ? 32 : HAS_PRODUCT_SUM ? WF_GROUP_LANES_OF_PRODUCTS : WF_GROUP_LANES_OF_VALUES)

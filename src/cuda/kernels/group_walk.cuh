@@ -51,10 +51,15 @@ static __device__ __forceinline__ void clear_batch(group_batch *batch)
 
 #if __CUDA_ARCH__ >= 800
 
+// Chunks of 64 bytes and more of a row pass by the first-level cache, which takes time for each vector; the other half of what is read
+// for 32 bytes may be found there.
 static __device__ __forceinline__ void copy_to_shared(char *to, u64 from)
 {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from), "n"(COPY_NBYTES)
-                 : "memory");
+    const u32 place = (u32)__cvta_generic_to_shared(to);
+    if (ARE_CHUNKS_AHEAD && WIDTH >= 32)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place), "l"(from) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(place), "l"(from), "n"(COPY_NBYTES) : "memory");
 }
 
 static __device__ __forceinline__ void end_copies(void)
