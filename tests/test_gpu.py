@@ -194,6 +194,23 @@ def test_many_chunks_of_few_warps(engines, type_name):
             agree(expected, outcome(handle, op, [on_device] * pair, nan=nan), op, type_name, kind, count, nan)
 
 
+@pytest.mark.parametrize("op, type_name, bits", [("argmax", "i8", 0x7f), ("argmin", "f32", 0xbf800000), ("argmax", "bf16", 0x7f80)])
+def test_the_first_of_equal_extremes(engines, op, type_name, bits):
+    """In chunks of several warps and blocks, of which one is looked at again in the end, and in what is no whole chunk."""
+    nbytes, draw = nbytes_of(type_name), random.Random(op + type_name)
+    count = 30_000 // nbytes
+    handles = [wf.Handle("cuda:0", **LARGE_WAYS | {"WARPFOLD_CUDA_MULTIPROCESSORS": multiprocessors}) for multiprocessors in "12"]
+    for turn in range(engines.choose(40, 12)):
+        first = (0, count - 1, count // 2, *(draw.randrange(count) for _ in range(40)))[turn]
+        data = bytearray(count * nbytes)
+        for place in (first, *(draw.randrange(first, count) for _ in range(turn % 7 * 50))):
+            data[place * nbytes:(place + 1) * nbytes] = bits.to_bytes(nbytes, "little")
+        for offset in (0, 3):
+            memory = engines.gpu.memory(bytes(offset * nbytes) + data)
+            view = memory.vector(type_name, count, offset * nbytes)
+            assert outcome(handles[turn % 2], op, [view]) == ("u64", first), (op, type_name, first, offset)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("type_name", but_alike(FLOATS))
 def test_bins_are_emptied_before_they_are_full(engines, type_name):

@@ -123,13 +123,30 @@ static __device__ __forceinline__ u32 bin_term(const vector *v, int i)
     return bits;
 }
 
+static __device__ __forceinline__ void bins_add_one(bins_state *state, u32 bits)
+{
+    bin *mine = bin_of(state, bits);
+    *mine = plus(*mine, bits);
+}
+
+// The bins of both terms are read before either is written, so that one does not wait for the other.
+static __device__ __forceinline__ void bins_add_both(bins_state *state, u32 bits_a, u32 bits_b)
+{
+    bin *a = bin_of(state, bits_a), *b = bin_of(state, bits_b), sum_a = *a, sum_b = *b;
+    sum_a = plus(sum_a, bits_a);
+    if (a == b) sum_b = sum_a;
+    *a = sum_a;
+    *b = plus(sum_b, bits_b);
+}
+
 static __device__ __forceinline__ void bins_add(bins_state *state, const vector *v)
 {
 #pragma unroll
-    for (int i = 0; i < PER_VECTOR; i++) {
-        u32 bits = bin_term(v, i);
-        bin *mine = bin_of(state, bits);
-        *mine = plus(*mine, bits);
+    for (int i = 0; i < PER_VECTOR; i += IS_BF16 ? 2 : 1) {
+        if (IS_BF16)
+            bins_add_both(state, bin_term(v, i), bin_term(v, i + 1));
+        else
+            bins_add_one(state, bin_term(v, i));
     }
 }
 

@@ -147,10 +147,16 @@ static __device__ __forceinline__ i64 with_sign(u64 integer, bool negative)
 
 // ---- two floats of 16 bits in a word
 
+// How far each half's magnitude is above `least`, as a signed integer whose sign bit is the wrong way round.
+static __device__ __forceinline__ u32 halves_above(u32 word, u32 least)
+{
+    return (word & 0x7fff7fff) + (0x8000 - least) * 0x10001;
+}
+
 // The highest bit of each half whose magnitude is at least `least`.
 static __device__ __forceinline__ u32 tops_from(u32 word, u32 least)
 {
-    return ((word & 0x7fff7fff) + (0x8000 - least) * 0x10001) & 0x80008000;
+    return halves_above(word, least) & 0x80008000;
 }
 
 // All bits of each half whose highest bit is set.
@@ -166,10 +172,23 @@ static __device__ __forceinline__ u32 nan_tops(u32 word)
     return tops_from(word, INFINITY_BITS + 1);
 }
 
+// All bits of each half whose magnitude is at least `least`.
+static __device__ __forceinline__ u32 halves_from(u32 word, u32 least)
+{
+    return spread_tops(halves_above(word, least));
+}
+
+// How many of both halves had all bits set in masks that were added up, at most 65535 each: 0xffff is -1 there.
+static __device__ __forceinline__ u32 count_of_masks(u32 masks)
+{
+    u32 low = (0 - masks) & 0xffff, high = ((0xffff * low) - masks) >> 16;
+    return low + high;
+}
+
 // All bits of the NaNs' parts of word i, which is the upper one of a 64-bit element.
 static __device__ __forceinline__ u32 nan_mask(const vector *v, int i)
 {
-    if (WIDTH == 16) return spread_tops(nan_tops(v->word[i]));
+    if (WIDTH == 16) return halves_from(v->word[i], INFINITY_BITS + 1);
     return is_nan(element_at(v, i * 32 / WIDTH)) ? ~0u : 0;
 }
 

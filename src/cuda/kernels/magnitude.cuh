@@ -77,9 +77,12 @@ typedef struct {
     int high, low;
 } field_range;
 
-// The smallest magnitude but 0, less one; ~0 if there is none.
+// The smallest magnitude but 0, less one; ~0 if there is none.  Two of 16 bits are compared as signed integers, of which what is
+// left of a 0 is the largest, and that of 1 the least.
 static __device__ __forceinline__ u32 least_of_vector(u32 least, const vector *v)
 {
+    const u32 signs = WIDTH == 16 ? 0x80008000 : 0;
+    least ^= signs;
 #pragma unroll
     for (int i = 0; i < (WIDTH == 64 ? 2 : 4); i++) {
         if (WIDTH == 64)
@@ -87,9 +90,9 @@ static __device__ __forceinline__ u32 least_of_vector(u32 least, const vector *v
         else if (WIDTH == 32)
             least = min(least, (v->word[i] & 0x7fffffff) - 1);
         else
-            least = __vminu2(least, ((v->word[i] & 0x7fff7fff) + 0x7fff7fff) ^ 0x80008000);
+            least = __vmins2(least, (v->word[i] & 0x7fff7fff) + 0x7fff7fff);
     }
-    return least;
+    return least ^ signs;
 }
 
 static __device__ __forceinline__ u32 most_of_vector(u32 most, const vector *v)

@@ -40,18 +40,18 @@ static __device__ __forceinline__ void narrow_clear(narrow_state *narrow)
     narrow->bins_hold = false;
 }
 
-// bits: of an f32.
+// Of the bits of an f32, the lower half of which does not matter.
 static __device__ __forceinline__ double narrow_term(u32 bits)
 {
-    if (!HAS_SUM) bits &= 0x7fffffff;
-    return __hiloint2double((int)((u32)((int)bits >> 3) & 0x8fffffff), 0);
+    const u32 kept = HAS_SUM ? 0x8fffe000 : 0x0fffe000;
+    return __hiloint2double((int)((u32)((int)bits >> 3) & kept), 0);
 }
 
 static __device__ __forceinline__ void narrow_add(narrow_state *narrow, const vector *v)
 {
 #pragma unroll
     for (int i = 0; i < PER_VECTOR; i++) {
-        u32 bits = i % 2 ? v->word[i / 2] & 0xffff0000 : v->word[i / 2] << 16;
+        u32 bits = i % 2 ? v->word[i / 2] : v->word[i / 2] << 16;
         narrow->sum[i % NARROW_COPIES] = __dadd_rn(narrow->sum[i % NARROW_COPIES], narrow_term(bits));
     }
 }

@@ -81,9 +81,9 @@ static __device__ __forceinline__ void take_all(const struct wf_kernel_arguments
     clear_block_digits();
     __syncthreads();
     take_chunks(&s, lane, memory);
-    if (HAS_EXTREMES && IS_INDEXED) find_indices(r, lane, s.first, s.step);
+    place_at_chunks(r, lane, s.first, s.step);
     if (IS_FLOAT) {
-        find_nan(r, lane, s.first, s.step);
+        if (!FINDS_NAN_LAST) find_nan(r, lane, s.first, s.step);
         if (lane->is_not_negative_zero) lane->special_seen |= PLAIN_SPECIAL;
     }
     if (r->head || r->tail || r->vectors % CHUNK) take_rest(r, &s, lane);
@@ -100,6 +100,7 @@ static __device__ __forceinline__ void reduce_stream(const struct wf_kernel_argu
         if (!merge_blocks(r, has_special(), &specials)) return;
         collect_blocks(r, specials);
     }
+    find_in_chunks(r);
     write_result(r);
 }
 

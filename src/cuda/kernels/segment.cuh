@@ -294,28 +294,31 @@ static __device__ __forceinline__ void segment_commit(lane_state *lane, segment_
 
 // ---- a chunk
 
-// The extremes of a chunk, NaNs left out.  Gives whether the lane has any.
-static __device__ __forceinline__ bool accumulate_chunk_extremes(segment_state *segment, const vector x[VECTORS])
+// The extremes of a chunk, NaNs left out.  Gives whether there may be any: after a chunk with some, the next ones are taken to
+// have some as well, as it takes less to leave out what is not there than to begin again.
+static __device__ __forceinline__ bool accumulate_chunk_extremes(segment_state *segment, lane_state *lane, const vector x[VECTORS],
+                                                                 u32 chunk)
 {
+    if (chunk >= lane->clean_until) {
 #if USES_RANGE
-    float_range before = segment->range;
+        float_range before = segment->range;
 #else
-    extreme before_min = segment->min, before_max = segment->max;
+        extreme before_min = segment->min, before_max = segment->max;
 #endif
 #pragma unroll
-    for (int j = 0; j < VECTORS; j++) accumulate_extremes(segment, &x[j], false);
-    bool has_nans = has_seen_nan(segment);
-    if (has_nans) {
+        for (int j = 0; j < VECTORS; j++) accumulate_extremes(segment, &x[j], false);
+        if (!__any_sync(ALL_LANES, has_seen_nan(segment))) return false;
 #if USES_RANGE
         segment->range = before;
 #else
         segment->min = before_min;
         segment->max = before_max;
 #endif
-#pragma unroll
-        for (int j = 0; j < VECTORS; j++) accumulate_extremes(segment, &x[j], true);
+        lane->clean_until = chunk + CLEANED_WHILE;
     }
-    return has_nans;
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++) accumulate_extremes(segment, &x[j], true);
+    return true;
 }
 
 static __device__ __forceinline__ void accumulate_range(segment_state *segment, const vector x[VECTORS], u32 chunk,
@@ -413,7 +416,7 @@ static __device__ __forceinline__ void accumulate_chunk(segment_state *segment, 
     }
     bool has_nans = false;
     if (IS_FLOAT && HAS_EXTREMES)
-        has_nans = accumulate_chunk_extremes(segment, x);
+        has_nans = accumulate_chunk_extremes(segment, lane, x, chunk);
     else if (LOOKS_FOR_NAN)
         has_nans = has_seen_nan(segment);
     if (LOOKS_FOR_NAN && has_nans) note_nans(lane, x, x, chunk);

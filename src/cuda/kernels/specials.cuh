@@ -13,17 +13,17 @@
 
 static __device__ __forceinline__ u32 count_nans(const vector *x, const vector *y, int vectors)
 {
-    u32 count = 0;
+    u32 count = 0, masks = 0;
 #pragma unroll
     for (int j = 0; j < vectors; j++) {
 #pragma unroll
         for (int i = 0; WIDTH == 16 && i < 4; i++)
-            count += (u32)__popc(nan_tops(x[j].word[i]) | (OPERANDS == 2 ? nan_tops(y[j].word[i]) : 0));
+            masks += nan_mask(&x[j], i) | (OPERANDS == 2 ? nan_mask(&y[j], i) : 0);
 #pragma unroll
         for (int e = 0; WIDTH > 16 && e < PER_VECTOR; e++)
             count += is_nan(element_at(&x[j], e)) || (OPERANDS == 2 && is_nan(element_at(&y[j], e)));
     }
-    return count;
+    return WIDTH == 16 ? count_of_masks(masks) : count;
 }
 
 // chunk: which of the warp's it is.
@@ -98,13 +98,10 @@ static __device__ __forceinline__ u32 special_of_tops(u32 infinite, u32 invalid,
 
 static __device__ __forceinline__ bool has_infinities(const vector *x, int vectors)
 {
-    u32 infinite = 0;
+    u32 least = 0x7fff7fff; // as signed integers: an infinity is the least there is
 #pragma unroll
-    for (int i = 0; i < 4 * vectors; i++) {
-        u32 magnitude = x[i / 4].word[i % 4] & 0x7fff7fff;
-        infinite |= (magnitude + (0x8000 - INFINITY_BITS) * 0x10001) & ~(magnitude + (0x7fff - INFINITY_BITS) * 0x10001);
-    }
-    return (infinite & 0x80008000) != 0;
+    for (int i = 0; i < 4 * vectors; i++) least = __vmins2(least, halves_above(x[i / 4].word[i % 4], INFINITY_BITS));
+    return (least & 0xffff) == 0x8000 || least >> 16 == 0x8000;
 }
 
 // Puts -0 in the place of NaNs, of which it gives the number, where there are no infinities.
@@ -113,12 +110,11 @@ static __device__ __forceinline__ u32 clean_nans(vector *x, int vectors)
     u32 masks = 0;
 #pragma unroll
     for (int i = 0; i < 4 * vectors; i++) {
-        u32 *word = &x[i / 4].word[i % 4], mask = spread_tops(tops_from(*word, INFINITY_BITS));
-        masks += mask; // 0xffff for each, modulo 2^32
+        u32 *word = &x[i / 4].word[i % 4], mask = halves_from(*word, INFINITY_BITS);
+        masks += mask;
         *word = (*word & ~mask) | (mask & 0x80008000);
     }
-    u32 low = (0 - masks) & 0xffff, high = ((0xffff * low) - masks) >> 16;
-    return low + high;
+    return count_of_masks(masks);
 }
 
 // Puts -0 in the place of what is special.  Gives how many NaNs there were.
