@@ -153,6 +153,7 @@ static void reduce_few_rows(struct job *job, struct worker *worker, struct place
     bool is_found = write_rows(job, worker, has_nans ? &others.few : few, by_bounds, has_failed);
     if (!is_found && !worker->had_nans && wf_few_take_nans(&others, worker, job, few)) {
         has_nans = true;
+        worker->exact_rows = worker->row_windows = (struct attempt){0, 0}; /* as NaNs are why these have failed */
         is_found = write_rows(job, worker, &others.few, by_bounds, has_failed);
     }
     worker->had_nans = has_nans;
