@@ -284,21 +284,29 @@ static bool set_divisors(struct wf_quotient *asked, struct counts *counts, const
     return few->offset || job->counts_groups < 0 || set_count(asked, job, few);
 }
 
-bool wf_few_find_exact_rows(struct worker *worker, const struct job *job, const struct few *few, int64_t apart) {
-    const wf_type type = job->grouped->empty->type;
-    struct wf_quotient asked = job->bounded;
+/* Finds them in one pass.  What is asked for is only copied where it differs from group to group: rows may be short. */
+static bool find_exact_rows(uint64_t *found, const struct job *job, const struct few *few, int64_t apart) {
+    wf_exact_rows_function *find = job->cpu->tier->find_exact_rows[job->grouped->empty->type];
+    struct wf_quotient asked;
     struct counts counts;
-    uint64_t found[WF_COLUMNS_MAX];
+    if (!job->bounded.is_divided || (!few->offset && job->counts_groups < 0)) return find(few->rows, apart, &job->bounded, found);
+    asked = job->bounded;
+    return set_divisors(&asked, &counts, job, few) && find(few->rows, apart, &asked, found);
+}
+
+bool wf_few_find_exact_rows(struct worker *worker, const struct job *job, const struct few *few, int64_t apart) {
+    const struct wf_quotient *asked = &job->bounded;
+    const size_t nbytes = wf_type_nbytes(job->grouped->result_type);
     struct attempt *attempt = apart > 1 ? &worker->rows_apart : &worker->exact_rows; /* the latter of copies without NaNs, too */
-    const bool are_sums = asked.parts && !(asked.parts & WF_PART_SQUARES);
+    uint64_t found[WF_COLUMNS_MAX];
+    const bool are_sums = asked->parts && !(asked->parts & WF_PART_SQUARES);
     if (!are_sums || !job->cpu->tier->tells_exact || !wf_attempt_is_due(attempt)) return false;
-    const bool is_found = set_divisors(&asked, &counts, job, few) &&
-                          job->cpu->tier->find_exact_rows[type](few->rows, apart, &asked, found);
+    const bool is_found = find_exact_rows(found, job, few, apart);
     wf_attempt_note(attempt, is_found, 1);
     if (!is_found) return false;
-    write_found(few, found, wf_type_nbytes(type));
-    if (few->offset) write_zeros(few, wf_type_nbytes(type));
-    return !few->offset || write_fills(few, job->grouped, asked.is_divided ? (enum wf_part)0 : (enum wf_part)asked.parts);
+    write_found(few, found, nbytes);
+    if (few->offset) write_zeros(few, nbytes);
+    return !few->offset || write_fills(few, job->grouped, asked->is_divided ? (enum wf_part)0 : (enum wf_part)asked->parts);
 }
 
 void wf_few_bound_rows(const struct job *job, const struct few *few, bool *has_failed) {
