@@ -1,9 +1,11 @@
 """Groups whose sums or products share work: windows of many rows or columns, products of few rows, packed tiles.
 Each result is the oracle's for the elements of its group alone."""
 
+import ctypes
 import functools
 import itertools
 import math
+import mmap
 import random
 import struct
 from ctypes import byref
@@ -789,6 +791,41 @@ def test_packed_rows(handle, type_name, length, step):
         expected = groups_of.reduce(op)
         got = returned(handle, op, library.wf_groups_axes(2), arrays if op == "dot" else arrays[:1], threads=rng.choice([1, 2]))
         assert got == as_returned(expected, op, type_name), (op, count, pitch)
+
+
+def before_nothing(data):
+    """Where a copy of the data is, behind which no memory may be read; and what keeps it."""
+    libc, page = ctypes.CDLL(None, use_errno=True), mmap.PAGESIZE
+    room = -(-len(data) // page) * page
+    kept = mmap.mmap(-1, room + page)
+    first = ctypes.addressof(ctypes.c_char.from_buffer(kept))
+    assert libc.mprotect(ctypes.c_void_p(first + room), ctypes.c_size_t(page), 0) == 0
+    ctypes.memmove(first + room - len(data), data, len(data))
+    return first + room - len(data), kept
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("step", [2, 3, 4, 5])
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_rows_apart_before_memory_ends(handle, type_name, step):
+    """Rows whose elements are a few apart, and the last of which ends where memory does: exact or not, of -0, with special ones."""
+    rng, nbytes = random.Random(f"rows apart {type_name} {step}"), struct.calcsize(TYPECODES[type_name])
+    minus_zero = b"\0" * (nbytes - 1) + b"\x80"
+    for count, length in ((2, 16), (3, 17), (9, 31), (20, 32), (70, 33), (8, 48), (5, 129), (17, 500), (2, 2048)):
+        pitch = length * step + rng.choice([0, 3])
+        kinds = ["plain"] * 3 + (["plain", "unit", "wild", "special"] if rng.random() < 0.5 else [])
+        rows = [sample(type_name, length, rng.choice(kinds), seed=rng.random()) for _ in range(count)]
+        rows[rng.randrange(count)] = minus_zero * length
+        between = split(type_name, sample(type_name, count * pitch, "special", seed=rng.random()))
+        for r, row in enumerate(rows):
+            between[r * pitch:r * pitch + length * step:step] = split(type_name, row)
+        address, kept = before_nothing(b"".join(between)[:((count - 1) * pitch + (length - 1) * step + 1) * nbytes])
+        array = wf.array_nd(address, type_name, (count, length), (pitch * nbytes, step * nbytes))
+        groups_of = Groups(type_name, rows)
+        for op in ("sum", "mean", "norm1"):
+            got = returned(handle, op, library.wf_groups_axes(2), [array], threads=rng.choice([1, 2]))
+            assert got == as_returned(groups_of.reduce(op), op, type_name), (op, count, length)
+        del array, kept
 
 
 @pytest.mark.sampled

@@ -278,14 +278,44 @@ static void write_zeros(const struct few *few, size_t nbytes) {
         if (!count_in(few, c)) memset(few->result + (int64_t)c * few->result_stride_bytes, 0, nbytes);
 }
 
+/* Sets what the sums of rows are divided by; false if they are too few. */
+static bool set_divisors(struct wf_quotient *asked, struct counts *counts, const struct job *job, const struct few *few) {
+    if (few->offset && asked->is_divided) set_counts(asked, counts, few, job->grouped->empty);
+    return few->offset || job->counts_groups < 0 || set_count(asked, job, few);
+}
+
+/* Finds them in one pass.  What is asked for is only copied where it differs from group to group: rows may be short. */
+static bool find_exact_rows(uint64_t *found, const struct job *job, const struct few *few, int64_t apart) {
+    wf_exact_rows_function *find = job->cpu->tier->find_exact_rows[job->grouped->empty->type];
+    struct wf_quotient asked;
+    struct counts counts;
+    if (!job->bounded.is_divided || (!few->offset && job->counts_groups < 0)) return find(few->rows, apart, &job->bounded, found);
+    asked = job->bounded;
+    return set_divisors(&asked, &counts, job, few) && find(few->rows, apart, &asked, found);
+}
+
+bool wf_few_find_exact_rows(struct worker *worker, const struct job *job, const struct few *few, int64_t apart) {
+    const struct wf_quotient *asked = &job->bounded;
+    const size_t nbytes = wf_type_nbytes(job->grouped->result_type);
+    struct attempt *attempt = apart > 1 ? &worker->rows_apart : &worker->exact_rows; /* the latter of copies without NaNs, too */
+    uint64_t found[WF_COLUMNS_MAX];
+    const bool are_sums = asked->parts && !(asked->parts & WF_PART_SQUARES);
+    if (!are_sums || !job->cpu->tier->tells_exact || !wf_attempt_is_due(attempt)) return false;
+    const bool is_found = find_exact_rows(found, job, few, apart);
+    wf_attempt_note(attempt, is_found, 1);
+    if (!is_found) return false;
+    write_found(few, found, nbytes);
+    if (few->offset) write_zeros(few, nbytes);
+    return !few->offset || write_fills(few, job->grouped, asked->is_divided ? (enum wf_part)0 : (enum wf_part)asked->parts);
+}
+
 void wf_few_bound_rows(const struct job *job, const struct few *few, bool *has_failed) {
     const struct wf_grouped *grouped = job->grouped;
     struct wf_quotient asked = job->bounded;
     const enum wf_part part = asked.is_divided ? (enum wf_part)0 : (enum wf_part)asked.parts;
     struct counts counts;
     uint64_t found[WF_COLUMNS_MAX];
-    if (few->offset && asked.is_divided) set_counts(&asked, &counts, few, grouped->empty);
-    if (!few->offset && job->counts_groups >= 0 && !set_count(&asked, job, few)) {
+    if (!set_divisors(&asked, &counts, job, few)) {
         memset(has_failed, true, few->groups);
         return;
     }

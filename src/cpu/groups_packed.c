@@ -64,6 +64,7 @@ static void plan_packed(struct job *packed, const struct job *job, int64_t group
                         int64_t element_stride_bytes) {
     *packed = *job;
     packed->packed = NULL;
+    packed->apart = 0;
     packed->ndim = 1;
     packed->dimension[0] = (struct dimension){groups, {stride_bytes, stride_bytes}, job->inner.result_stride_bytes,
                                               job->inner.number_stride};
@@ -89,20 +90,31 @@ static void set_tiles(struct job *job, struct job *packed, int64_t tile) {
     job->packed = packed;
 }
 
+/* How many elements apart those of a group are, if rows of them are tried where they lie before they are copied; else 0. */
+static int64_t apart_in_place(const struct job *job) {
+    const int64_t nbytes = (int64_t)job->view.nbytes, stride = job->view.stride_bytes[0][0];
+    const unsigned parts = job->bounded.parts;
+    if (!job->cpu->tier->tells_exact || !parts || parts & WF_PART_SQUARES || nbytes < 4 || stride % nbytes) return 0;
+    return stride <= WF_ROWS_APART_MAX * nbytes ? stride / nbytes : 0;
+}
+
 /* Groups whose elements lie apart, but nearer than their neighbours': as rows, where lanes go along those; else false. */
 static bool choose_packed_rows(struct job *job, struct job *packed, int threads) {
-    enum { ROWS_NBYTES = 1 << 15, LEAST_COUNT = 8 };
+    enum { ROWS_NBYTES = 1 << 15, LEAST_COUNT = 8, LEAST_IN_PLACE = 8 /* as many as a vector has lanes, if it has so many */ };
     const struct dimension *last = &job->dimension[job->ndim - 1];
     const int64_t nbytes = (int64_t)job->view.nbytes, count = job->view.count, row_nbytes = count * nbytes;
-    const int64_t stride = job->view.stride_bytes[0][0], apart = last->stride_bytes[0];
+    const int64_t stride = job->view.stride_bytes[0][0], next = last->stride_bytes[0];
     int64_t rows = ROWS_NBYTES / (row_nbytes + 1) + 1;
-    bool are_near = stride > nbytes && (apart > stride || apart < -stride);
+    bool are_near = stride > nbytes && (next > stride || next < -stride);
     if (job->counts_groups >= 0 || job->view.ndim != 1 || job->panel != NO_PANEL || !are_near) return false;
     if (count < LEAST_COUNT || count > WF_ROW_COUNT_MAX || last->length < 2) return false;
+    const int64_t apart = apart_in_place(job);
+    if (apart && rows < LEAST_IN_PLACE) rows = LEAST_IN_PLACE;
     while (rows > 1 && rows * threads > last->length) rows /= 2;
     job->inner = (struct dimension){1, {0, 0}, last->result_stride_bytes, last->number_stride};
     plan_packed(packed, job, rows, row_nbytes, nbytes);
     if (packed->uses_rows) set_tiles(job, packed, rows);
+    if (packed->uses_rows) job->apart = apart;
     return packed->uses_rows;
 }
 

@@ -111,10 +111,20 @@ static void reduce_failed(struct job *job, struct worker *worker, struct place p
         if (has_failed[i]) reduce_group(job, worker, &place);
 }
 
-/* Writes the results of rows or segments: through a window, unless that is no way, or as bounds of their errors decide.  has_failed:
- * of each row whether it needs more; returns whether none does. */
+/* Writes the results of rows or segments through a window, unless that has failed before and bounds may be the way. */
+static bool write_rows_by_window(struct job *job, struct worker *worker, const struct few *few) {
+    if (!job->bounded.parts) return wf_few_write(worker, job, few);
+    if (!wf_attempt_is_due(&worker->row_windows)) return false;
+    const bool is_found = wf_few_write(worker, job, few);
+    wf_attempt_note(&worker->row_windows, is_found, 1);
+    return is_found;
+}
+
+/* Writes the results of rows or segments: as they are exact, through a window, unless that is no way, or as bounds of their errors
+ * decide.  has_failed: of each row whether it needs more; returns whether none does. */
 static bool write_rows(struct job *job, struct worker *worker, const struct few *few, bool by_bounds, bool *has_failed) {
-    if (!by_bounds && wf_few_write(worker, job, few)) return true;
+    if (wf_few_find_exact_rows(worker, job, few, 1)) return true;
+    if (!by_bounds && write_rows_by_window(job, worker, few)) return true;
     memset(has_failed, true, few->groups);
     if (job->bounded.parts) wf_few_bound_rows(job, few, has_failed);
     return !memchr(has_failed, true, few->groups);
@@ -143,6 +153,7 @@ static void reduce_few_rows(struct job *job, struct worker *worker, struct place
     bool is_found = write_rows(job, worker, has_nans ? &others.few : few, by_bounds, has_failed);
     if (!is_found && !worker->had_nans && wf_few_take_nans(&others, worker, job, few)) {
         has_nans = true;
+        worker->exact_rows = worker->row_windows = (struct attempt){0, 0}; /* as NaNs are why these have failed */
         is_found = write_rows(job, worker, &others.few, by_bounds, has_failed);
     }
     worker->had_nans = has_nans;
@@ -245,24 +256,20 @@ static bool bound_panel(struct job *job, struct worker *worker, struct place pla
 
 /* Whether a panel is left to bounds at once, which decide what registers hold, too. */
 static bool begins_with_bounds(const struct job *job, struct worker *worker) {
-    return job->panel == PANEL_OF_FEW_ROWS && worker->bounded_panels > 0 && worker->bounded_panels--;
-}
-
-/* Where most strips of a panel of that many columns have failed, the next ones are not tried for a while. */
-static void expect_failures(const struct job *job, struct worker *worker, int64_t failed, int64_t count) {
-    enum { UNTRIED = 15 };
-    if (job->panel == PANEL_OF_FEW_ROWS && failed * WF_STRIP_COLUMNS > count / 2) worker->bounded_panels = UNTRIED;
+    return job->panel == PANEL_OF_FEW_ROWS && !wf_attempt_is_due(&worker->few_rows);
 }
 
 /* A tile that is a panel; by columns what fails of it. */
 static void reduce_panel(struct job *job, struct worker *worker, struct place place, int64_t count) {
+    enum { WITHOUT_REGISTERS = 15 }; /* panels, after one of which most strips have failed */
     struct wf_panel_sums *sums = wf_columns_panel(worker->columns);
     int64_t first, taken, failed = 0, stride = job->dimension[job->ndim - 1].result_stride_bytes;
     int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->result_type);
     struct wf_view view = wf_place_view_tile(job, &place, &first);
     const bool in_place = job->panel == PANEL_OF_FEW_ROWS && stride == nbytes;
     unsigned char *found = in_place ? place.result : (unsigned char *)sums->unit;
-    bool is_found = !begins_with_bounds(job, worker) && find_panel(job, sums, found, &view, (size_t)count);
+    const bool is_tried = !begins_with_bounds(job, worker);
+    bool is_found = is_tried && find_panel(job, sums, found, &view, (size_t)count);
     for (int64_t c = 0; c < count; c += taken, wf_place_move(&place, job, job->ndim - 1, taken)) {
         const int64_t left = count - c, most = left < WF_BOUNDED_COLUMNS_MAX ? left : WF_BOUNDED_COLUMNS_MAX;
         taken = is_found ? count_strip_groups(job, sums, c, left) : most;
@@ -274,7 +281,8 @@ static void reduce_panel(struct job *job, struct worker *worker, struct place pl
         failed += is_found;
         if (!bound_panel(job, worker, place, &few, (size_t)count)) reduce_neighbours(job, worker, place, taken);
     }
-    expect_failures(job, worker, failed, count);
+    if (job->panel == PANEL_OF_FEW_ROWS && is_tried)
+        wf_attempt_note(&worker->few_rows, failed * WF_STRIP_COLUMNS <= count / 2, WITHOUT_REGISTERS);
 }
 
 /* Groups whose best element is a NaN that is left out, so that they have no value, or an error. */
@@ -350,9 +358,25 @@ static void reduce_place(struct job *job, struct worker *worker, struct place pl
         reduce_neighbours(job, worker, place, count);
 }
 
+/* Reduces groups whose elements are apart, where they lie; returns of how many the results are found so. */
+static int64_t reduce_apart(struct job *job, struct worker *worker, struct place place, int64_t count) {
+    int64_t taken, reduced = 0;
+    struct row_results found;
+    for (; reduced < count; reduced += taken, wf_place_move(&place, job, job->ndim - 1, taken)) {
+        taken = count - reduced < WF_COLUMNS_MAX ? count - reduced : WF_COLUMNS_MAX;
+        find_rows(&found, job, &place, (size_t)taken);
+        if (!wf_few_find_exact_rows(worker, job, &found.few, job->apart)) break;
+    }
+    return reduced;
+}
+
 /* A tile that is copied first; without memory, its groups one by one. */
 static void reduce_packed(struct job *job, struct worker *worker, struct place place, int64_t count) {
     struct wf_pages pages;
+    const int64_t reduced = job->apart ? reduce_apart(job, worker, place, count) : 0;
+    wf_place_move(&place, job, job->ndim - 1, reduced);
+    count -= reduced;
+    if (!count) return;
     struct place copy = place;
     int64_t results = count * job->inner.length, taken;
     if (!wf_job_pack(worker, &pages, job, &copy, (size_t)count)) {

@@ -33,6 +33,7 @@ struct wf_tier {
     wf_row_results_function *find_row_results[WF_TYPE_COUNT];
     wf_row_totals_function *find_row_totals[WF_TYPE_COUNT];
     wf_row_quotients_function *find_row_quotients[WF_TYPE_COUNT]; /* NULL: the type has none */
+    wf_exact_rows_function *find_exact_rows[WF_TYPE_COUNT];       /* likewise; of use where the tier tells_exact */
     wf_row_dots_function *find_row_dots[WF_TYPE_COUNT];
     wf_column_dots_function *find_column_dots[WF_TYPE_COUNT]; /* NULL: the type has none */
     /* NULL: the type has none */

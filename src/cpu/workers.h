@@ -11,6 +11,23 @@
 #include "cpu/guessed.h"
 #include "cpu/tier.h"
 
+/* A way that is tried where it may fail: after a failure it is left out for a while, the longer the more followed each other. */
+struct attempt {
+    int left_out, last; /* that many more times; and as often since the last failure */
+};
+
+/* Whether to try it. */
+static inline bool wf_attempt_is_due(struct attempt *attempt) {
+    return !attempt->left_out || !attempt->left_out--;
+}
+
+/* first: how often it is left out after a failure that follows none. */
+static inline void wf_attempt_note(struct attempt *attempt, bool has_worked, int first) {
+    enum { MOST = 15 };
+    attempt->last = has_worked ? 0 : attempt->last < first ? first : attempt->last < MOST / 2 ? 2 * attempt->last + 1 : MOST;
+    attempt->left_out = attempt->last;
+}
+
 /* The state of one thread. */
 struct worker {
     _Alignas(64) unsigned char copy[2][WF_BLOCK_NBYTES], scaled[2][WF_STRETCH_NBYTES];
@@ -22,7 +39,9 @@ struct worker {
     struct wf_losses losses; /* the partial's */
     struct wf_columns *columns; /* NULL: not needed yet */
     bool had_nans;              /* that were taken out of the last rows: the next ones are likely to have some, too */
-    int bounded_panels;         /* that many more are found by bounds at once, as registers held too little of the one before */
+    struct attempt few_rows;    /* panels by registers, which may hold too little; otherwise by bounds at once */
+    struct attempt exact_rows, rows_apart; /* sums of rows that the processor tells to be exact, and of elements apart */
+    struct attempt row_windows;            /* sums of rows through windows, which may not cover them; otherwise by bounds at once */
     struct wf_pages kept;       /* of a table by key, for the next one */
     int specials_expected; /* guess.specials as the last call began with it */
 };

@@ -1,14 +1,18 @@
 /* Sums, sums of magnitudes and means of rows or segments of floats that are exact, as the processor's inexact flag tells, in one
- * pass: see exact_columns.h.  Lanes go along each row, and are added up for as many rows at a time as a vector has lanes. */
+ * pass: see exact_columns.h.  Lanes go along each row, and are added up for as many rows at a time as a vector has lanes.  Elements
+ * of 4 and 8 bytes may be apart: blocks of them are placed side by side in registers. */
 #ifndef WF_CPU_LOOPS_EXACT_ROWS_H
 #define WF_CPU_LOOPS_EXACT_ROWS_H
 
+#include "core/strided.h"
 #include "cpu/loops/exact_columns.h"
+#include "cpu/loops/placed_lanes.h"
 #include "cpu/loops/row_ends.h"
 
-/* What is asked for, as a constant. */
+/* What is added up, and how many elements apart, the latter as a constant. */
 struct exact_row_kind {
-    bool magnitudes, is_mean;
+    bool magnitudes;
+    int apart;
 };
 
 INLINE void join_exact(struct exact_sums *sums, const struct exact_sums *others) {
@@ -55,7 +59,8 @@ INLINE struct exact_sums exact_sums_of_long_row(struct exact_rest rest, const st
 }
 
 INLINE struct exact_sums exact_sums_of_row(struct row row, const unsigned char *end, const struct exact_constants *constants,
-                                           bool magnitudes) {
+                                           struct exact_row_kind kind) {
+    const bool magnitudes = kind.magnitudes;
     struct exact_rest rest = {row.x, end, row.count};
     struct exact_sums sums;
     if (row.count >= ROW_UNROLL * LANES) return exact_sums_of_long_row(rest, constants, magnitudes);
@@ -65,6 +70,8 @@ INLINE struct exact_sums exact_sums_of_row(struct row row, const unsigned char *
     add_exact_rest(&sums, rest, constants, magnitudes);
     return sums;
 }
+
+/* ---- all rows ---- */
 
 /* Each row's lanes, added up in the lane of its number. */
 INLINE struct exact_sums join_exact_rows(struct exact_sums rows[LANES]) {
@@ -84,15 +91,122 @@ INLINE struct exact_sums join_exact_rows(struct exact_sums rows[LANES]) {
     return rows[0];
 }
 
+typedef struct exact_sums exact_sums_function(struct row row, const unsigned char *end, const struct exact_constants *constants,
+                                              struct exact_row_kind kind);
+
+/* Of each row, in lanes, what a function, which is a constant, makes of its elements. */
+INLINE void sum_exact_rows(struct exact_sums *all, const struct wf_rows *rows, const struct exact_constants *constants,
+                           struct exact_row_kind kind, exact_sums_function *sums_of_row) {
+    const unsigned char *end = end_of_all(rows) + (kind.apart - 1) * (rows->count - 1) * (int64_t)sizeof(uword);
+    struct exact_sums sums[LANES];
+    for (size_t r = 0; r < rows->rows; r += LANES) {
+        const size_t taken = rows->rows - r < LANES ? rows->rows - r : LANES;
+        for (size_t i = 0; i < taken; i++) sums[i] = sums_of_row(row_at(rows, r + i), end, constants, kind);
+        memset(sums + taken, 0, (LANES - taken) * sizeof *sums);
+        all[r / LANES] = join_exact_rows(sums);
+    }
+}
+
+typedef void sum_exact_rows_function(struct exact_sums *all, const struct wf_rows *rows, const struct exact_constants *constants,
+                                     bool magnitudes);
+
+APART void sum_exact_side_by_side(struct exact_sums *all, const struct wf_rows *rows, const struct exact_constants *constants,
+                                  bool magnitudes) {
+    if (magnitudes)
+        sum_exact_rows(all, rows, constants, (struct exact_row_kind){true, 1}, exact_sums_of_row);
+    else
+        sum_exact_rows(all, rows, constants, (struct exact_row_kind){false, 1}, exact_sums_of_row);
+}
+
+/* ---- elements that are apart ---- */
+
+#ifdef HAS_PLACED_LANES
+
+enum { BLOCK_VECTORS = STEP / LANES }; /* of f64, which a vector of elements becomes */
+
+INLINE vf64 widened_part(vsword block, int part) {
+    vf32 some;
+    if (IS_F64) return (vf64)block;
+    memcpy(&some, (const unsigned char *)&block + part * (int)sizeof some, sizeof some);
+    return f64_of_f32(some);
+}
+
+INLINE void add_exact_block(struct exact_sums *sums, vsword block, const struct exact_constants *constants) {
+    UNROLLED
+    for (int v = 0; v < BLOCK_VECTORS; v++) add_exact(&sums[v], widened_part(block, v), constants);
+}
+
+/* A row's last block, of that many elements; after these -0, which adds nothing. */
+INLINE vsword last_block(struct row row, const unsigned char *end, const struct places *places, int apart) {
+    vsword place, block = {0};
+    for (int k = 0; k < (int)STEP; k++) place[k] = (sword)k;
+    if ((size_t)(end - row.x) >= (size_t)apart * VECTOR_NBYTES)
+        block = placed_block(row.x, places, apart);
+    else
+        wf_copy_strided((unsigned char *)&block, row.x, apart * (int64_t)sizeof(uword), row.count, sizeof(uword));
+    return select_where(place < (sword)row.count, block, (vsword){0} + (sword)MINUS_ZERO);
+}
+
+/* Only the last block may end where nothing may be read. */
+INLINE struct exact_sums exact_sums_of_row_apart(struct row row, const unsigned char *end, const struct exact_constants *constants,
+                                                 struct exact_row_kind kind) {
+    const struct places places = places_of((struct stride){1, kind.apart, false});
+    const vsword kept = (vsword){0} + (sword)(kind.magnitudes ? MAGNITUDE : (uword)-1);
+    struct exact_sums sums[BLOCK_VECTORS];
+    UNROLLED
+    for (int v = 0; v < BLOCK_VECTORS; v++) start_exact(&sums[v], -(vf64){0}, constants);
+    for (; row.count > STEP; row.count -= STEP, row.x += kind.apart * VECTOR_NBYTES)
+        add_exact_block(sums, placed_block(row.x, &places, kind.apart) & kept, constants);
+    add_exact_block(sums, last_block(row, end, &places, kind.apart) & kept, constants);
+    UNROLLED
+    for (int v = 0; v < BLOCK_VECTORS; v++) finish_exact_sums(&sums[v], constants);
+    UNROLLED
+    for (int v = 1; v < BLOCK_VECTORS; v++) join_exact(&sums[0], &sums[v]);
+    return sums[0];
+}
+
+APART void sum_exact_by_twos(struct exact_sums *all, const struct wf_rows *rows, const struct exact_constants *constants,
+                             bool magnitudes) {
+    sum_exact_rows(all, rows, constants, (struct exact_row_kind){magnitudes, 2}, exact_sums_of_row_apart);
+}
+
+APART void sum_exact_by_threes(struct exact_sums *all, const struct wf_rows *rows, const struct exact_constants *constants,
+                               bool magnitudes) {
+    sum_exact_rows(all, rows, constants, (struct exact_row_kind){magnitudes, 3}, exact_sums_of_row_apart);
+}
+
+APART void sum_exact_by_fours(struct exact_sums *all, const struct wf_rows *rows, const struct exact_constants *constants,
+                              bool magnitudes) {
+    sum_exact_rows(all, rows, constants, (struct exact_row_kind){magnitudes, 4}, exact_sums_of_row_apart);
+}
+
+/* NULL: elements that are so far apart are better copied. */
+static sum_exact_rows_function *exact_rows_function_for(int64_t apart) {
+    if (apart == 1) return sum_exact_side_by_side;
+    if (sizeof(uword) < 4) return NULL;
+    return apart == 2 ? sum_exact_by_twos : apart == 3 ? sum_exact_by_threes : apart == 4 ? sum_exact_by_fours : NULL;
+}
+
+#else
+
+static sum_exact_rows_function *exact_rows_function_for(int64_t apart) {
+    return apart == 1 ? sum_exact_side_by_side : NULL;
+}
+
+#endif
+
 /* ---- whether that is worth a try ---- */
 
 /* The magnitudes of the first elements of some rows; of none if a row is empty, whose sum is no -0. */
-static struct magnitudes magnitudes_of_some(const struct wf_rows *rows) {
+static struct magnitudes magnitudes_of_some(const struct wf_rows *rows, int64_t apart) {
     enum { SAMPLE = 2 * STEP };
     struct magnitudes found = {0, (uword)-1 >> 1};
+    unsigned char copy[SAMPLE * sizeof(uword)];
     for (size_t i = 0; i < 3; i++) {
-        const struct row row = row_at(rows, i * (rows->rows - 1) / 2);
-        found = larger_range(found, find_bounds(row.x, row.count < SAMPLE ? row.count : SAMPLE));
+        struct row row = row_at(rows, i * (rows->rows - 1) / 2);
+        if (row.count > SAMPLE) row.count = SAMPLE;
+        if (apart > 1) wf_copy_strided(copy, row.x, apart * (int64_t)sizeof(uword), row.count, sizeof(uword));
+        found = larger_range(found, find_bounds(apart > 1 ? copy : row.x, row.count));
     }
     return found;
 }
@@ -118,58 +232,44 @@ static size_t longest_row(const struct wf_rows *rows, size_t *shortest) {
 /* ---- results ---- */
 
 INLINE bool write_exact_rows(rounded *results, const struct exact_sums *sums, size_t rows, const struct wf_quotient *asked,
-                             struct exact_row_kind kind) {
+                             bool is_mean) {
     vi64 all_lost = {0}, lost;
     for (size_t r = 0; r < rows; r += LANES) {
-        const struct lane_quotient lanes = kind.is_mean ? quotient_at(asked, r) : (struct lane_quotient){.is_power = false};
-        const vf64 exact = exact_result(&lost, &sums[r / LANES], &lanes, kind.is_mean ? 1 / lanes.divisor : (vf64){0}, kind.is_mean);
+        const struct lane_quotient lanes = is_mean ? quotient_at(asked, r) : (struct lane_quotient){.is_power = false};
+        const vf64 exact = exact_result(&lost, &sums[r / LANES], &lanes, is_mean ? 1 / lanes.divisor : (vf64){0}, is_mean);
         all_lost |= lost | (vi64)(exact - exact);
         store_elements(results + r, round_to_element(exact));
     }
     return !any_lane_set(all_lost);
 }
 
-/* False if not all are exact, as where some are no numbers. */
-INLINE bool find_exact_rows_of_kind(rounded *results, const struct wf_rows *rows, const struct wf_quotient *asked,
-                                    struct exact_row_kind kind) {
-    const struct magnitudes some = magnitudes_of_some(rows);
-    const unsigned char *end = end_of_all(rows);
-    struct exact_sums all[WF_COLUMNS_MAX / LANES], sums[LANES];
+wf_exact_rows_function WF_LOOPS_NAME(find_exact_rows, TYPE, TIER);
+
+/* Where some are no numbers, results are not exact. */
+bool WF_LOOPS_NAME(find_exact_rows, TYPE, TIER)(const struct wf_rows *rows, int64_t apart, const struct wf_quotient *asked,
+                                                void *results) {
+    sum_exact_rows_function *sum_rows_of = exact_rows_function_for(apart);
+    struct exact_sums all[WF_COLUMNS_MAX / LANES];
     size_t shortest;
     const size_t longest = longest_row(rows, &shortest);
-    if (!shortest || !may_be_exact(some)) return false;
+    if (!NOTES_ROUNDING || !sum_rows_of || !shortest) return false;
+    const struct magnitudes some = magnitudes_of_some(rows, apart);
+    if (!may_be_exact(some)) return false;
     const struct exact_constants constants = exact_constants(IS_F64 ? exact_level(some.max, longest) : 0);
-    for (size_t r = 0; r < rows->rows; r += LANES) {
-        const size_t taken = rows->rows - r < LANES ? rows->rows - r : LANES;
-        for (size_t i = 0; i < taken; i++) sums[i] = exact_sums_of_row(row_at(rows, r + i), end, &constants, kind.magnitudes);
-        memset(sums + taken, 0, (LANES - taken) * sizeof *sums);
-        all[r / LANES] = join_exact_rows(sums);
-    }
-    const bool is_exact = !has_rounded() && write_exact_rows(results, all, rows->rows, asked, kind);
+    sum_rows_of(all, rows, &constants, asked->parts == WF_PART_ABS);
+    bool is_exact = !has_rounded();
+    if (is_exact && asked->is_divided)
+        is_exact = write_exact_rows(results, all, rows->rows, asked, true);
+    else if (is_exact)
+        is_exact = write_exact_rows(results, all, rows->rows, asked, false);
     forget_rounding();
     return is_exact;
-}
-
-/* What is asked for is a constant in each. */
-APART bool find_exact_row_sums(rounded *results, const struct wf_rows *rows) {
-    return find_exact_rows_of_kind(results, rows, NULL, (struct exact_row_kind){false, false});
-}
-
-APART bool find_exact_row_magnitudes(rounded *results, const struct wf_rows *rows) {
-    return find_exact_rows_of_kind(results, rows, NULL, (struct exact_row_kind){true, false});
-}
-
-APART bool find_exact_row_means(rounded *results, const struct wf_rows *rows, const struct wf_quotient *asked) {
-    return NOTES_ROUNDING && find_exact_rows_of_kind(results, rows, asked, (struct exact_row_kind){false, true});
 }
 
 wf_row_results_function WF_LOOPS_NAME(find_row_results, TYPE, TIER);
 
 bool WF_LOOPS_NAME(find_row_results, TYPE, TIER)(const struct wf_rows *rows, enum wf_part part, void *results) {
-    if (part == WF_PART_NONZERO) return count_rows(rows, INFINITY_BITS, results);
-    if (NOTES_ROUNDING && part == WF_PART_SUM && find_exact_row_sums(results, rows)) return true;
-    if (NOTES_ROUNDING && part == WF_PART_ABS && find_exact_row_magnitudes(results, rows)) return true;
-    return find_row_sums(rows, part, results);
+    return part == WF_PART_NONZERO ? count_rows(rows, INFINITY_BITS, results) : find_row_sums(rows, part, results);
 }
 
 #endif

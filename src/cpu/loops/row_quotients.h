@@ -285,8 +285,7 @@ void WF_LOOPS_NAME(find_row_quotients, TYPE, TIER)(const struct wf_rows *rows, c
                                                    bool *has_failed) {
     memset(has_failed, 0, rows->rows * sizeof *has_failed);
     const bool are_means = asked->parts == WF_PART_SUM && asked->is_divided;
-    const bool is_found = are_means && (find_exact_row_means(results, rows, asked) ||
-                                        (IS_F64 && find_row_means_by_levels(results, rows, asked)));
+    const bool is_found = IS_F64 && are_means && find_row_means_by_levels(results, rows, asked);
     if (!is_found) row_quotients_for(rows, asked)(results, has_failed, rows, asked);
     for (size_t r = 0; IS_F64 && asked->parts & WF_PART_SQUARES && r < rows->rows; r += LANES)
         if (memchr(has_failed + r, true, rows->rows - r < LANES ? rows->rows - r : LANES))

@@ -11,35 +11,6 @@ wf_copy_strided_function COPY_STRIDED(TIER);
 
 #ifdef HAS_PLACED_LANES
 
-enum { APART_MAX = 8 };
-
-/* Elements of so many words are so many elements apart; or, backwards, are before the one before. */
-struct stride {
-    int words, apart;
-    bool backwards;
-};
-
-/* Which lanes of the vectors of a block, as many as elements are apart, go where. */
-struct places {
-    vsword order;
-    lane_choice chosen[APART_MAX];
-};
-
-/* Backwards, a block ends with its first element. */
-INLINE struct places places_of(struct stride stride) {
-    const int per_vector = (int)STEP / stride.words;
-    struct places places;
-    vsword position;
-    for (int k = 0; k < (int)STEP; k++) {
-        const int element = k / stride.words, last = per_vector * stride.apart - 1;
-        const int at = stride.backwards ? last - element * stride.apart : element * stride.apart;
-        position[k] = at * stride.words + k % stride.words;
-    }
-    places.order = position & (sword)(STEP - 1);
-    for (int j = 0; j < stride.apart; j++) places.chosen[j] = choice_of((position & -(sword)STEP) == j * (sword)STEP);
-    return places;
-}
-
 /* Returns how many elements are copied.  Nothing behind the last one is read. */
 INLINE size_t copy_blocks(unsigned char *restrict to, const unsigned char *restrict from, size_t count, struct stride stride) {
     const size_t per_vector = STEP / (size_t)stride.words, block = (size_t)stride.apart * VECTOR_NBYTES;
@@ -47,12 +18,7 @@ INLINE size_t copy_blocks(unsigned char *restrict to, const unsigned char *restr
     size_t i = 0;
     if (stride.backwards) from -= block - (size_t)stride.words * sizeof(uword);
     for (; i + per_vector < count; i += per_vector, to += VECTOR_NBYTES) {
-        vsword copy = {0}, x;
-        UNROLLED
-        for (int j = 0; j < stride.apart; j++) {
-            memcpy(&x, from + j * VECTOR_NBYTES, sizeof x);
-            copy = placed_lanes(copy, places.chosen[j], places.order, x);
-        }
+        const vsword copy = placed_block(from, &places, stride.apart);
         memcpy(to, &copy, sizeof copy);
         from = stride.backwards ? from - block : from + block;
     }

@@ -24,6 +24,7 @@
     wf_row_results_function WF_LOOPS_NAME(find_row_results, NAME, TIER);                                     \
     wf_row_totals_function WF_LOOPS_NAME(find_row_totals, NAME, TIER);                                       \
     wf_row_quotients_function WF_LOOPS_NAME(find_row_quotients, NAME, TIER);                                 \
+    wf_exact_rows_function WF_LOOPS_NAME(find_exact_rows, NAME, TIER);                                       \
     wf_row_dots_function WF_LOOPS_NAME(find_row_dots, NAME, TIER);                                           \
     wf_column_dots_function WF_LOOPS_NAME(find_column_dots, NAME, TIER);                                     \
     wf_sum_panel_function WF_LOOPS_NAME(sum_panel, NAME, TIER);                                              \
@@ -85,6 +86,7 @@ const struct wf_tier TIER_STRUCT(TIER) = {
     EACH(find_row_results, NAME)                                                                             \
     EACH(find_row_totals, NAME)                                                                              \
     OF_##kind(find_row_quotients, NAME)                                                                      \
+    OF_##kind(find_exact_rows, NAME)                                                                         \
     EACH(find_row_dots, NAME)                                                                                \
     INTEGER_##kind(find_column_dots, NAME)                                                                   \
     OF_##kind(sum_panel, NAME)                                                                               \
