@@ -10,7 +10,8 @@
 
 #if ARE_ROWS_OF_TEAMS || ARE_LONG_ROWS
 
-#define ROW_VECTORS (ARE_ROWS_OF_TEAMS && !ARE_SEGMENTS_OF_TEAMS && ARE_SUMS_OF_TEAMS && WIDTH >= 32 ? 8 : 4) // that a lane has on their way
+#define WHOLE_ROW_VECTORS (ARE_ROWS_OF_TEAMS && ARE_SUMS_OF_TEAMS && WIDTH >= 32 ? 8 : 4) // that a lane has on their way ...
+#define ROW_VECTORS (ARE_SEGMENTS_OF_TEAMS ? 4 : WHOLE_ROW_VECTORS)                       // ... and where segments begin or end inside of vectors
 
 #if !ARE_EXTREMES_BY_PAIRS && !IS_NARROW_INTEGER
 
@@ -23,7 +24,7 @@ static __device__ __forceinline__ void add_row_vector(row_sums *sums, const vect
 
 #endif
 
-static __device__ __forceinline__ void add_row_vectors(row_sums *sums, const vector *v)
+static __device__ __forceinline__ void add_row_vectors(row_sums *sums, const vector *v, const int vectors)
 {
 #if HAS_RESTS
     row_sums batch = none_of_row(sums), *into = &batch;
@@ -31,7 +32,7 @@ static __device__ __forceinline__ void add_row_vectors(row_sums *sums, const vec
     row_sums *into = sums;
 #endif
 #pragma unroll
-    for (int i = 0; i < ROW_VECTORS; i++) add_row_vector(into, &v[i]);
+    for (int i = 0; i < vectors; i++) add_row_vector(into, &v[i]);
 #if HAS_RESTS
     join_plain_sums(sums, &batch);
 #endif
@@ -121,10 +122,51 @@ static __device__ __forceinline__ row_sums add_row(const struct wf_group_argumen
         }
 #pragma unroll
         for (int i = 0; i < ROW_VECTORS; i++) pad_row_vector(&v[i], (j + (i << lanes->log2)) * PER_VECTOR - head, count, padding);
-        add_row_vectors(&sums, v);
+        add_row_vectors(&sums, v, ROW_VECTORS);
         note_first(&sums, &before, (j - (int)lanes->place) * PER_VECTOR - head);
     }
     return sums;
+}
+
+#if ARE_SEGMENTS_OF_TEAMS
+
+static __device__ __forceinline__ vector vector_of(unit element)
+{
+    vector v = {{0, 0, 0, 0}};
+#pragma unroll
+    for (int e = 0; e < PER_VECTOR; e++) put_element(&v, e, element);
+    return v;
+}
+
+// Of whole vectors, which nothing is looked at before they are loaded for: more of them are on their way.
+static __device__ __forceinline__ row_sums add_whole_row(const struct wf_group_arguments *r, u64 address, int count, unit first,
+                                                         const team *lanes)
+{
+    const int vectors = count / PER_VECTOR;
+    const vector padding = vector_of(row_padding(first));
+    row_sums sums = no_row_sums(r, first);
+#pragma unroll 1
+    for (int j = (int)lanes->place; j < vectors; j += WHOLE_ROW_VECTORS << lanes->log2) {
+        const row_sums before = sums;
+        vector v[WHOLE_ROW_VECTORS];
+#pragma unroll
+        for (int i = 0; i < WHOLE_ROW_VECTORS; i++) {
+            const int number = j + (i << lanes->log2);
+            v[i] = padding;
+            if (number < vectors) v[i] = load_vector(address, (u64)(u32)number);
+        }
+        add_row_vectors(&sums, v, WHOLE_ROW_VECTORS);
+        note_first(&sums, &before, (j - (int)lanes->place) * PER_VECTOR);
+    }
+    return sums;
+}
+
+#endif
+
+// Whether the rows of all the warp's teams are whole vectors, as most segments of one length are.  By all lanes.
+static __device__ __forceinline__ bool are_rows_whole(u64 address, int count)
+{
+    return ARE_SEGMENTS_OF_TEAMS && __all_sync(ALL_LANES, count == 0 || (((u32)address | (u32)count * (u32)sizeof(unit)) & 15) == 0);
 }
 
 #if ARE_ROWS_OF_TEAMS
@@ -185,12 +227,20 @@ static __device__ __forceinline__ int find_in_row(const struct wf_group_argument
 static __device__ __forceinline__ bool reduce_row_of_team(const struct wf_group_arguments *r, u64 address, int count, bool exists,
                                                           const team *lanes, u64 *bits, int *number)
 {
-    row_sums sums = add_row(r, address, exists ? count : 0, load_unit(address), lanes);
+    const int left = exists ? count : 0;
+    const unit first = load_unit(address);
+    row_sums sums;
+#if ARE_SEGMENTS_OF_TEAMS
+    if (are_rows_whole(address, left))
+        sums = add_whole_row(r, address, left, first, lanes);
+    else
+#endif
+        sums = add_row(r, address, left, first, lanes);
     const row_sums alone = sums;
     merge_row_sums(&sums, lanes);
     *number = 0;
 #if IS_INDEXED
-    if (IS_PLAIN_INDEX) *number = find_in_row(r, address, exists ? count : 0, &sums, &alone, lanes);
+    if (IS_PLAIN_INDEX) *number = find_in_row(r, address, left, &sums, &alone, lanes);
 #endif
     (void)alone;
     return decide_row(r, &sums, address, sizeof(unit), count, exists, lanes, bits);
