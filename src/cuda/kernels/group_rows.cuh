@@ -130,6 +130,15 @@ static __device__ __forceinline__ row_sums add_row(const struct wf_group_argumen
 
 #if ARE_SEGMENTS_OF_TEAMS
 
+// Whether all segments of the warp's teams are whole vectors, as most of one length are, and enough for more of them to be on their way.
+// By all lanes.
+static __device__ __forceinline__ bool are_rows_whole(u64 address, int count, const team *lanes)
+{
+    const bool is_whole = (((u32)address | (u32)count * (u32)sizeof(unit)) & 15) == 0;
+    const bool is_enough = WHOLE_ROW_VECTORS == ROW_VECTORS || count > (ROW_VECTORS * PER_VECTOR) << lanes->log2;
+    return __all_sync(ALL_LANES, count == 0 || (is_whole && is_enough));
+}
+
 static __device__ __forceinline__ vector vector_of(unit element)
 {
     vector v = {{0, 0, 0, 0}};
@@ -138,7 +147,7 @@ static __device__ __forceinline__ vector vector_of(unit element)
     return v;
 }
 
-// Of whole vectors, which nothing is looked at before they are loaded for: more of them are on their way.
+// Of whole vectors, of which nothing is looked at before they are loaded: so more of them are on their way.
 static __device__ __forceinline__ row_sums add_whole_row(const struct wf_group_arguments *r, u64 address, int count, unit first,
                                                          const team *lanes)
 {
@@ -162,12 +171,6 @@ static __device__ __forceinline__ row_sums add_whole_row(const struct wf_group_a
 }
 
 #endif
-
-// Whether the rows of all the warp's teams are whole vectors, as most segments of one length are.  By all lanes.
-static __device__ __forceinline__ bool are_rows_whole(u64 address, int count)
-{
-    return ARE_SEGMENTS_OF_TEAMS && __all_sync(ALL_LANES, count == 0 || (((u32)address | (u32)count * (u32)sizeof(unit)) & 15) == 0);
-}
 
 #if ARE_ROWS_OF_TEAMS
 
@@ -231,7 +234,7 @@ static __device__ __forceinline__ bool reduce_row_of_team(const struct wf_group_
     const unit first = load_unit(address);
     row_sums sums;
 #if ARE_SEGMENTS_OF_TEAMS
-    if (are_rows_whole(address, left))
+    if (are_rows_whole(address, left, lanes))
         sums = add_whole_row(r, address, left, first, lanes);
     else
 #endif
