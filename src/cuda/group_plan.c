@@ -102,7 +102,6 @@ void wf_cuda_group_plan_fill(struct wf_cuda_group_plan *plan, int resident, cons
     enum { ROUNDS = 2 };
     int64_t blocks = (int64_t)ROUNDS * resident * gpu->multiprocessors, shares = plan->tiles * plan->pieces;
     if (blocks) plan->grid = blocks < shares ? blocks : shares < 1 ? 1 : shares;
-    if (blocks) plan->listed_grid = blocks / ROUNDS; /* of which there mostly are none */
 }
 
 /* Whether so many warps' shares keep the GPU's warps busy for most of the time. */

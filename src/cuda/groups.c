@@ -637,12 +637,15 @@ static wf_error find_places(wf_handle *handle, struct job *job) {
     return check_alignment(handle, job);
 }
 
-/* Segments whose offsets are in host memory.  Work on the stream may write these; a graph reads them when it runs. */
+/* Segments whose offsets are in host memory, if they are not so many that looking at them takes longer than sending them.  Work on the
+ * stream may write them; a graph reads them when it runs. */
 static wf_error take_for_rows(wf_handle *handle, struct job *job, struct wf_segment_rows *rows) {
+    enum { LENGTH_MIN = 256 }; /* on average */
     const struct wf_cuda *cuda = handle->device_state;
     const struct wf_grouped *grouped = job->grouped;
-    bool is_tried = job->are_labels_host && !job->is_array_host && grouped->layout->by == WF_GROUP_SEGMENTS;
-    if (!is_tried || wf_cuda_is_capturing(cuda->stream)) return WF_OK;
+    const struct wf_layout *layout = grouped->layout;
+    bool is_tried = job->are_labels_host && !job->is_array_host && layout->by == WF_GROUP_SEGMENTS;
+    if (!is_tried || layout->reduced_count / grouped->groups->count < LENGTH_MIN || wf_cuda_is_capturing(cuda->stream)) return WF_OK;
     wf_error error = WF_DRIVER_CALL(handle, StreamSynchronize, (cuda->stream), "cuda:%d", cuda->gpu.ordinal);
     if (error) return error;
     const struct wf_grouped *of_rows = wf_segment_rows(rows, grouped, grouped->groups->labels);
