@@ -18,8 +18,8 @@ static bool rises_by(const int64_t *offsets, size_t count, int64_t step) {
 static bool is_progression(const wf_array *offsets, struct progression *found) {
     int64_t block[BLOCK], total = wf_array_length(offsets, 0);
     wf_labels_read(offsets, 0, 2, block);
+    if (block[0] < 0 || block[1] <= block[0]) return false;
     *found = (struct progression){block[0], block[1] - block[0]};
-    if (found->first < 0 || found->step <= 0) return false;
     for (int64_t i = 0; i + 1 < total; i += BLOCK - 1) { /* each begins with the last one of the block before */
         const size_t count = total - i < BLOCK ? (size_t)(total - i) : BLOCK;
         wf_labels_read(offsets, i, count, block);

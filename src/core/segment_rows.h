@@ -11,9 +11,8 @@ struct wf_segment_rows {
     struct wf_grouped grouped;
 };
 
-/* The same reduction of rows, whose arrays begin where the first segment does: but for what lies there they are not described; NULL,
- * if the segments are not all equally long, of one element at least, and inside of the axis, or if their elements' positions matter.
- * offsets: in host memory, which may have been checked. */
+/* The same reduction, of rows; of its arrays the address of the first segment's first element counts, not the shape.  NULL: the segments
+ * are not all equally long, of one element at least, and inside of the axis, or their elements' positions matter.  offsets: in host memory. */
 const struct wf_grouped *wf_segment_rows(struct wf_segment_rows *rows, const struct wf_grouped *grouped, const wf_array *offsets);
 
 #endif
