@@ -114,22 +114,6 @@ wf_error wf_layout_make(wf_handle *handle, struct wf_layout *layout, const wf_ar
     return WF_OK;
 }
 
-bool wf_layout_of_equal_segments(struct wf_layout *rows, int64_t *first, const struct wf_layout *layout,
-                                 const int64_t *offsets) {
-    int64_t count = layout->shape[layout->axis], length = count ? offsets[1] - offsets[0] : 0;
-    if (length == 0) return false;
-    for (int64_t g = 1; g < count; g++)
-        if (offsets[g + 1] - offsets[g] != length) return false;
-    *rows = *layout;
-    *first = offsets[0];
-    rows->by = WF_GROUP_AXES;
-    rows->axis = -1;
-    rows->reduced_count = rows->reduced_shape[0] = length;
-    for (int o = 0; o < rows->operands; o++)
-        rows->stride_bytes[o][layout->axis] = length * rows->reduced_stride_bytes[o][0];
-    return true;
-}
-
 void wf_layout_view(const struct wf_layout *layout, struct wf_view *view, const wf_array *a, const wf_array *b,
                     bool is_indexed) {
     wf_array of_one[2] = {*a, b ? *b : *a};

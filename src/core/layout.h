@@ -29,11 +29,6 @@ struct wf_layout {
 wf_error wf_layout_make(wf_handle *handle, struct wf_layout *layout, const wf_array *a, const wf_array *b,
                         const wf_groups *groups);
 
-/* Of segments that are equally long, of one element at least: they are the rows of a matrix along the axis, which begins
- * *first positions into it.  False, and nothing written, if they are not. */
-bool wf_layout_of_equal_segments(struct wf_layout *rows, int64_t *first, const struct wf_layout *layout,
-                                 const int64_t *offsets);
-
 /* Views the elements of one group, of which there is one at least, as those of the arrays that were laid out; of
  * segments and keys, the whole axis, whose stride is the view's first even if it has no dimension. */
 void wf_layout_view(const struct wf_layout *layout, struct wf_view *view, const wf_array *a, const wf_array *b,

@@ -1,6 +1,7 @@
 /* Reductions by groups on the CPU: how threads share the tiles of results. */
 #include "core/environment.h"
 #include "core/labels.h"
+#include "core/segment_rows.h"
 #include "core/shaped.h"
 #include "cpu/elementwise.h"
 #include "cpu/groups_job.h"
@@ -152,27 +153,11 @@ static wf_error reserve(wf_handle *handle, const struct job *job) {
     return wf_shaped_reserve(handle, job->grouped->into, longest);
 }
 
-/* Segments that are equally long are taken for rows of a matrix, unless their elements' positions matter. */
-struct rows {
-    struct wf_layout layout;
-    struct wf_grouped grouped;
-    wf_array array[2];
-};
-
-static void take_for_rows(struct job *job, struct rows *rows) {
-    const struct wf_grouped *grouped = job->grouped;
-    int64_t first;
-    if (grouped->layout->by != WF_GROUP_SEGMENTS || grouped->into || wf_accumulator_is_indexed(grouped->empty)) return;
-    if (!wf_layout_of_equal_segments(&rows->layout, &first, grouped->layout, job->labels.offsets)) return;
-    rows->grouped = *grouped;
-    rows->grouped.layout = &rows->layout;
-    for (int o = 0; o < rows->layout.operands; o++) {
-        rows->array[o] = *(o ? grouped->b : grouped->a);
-        rows->array[o].data = (const char *)rows->array[o].data + first * rows->layout.reduced_stride_bytes[o][0];
-    }
-    rows->grouped.a = &rows->array[0];
-    if (grouped->b) rows->grouped.b = &rows->array[1];
-    job->grouped = &rows->grouped;
+static void take_for_rows(struct job *job, struct wf_segment_rows *rows) {
+    if (job->grouped->layout->by != WF_GROUP_SEGMENTS) return;
+    const wf_array offsets = wf_array_vector(job->labels.offsets, WF_I64, job->grouped->groups->count + 1);
+    const struct wf_grouped *of_rows = wf_segment_rows(rows, job->grouped, &offsets);
+    if (of_rows) job->grouped = of_rows;
 }
 
 /* A job, and room for another one behind it; NULL without memory. */
@@ -192,7 +177,7 @@ static struct job *begin_job(struct cpu *cpu, const struct wf_grouped *grouped) 
 wf_error wf_cpu_reduce_groups(wf_handle *handle, const struct wf_grouped *grouped) {
     const struct wf_layout *layout = grouped->layout;
     struct cpu *cpu = handle->device_state;
-    struct rows rows;
+    struct wf_segment_rows rows;
     if (!grouped->into && (wf_cpu_try_keyed(handle, grouped) || wf_cpu_try_elementwise(handle, grouped))) return WF_OK;
     struct job *job = begin_job(cpu, grouped);
     if (!job) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for a reduction by groups");

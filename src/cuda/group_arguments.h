@@ -49,7 +49,7 @@ enum {
     WF_GROUP_RING_BATCHES = 4, /* of each lane, on their way to shared memory */
     WF_GROUP_LANES_OF_VALUES = 16,  /* that have bins at a time, of f64 in short groups and those in chunks, ... */
     WF_GROUP_LANES_OF_PRODUCTS = 8, /* ... and where there are products */
-    WF_GROUP_LISTED_ELEMENTS = 256 /* of each lane: a team lists groups of more, so that others do not wait for it */
+    WF_GROUP_LISTED_ELEMENTS = 256 /* of each lane: a team mostly lists groups of more, so that others do not wait for it */
 };
 
 /* Of sums of floats in chunks, along an axis of a matrix, what is copied to shared memory ahead (kernels/group_chunks_ahead.cuh). */
@@ -71,13 +71,14 @@ struct wf_group_arguments {
     unsigned long long condition;    /* u32: while it is 0, nothing is reduced; no address: there is no condition */
     unsigned long long unless;       /* u32: while it is not 0, nothing is reduced, either; or no address */
     unsigned long long bad;          /* u64: the first offset that is wrong */
-    unsigned long long list, listed; /* struct wf_group_piece, and u64: how many there are */
-    unsigned long long slots, used;  /* struct wf_group_slot, and u64: how many are in use */
+    unsigned long long list, listed; /* struct wf_group_piece, and u64: how many there are, less one */
+    unsigned long long slots, used;  /* struct wf_group_slot, and u64: how many are in use, less one */
     long long list_count, slot_count; /* that there is memory for */
     unsigned long long fill;         /* the bits of the value of groups that have none */
     long long count;                 /* results */
     long long reduced_count;         /* elements of a group; of labelled ones, positions of the axis */
-    long long piece;                 /* elements of a group that a team takes: longer groups are listed, or shared */
+    long long piece;                 /* elements of a group that a team takes of those that are listed, or shared */
+    long long longest;               /* elements of a group that is not listed, at most */
     long long pieces;                /* how many teams share each group */
     long long tiles;                 /* warps' shares of the results */
     /* Of tall columns: what warps have found of them, then what joined ones have; u32: how many are open, then int of each: which. */

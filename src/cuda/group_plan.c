@@ -49,6 +49,10 @@ static void choose_lanes(struct wf_cuda_group_plan *plan, const struct wf_cuda_g
     if (plan->lanes_log2 > free_log2) plan->lanes_log2 = free_log2;
 }
 
+static int64_t longest_of_team(const struct wf_cuda_group_plan *plan) {
+    return (int64_t)WF_GROUP_LISTED_ELEMENTS << plan->lanes_log2;
+}
+
 /* Warps that the GPU has at a time, by their shared memory. */
 static int64_t count_warps(const struct wf_cuda_group_plan *plan, const struct wf_gpu *gpu) {
     int64_t resident = gpu->shared_per_multiprocessor / (plan->sums_nbytes + plan->ring_nbytes + BLOCK_NBYTES);
@@ -100,10 +104,20 @@ void wf_cuda_group_plan_fill(struct wf_cuda_group_plan *plan, int resident, cons
     if (blocks) plan->grid = blocks < shares ? blocks : shares < 1 ? 1 : shares;
 }
 
-/* Whether whole rows, if others would be cut into pieces, keep the GPU's warps busy for most of the time. */
+/* Whether so many warps' shares keep the GPU's warps busy for most of the time. */
+static bool are_tiles_enough(int64_t tiles, const struct wf_gpu *gpu) {
+    int64_t warps = (int64_t)gpu->multiprocessors * WARPS_OF_ROWS, rounds = (tiles + warps - 1) / warps;
+    return 10 * tiles >= 7 * rounds * warps;
+}
+
+/* Of one round, each warp of which adds up a long segment, the last ones keep the GPU waiting. */
+static bool are_several_rounds(int64_t tiles, const struct wf_gpu *gpu) {
+    return tiles > (int64_t)gpu->multiprocessors * WARPS_OF_ROWS && are_tiles_enough(tiles, gpu);
+}
+
+/* The same of whole rows, if others would be cut into pieces. */
 static bool are_rows_enough(const struct wf_cuda_group_plan *plan, const struct wf_gpu *gpu) {
-    int64_t warps = (int64_t)gpu->multiprocessors * WARPS_OF_ROWS, rounds = (plan->tiles + warps - 1) / warps;
-    return plan->pieces == 1 || 10 * plan->tiles >= 7 * rounds * warps;
+    return plan->pieces == 1 || are_tiles_enough(plan->tiles, gpu);
 }
 
 /* More lanes share a row than where each has bins, so that they load more of it at once. */
@@ -114,11 +128,14 @@ static void take_lanes_of_rows(struct wf_cuda_group_plan *plan, const struct wf_
     if (log2 > plan->lanes_log2) plan->lanes_log2 = log2;
 }
 
-/* Segments are rows of any lengths, of which long ones are listed. */
-static bool share_segments(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
+/* Segments are rows of any lengths, of which those that are much longer than others are listed; if these are too few to keep the GPU
+ * busy, all long ones. */
+static bool share_segments(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
     if (!wf_cuda_group_has_segments(plan, task)) return false;
+    const int64_t much_longer = task->elements + task->elements / 4;
     plan->held = WF_SHORT_SEGMENT_TEAMS;
     take_lanes_of_rows(plan, task);
+    if (much_longer > longest_of_team(plan) && are_several_rounds(count_tiles(plan, task), gpu)) plan->longest = much_longer;
     return true;
 }
 
@@ -218,7 +235,7 @@ static bool share_rows_ahead(struct wf_cuda_group_plan *plan, const struct wf_cu
 /* What is tried before groups are reduced as longer ones are. */
 static void choose_first(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
     if (share_rows_ahead(plan, task, gpu)) return;
-    if (share_segments(plan, task) || share_rows(plan, task, gpu) || share_long_rows(plan, task, gpu)) return;
+    if (share_segments(plan, task, gpu) || share_rows(plan, task, gpu) || share_long_rows(plan, task, gpu)) return;
     bool are_few = 10 * task->groups < 7 * ((int64_t)gpu->multiprocessors * WARPS_OF_ROWS << WARP_LOG2);
     bool are_ahead = plan->lanes_log2 == 0 && plan->pieces == 1 && wf_cuda_group_has_columns_ahead(task);
     if (!are_ahead && wf_cuda_group_has_columns(task, are_few) && share_columns(plan, task, gpu)) return;
@@ -246,6 +263,7 @@ static void plan_trees(struct wf_cuda_group_plan *plan, const struct wf_cuda_gro
 
 /* What follows from all else. */
 static void finish(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
+    if (!plan->longest) plan->longest = longest_of_team(plan);
     plan->walk = wf_cuda_group_find_walk(plan, task);
     plan->resident = wf_cuda_group_find_resident(plan, task, (int)(count_warps(plan, gpu) / gpu->multiprocessors));
     wf_cuda_group_plan_fit(plan, task, gpu);
@@ -272,7 +290,8 @@ struct wf_cuda_group_plan wf_cuda_group_plan_segments(const struct wf_cuda_group
     struct wf_cuda_group_task sorted = *task;
     sorted.are_positions_sorted = false;
     segments.ring_nbytes = wf_cuda_group_ring_nbytes(&sorted);
-    if (!share_segments(&segments, &sorted)) segments.held = wf_cuda_group_find_held(&segments, &sorted);
+    segments.longest = 0;
+    if (!share_segments(&segments, &sorted, gpu)) segments.held = wf_cuda_group_find_held(&segments, &sorted);
     finish(&segments, &sorted, gpu);
     return segments;
 }

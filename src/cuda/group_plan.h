@@ -77,6 +77,7 @@ struct wf_cuda_group_plan {
     int lanes_log2; /* of the lanes that share a group */
     bool is_across; /* neighbouring lanes have neighbouring groups, not neighbouring elements */
     int64_t piece;  /* elements: longer groups are shared by several teams of lanes */
+    int64_t longest; /* elements of a labelled group that is not cut into pieces, at most */
     int64_t pieces; /* that each group is cut into; of labelled groups only long ones are */
     int64_t tiles;  /* as many results as a block has teams of lanes */
     int warps;      /* of a block: of columns that are shared, as many as share them; else 1 */

@@ -1,6 +1,7 @@
 /* Reductions by groups on a GPU: lays out what kernels/groups.cu is to do, and launches it. */
 #include "cuda/groups.h"
 #include "core/array.h"
+#include "core/segment_rows.h"
 #include "core/view.h"
 #include "cuda/group_arguments.h"
 #include "cuda/group_keys.h"
@@ -15,12 +16,12 @@
 /* The words that launches count in, at the beginning of the scratch memory. */
 struct counters {
     uint64_t failed, bad; /* as in struct wf_group_arguments: UINT64_MAX, none */
-    uint64_t listed, used;
+    uint64_t listed, used; /* less one */
 };
 
 /* A reduction on its way. */
 struct job {
-    const struct wf_grouped *grouped;
+    const struct wf_grouped *grouped; /* what was asked for; of segments of one length rows */
     unsigned parts;   /* enum wf_part: those that are gathered */
     bool keeps_slots; /* every group's slot is what is wanted, not its result */
     struct wf_group_arguments arguments;
@@ -283,7 +284,8 @@ static wf_error launch(wf_handle *handle, struct job *job, enum wf_group_stage s
     void *arguments[] = {r};
     unsigned shared = stage <= WF_GROUPS_LISTED ? (unsigned)shared_nbytes(job) : 0;
     r->stage = stage;
-    bool is_chained = r->condition || r->unless || stage > WF_GROUPS_ADD_COLUMNS; /* others would take longer: what comes before them has something to do */
+    bool is_rare = r->list && (stage == WF_GROUPS_LISTED || stage == WF_GROUPS_FINISH); /* long groups are */
+    bool is_chained = r->condition || r->unless || is_rare || stage > WF_GROUPS_ADD_COLUMNS; /* others would take longer: what comes before them has something to do */
     wf_cuda_result result = wf_driver_launch(job->function, (unsigned)grid, (unsigned)threads_of_block(job), shared, cuda->stream,
                                              arguments, is_chained);
     return wf_driver_check(handle, result, "cuLaunchKernel", "the %s of %lld groups", wf_op_name(job->grouped->empty->op),
@@ -331,7 +333,7 @@ static wf_error ensure_scratch(wf_handle *handle, size_t nbytes) {
 static void count_pieces(const struct job *job, int64_t *pieces, int64_t *slots) {
     const struct wf_layout *layout = job->grouped->layout;
     int64_t others = layout->count / layout->shape[layout->axis];
-    int64_t listed = layout->reduced_count / (WF_GROUP_LISTED_ELEMENTS << job->plan.lanes_log2);
+    int64_t listed = layout->reduced_count / job->plan.longest;
     *slots = others * (layout->reduced_count / job->plan.piece);
     *pieces = others * listed + *slots;
 }
@@ -369,15 +371,12 @@ static void size_scratch(struct job *job) {
 static wf_error clear_list(wf_handle *handle, const struct job *job) {
     const struct wf_cuda *cuda = handle->device_state;
     return WF_DRIVER_CALL(handle, MemsetD8Async,
-                          (job->arguments.failed + offsetof(struct counters, listed), 0, 16, cuda->stream), "scratch memory");
+                          (job->arguments.failed + offsetof(struct counters, listed), 0xff, 16, cuda->stream), "scratch memory");
 }
 
 static wf_error clear_counters(wf_handle *handle, const struct job *job) {
     const struct wf_cuda *cuda = handle->device_state;
-    wf_error error = WF_DRIVER_CALL(handle, MemsetD8Async,
-                                    (job->arguments.failed, 0xff, offsetof(struct counters, listed), cuda->stream),
-                                    "scratch memory");
-    return error || !job->list_nbytes ? error : clear_list(handle, job);
+    return WF_DRIVER_CALL(handle, MemsetD8Async, (job->arguments.failed, 0xff, sizeof(struct counters), cuda->stream), "scratch memory");
 }
 
 /* Takes the parts out of one piece of memory. */
@@ -468,6 +467,7 @@ static wf_error reduce_as_segments(wf_handle *handle, const struct job *job, con
     segments.plan = wf_cuda_group_plan_segments(&job->plan, &job->task, &cuda->gpu);
     r->tiles = segments.plan.tiles;
     r->lanes_log2 = segments.plan.lanes_log2;
+    r->longest = segments.plan.longest;
     r->offsets = task->offsets;
     r->offset_stride = 4;
     r->unless = task->unsorted;
@@ -541,6 +541,7 @@ static void set_arguments(struct job *job) {
     r->lanes_log2 = job->plan.lanes_log2;
     r->is_across = job->plan.is_across;
     r->piece = job->plan.piece;
+    r->longest = job->plan.longest;
     r->pieces = job->plan.pieces;
     r->tiles = job->plan.tiles;
     r->rows_joined = job->plan.tall.rows_joined;
@@ -559,12 +560,12 @@ static wf_error bring_results(wf_handle *handle, const struct job *job) {
 }
 
 /* What failed is done again on the CPU, for the message. */
-static wf_error collect(wf_handle *handle, const struct job *job) {
+static wf_error collect(wf_handle *handle, const struct job *job, const struct wf_grouped *asked) {
     struct counters counters;
     wf_error error = wf_cuda_bring(handle, &counters, job->arguments.failed, sizeof counters);
     if (error) return error;
     if (counters.failed != UINT64_MAX || counters.bad != UINT64_MAX)
-        return wf_cuda_reduce_groups_on_host(handle, job->grouped);
+        return wf_cuda_reduce_groups_on_host(handle, asked);
     return bring_results(handle, job);
 }
 
@@ -580,7 +581,7 @@ static void lay_out(struct job *job) {
     lay_out_elements(job);
 }
 
-static wf_error reduce_on_gpu(wf_handle *handle, struct job *job) {
+static wf_error reduce_on_gpu(wf_handle *handle, struct job *job, const struct wf_grouped *asked) {
     struct wf_cuda *cuda = handle->device_state;
     const struct wf_accumulator *empty = job->grouped->empty;
     lay_out(job);
@@ -594,7 +595,7 @@ static wf_error reduce_on_gpu(wf_handle *handle, struct job *job) {
         error = wf_cuda_trees_reduce(handle, empty, job->grouped->result_type, &job->arguments, job->trees);
     else if (!error)
         error = reduce_elements(handle, job);
-    return !error && job->is_output_host ? collect(handle, job) : error;
+    return !error && job->is_output_host ? collect(handle, job, asked) : error;
 }
 
 static wf_error refuse_alignment(wf_handle *handle, const char *what) {
@@ -636,12 +637,31 @@ static wf_error find_places(wf_handle *handle, struct job *job) {
     return check_alignment(handle, job);
 }
 
+/* Segments whose offsets are in host memory, if they are not so many that looking at them takes longer than sending them.  Work on the
+ * stream may write them; a graph reads them when it runs. */
+static wf_error take_for_rows(wf_handle *handle, struct job *job, struct wf_segment_rows *rows) {
+    enum { LENGTH_MIN = 256 }; /* on average */
+    const struct wf_cuda *cuda = handle->device_state;
+    const struct wf_grouped *grouped = job->grouped;
+    const struct wf_layout *layout = grouped->layout;
+    bool is_tried = job->are_labels_host && !job->is_array_host && layout->by == WF_GROUP_SEGMENTS;
+    if (!is_tried || layout->reduced_count / grouped->groups->count < LENGTH_MIN || wf_cuda_is_capturing(cuda->stream)) return WF_OK;
+    wf_error error = WF_DRIVER_CALL(handle, StreamSynchronize, (cuda->stream), "cuda:%d", cuda->gpu.ordinal);
+    if (error) return error;
+    const struct wf_grouped *of_rows = wf_segment_rows(rows, grouped, grouped->groups->labels);
+    if (of_rows) job->grouped = of_rows;
+    return WF_OK;
+}
+
 static wf_error reduce_job(wf_handle *handle, struct job *job) {
+    const struct wf_grouped *asked = job->grouped;
+    struct wf_segment_rows rows;
     wf_error error = find_places(handle, job);
+    if (!error) error = take_for_rows(handle, job, &rows);
     if (error) return error;
     bool are_trees_labelled = job->grouped->empty->tree && job->grouped->layout->axis >= 0; /* of lengths that differ */
-    if (job->is_array_host || are_trees_labelled) return wf_cuda_reduce_groups_on_host(handle, job->grouped);
-    return reduce_on_gpu(handle, job);
+    if (job->is_array_host || are_trees_labelled) return wf_cuda_reduce_groups_on_host(handle, asked);
+    return reduce_on_gpu(handle, job, asked);
 }
 
 wf_error wf_cuda_reduce_groups(wf_handle *handle, const struct wf_grouped *grouped) {

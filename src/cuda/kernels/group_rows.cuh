@@ -10,7 +10,8 @@
 
 #if ARE_ROWS_OF_TEAMS || ARE_LONG_ROWS
 
-#define ROW_VECTORS (ARE_ROWS_OF_TEAMS && !ARE_SEGMENTS_OF_TEAMS && ARE_SUMS_OF_TEAMS && WIDTH >= 32 ? 8 : 4) // that a lane has on their way
+#define WHOLE_ROW_VECTORS (ARE_ROWS_OF_TEAMS && ARE_SUMS_OF_TEAMS && WIDTH >= 32 ? 8 : 4) // that a lane has on their way ...
+#define ROW_VECTORS (ARE_SEGMENTS_OF_TEAMS ? 4 : WHOLE_ROW_VECTORS)                       // ... and where segments begin or end inside of vectors
 
 #if !ARE_EXTREMES_BY_PAIRS && !IS_NARROW_INTEGER
 
@@ -23,7 +24,7 @@ static __device__ __forceinline__ void add_row_vector(row_sums *sums, const vect
 
 #endif
 
-static __device__ __forceinline__ void add_row_vectors(row_sums *sums, const vector *v)
+static __device__ __forceinline__ void add_row_vectors(row_sums *sums, const vector *v, const int vectors)
 {
 #if HAS_RESTS
     row_sums batch = none_of_row(sums), *into = &batch;
@@ -31,7 +32,7 @@ static __device__ __forceinline__ void add_row_vectors(row_sums *sums, const vec
     row_sums *into = sums;
 #endif
 #pragma unroll
-    for (int i = 0; i < ROW_VECTORS; i++) add_row_vector(into, &v[i]);
+    for (int i = 0; i < vectors; i++) add_row_vector(into, &v[i]);
 #if HAS_RESTS
     join_plain_sums(sums, &batch);
 #endif
@@ -108,7 +109,7 @@ static __device__ __forceinline__ void pad_row_vector(vector *v, int begin, int 
 #define PLACE_MAX (WIDTH == 8 ? 0xff : 0xffff)
 #define PLACES_OF_WORD (WIDTH == 8 ? 0x03020100u : 0x10000u) // 0 and more, one behind each element
 
-static_assert(ROW_VECTORS * PER_VECTOR <= PLACE_MAX, "an element and its place are a half of a word, or of 16 bits a word");
+static_assert(WHOLE_ROW_VECTORS * PER_VECTOR <= PLACE_MAX, "an element and its place are a half of a word, or of 16 bits a word");
 
 // Every other element of the word, odd ones or even ones, with its place behind it: so that of equal ones the first is better.
 static __device__ __forceinline__ u32 with_places(u32 word, int first, bool are_odd)
@@ -125,11 +126,11 @@ static __device__ __forceinline__ u32 better_with_place(u32 a, u32 b)
     return HAS_MIN ? min(a, b) : max(a, b);
 }
 
-static __device__ __forceinline__ u32 best_with_place(const vector *v)
+static __device__ __forceinline__ u32 best_with_place(const vector *v, const int vectors)
 {
     u32 odd = with_places(v[0].word[0], 0, true), even = with_places(v[0].word[0], 0, false);
 #pragma unroll
-    for (int i = 1; i < 4 * ROW_VECTORS; i++) {
+    for (int i = 1; i < 4 * vectors; i++) {
         const u32 word = v[i / 4].word[i % 4];
         odd = better_with_place(odd, with_places(word, i * PER_WORD, true));
         even = better_with_place(even, with_places(word, i * PER_WORD, false));
@@ -139,9 +140,10 @@ static __device__ __forceinline__ u32 best_with_place(const vector *v)
 }
 
 // begin: the number of the first vector's first element.  Padding is not better than what is known at first.
-static __device__ __forceinline__ void add_row_vectors_at(row_sums *sums, const vector *v, int begin, const team *lanes)
+static __device__ __forceinline__ void add_row_vectors_at(row_sums *sums, const vector *v, const int vectors, int begin,
+                                                           const team *lanes)
 {
-    const u32 best = best_with_place(v);
+    const u32 best = best_with_place(v, vectors);
     const int place = (int)((HAS_MIN ? best : ~best) & PLACE_MAX);
     const narrow_key key = narrow_key_of((unit)(best >> WIDTH));
     if (!is_better_key(key, sums->key)) return;
@@ -151,10 +153,11 @@ static __device__ __forceinline__ void add_row_vectors_at(row_sums *sums, const 
 
 #else
 
-static __device__ __forceinline__ void add_row_vectors_at(row_sums *sums, const vector *v, int begin, const team *lanes)
+static __device__ __forceinline__ void add_row_vectors_at(row_sums *sums, const vector *v, const int vectors, int begin,
+                                                           const team *lanes)
 {
     const row_sums before = *sums;
-    add_row_vectors(sums, v);
+    add_row_vectors(sums, v, vectors);
     note_first(sums, &before, begin - (int)lanes->place * PER_VECTOR);
 }
 
@@ -177,10 +180,52 @@ static __device__ __forceinline__ row_sums add_row(const struct wf_group_argumen
         }
 #pragma unroll
         for (int i = 0; i < ROW_VECTORS; i++) pad_row_vector(&v[i], (j + (i << lanes->log2)) * PER_VECTOR - head, count, padding);
-        add_row_vectors_at(&sums, v, j * PER_VECTOR - head, lanes);
+        add_row_vectors_at(&sums, v, ROW_VECTORS, j * PER_VECTOR - head, lanes);
     }
     return sums;
 }
+
+#if ARE_SEGMENTS_OF_TEAMS
+
+// Whether all segments of the warp's teams are whole vectors, as most of one length are, and enough for more of them to be on their way.
+// By all lanes.
+static __device__ __forceinline__ bool are_rows_whole(u64 address, int count, const team *lanes)
+{
+    const bool is_whole = (((u32)address | (u32)count * (u32)sizeof(unit)) & 15) == 0;
+    const bool is_enough = WHOLE_ROW_VECTORS == ROW_VECTORS || count > (ROW_VECTORS * PER_VECTOR) << lanes->log2;
+    return __all_sync(ALL_LANES, count == 0 || (is_whole && is_enough));
+}
+
+static __device__ __forceinline__ vector vector_of(unit element)
+{
+    vector v = {{0, 0, 0, 0}};
+#pragma unroll
+    for (int e = 0; e < PER_VECTOR; e++) put_element(&v, e, element);
+    return v;
+}
+
+// Of whole vectors, of which nothing is looked at before they are loaded: so more of them are on their way.
+static __device__ __forceinline__ row_sums add_whole_row(const struct wf_group_arguments *r, u64 address, int count, unit first,
+                                                         const team *lanes)
+{
+    const int vectors = count / PER_VECTOR;
+    const vector padding = vector_of(row_padding(first));
+    row_sums sums = no_row_sums(r, first);
+#pragma unroll 1
+    for (int j = (int)lanes->place; j < vectors; j += WHOLE_ROW_VECTORS << lanes->log2) {
+        vector v[WHOLE_ROW_VECTORS];
+#pragma unroll
+        for (int i = 0; i < WHOLE_ROW_VECTORS; i++) {
+            const int number = j + (i << lanes->log2);
+            v[i] = padding;
+            if (number < vectors) v[i] = load_vector(address, (u64)(u32)number);
+        }
+        add_row_vectors_at(&sums, v, WHOLE_ROW_VECTORS, j * PER_VECTOR, lanes);
+    }
+    return sums;
+}
+
+#endif
 
 #if ARE_ROWS_OF_TEAMS
 
@@ -232,12 +277,20 @@ static __device__ __forceinline__ int find_in_row(const struct wf_group_argument
 static __device__ __forceinline__ bool reduce_row_of_team(const struct wf_group_arguments *r, u64 address, int count, bool exists,
                                                           const team *lanes, u64 *bits, int *number)
 {
-    row_sums sums = add_row(r, address, exists ? count : 0, load_unit(address), lanes);
+    const int left = exists ? count : 0;
+    const unit first = load_unit(address);
+    row_sums sums;
+#if ARE_SEGMENTS_OF_TEAMS
+    if (are_rows_whole(address, left, lanes))
+        sums = add_whole_row(r, address, left, first, lanes);
+    else
+#endif
+        sums = add_row(r, address, left, first, lanes);
     const row_sums alone = sums;
     merge_row_sums(&sums, lanes);
     *number = 0;
 #if IS_INDEXED
-    if (IS_PLAIN_INDEX) *number = find_in_row(r, address, exists ? count : 0, &sums, &alone, lanes);
+    if (IS_PLAIN_INDEX) *number = find_in_row(r, address, left, &sums, &alone, lanes);
 #endif
     (void)alone;
     return decide_row(r, &sums, address, sizeof(unit), count, exists, lanes, bits);

@@ -47,6 +47,7 @@ static __device__ __forceinline__ bool reduce_rare(const struct wf_group_argumen
 // ---- segments of a vector
 
 #define SEGMENT_TILES (SHORT_LOADS / 4)
+#define LOADS_WHOLE_SEGMENTS (OPERANDS == 1 && WALK != WALK_INDEXED && !IS_BOOL) // of bools bytes may be any
 
 // A lane's share of some neighbours: every 32nd, as many as have SHORT_LOADS elements by `rows` each.
 typedef struct {
@@ -83,8 +84,32 @@ static __device__ __forceinline__ u32 longest_of_warp(const segment_span *span)
     return warp_max((u32)min(longest, (i64)LABELLED_ROWS + 1));
 }
 
+// Whether all of the warp's segments are `rows` elements in whole vectors, as those of one length mostly are.  By all lanes.
+static __device__ __forceinline__ bool are_tiles_whole(const struct wf_group_arguments *r, const segment_span *span, const int rows)
+{
+    if (!LOADS_WHOLE_SEGMENTS || rows % PER_VECTOR) return false;
+    bool are_whole = r->dimension[r->ndim].stride[0] == (i64)sizeof(unit);
+#pragma unroll
+    for (int t = 0; t < SHORT_LOADS / rows; t++) {
+        const u32 address = (u32)r->x + (u32)span->begin[t] * (u32)sizeof(unit);
+        are_whole = are_whole & (span->end[t] - span->begin[t] == rows) & (address % 16 == 0);
+    }
+    return __all_sync(ALL_LANES, are_whole);
+}
+
+static __device__ __forceinline__ void load_whole(const struct wf_group_arguments *r, i64 begin, const int rows, unit *elements)
+{
+#pragma unroll
+    for (int i = 0; i < rows / PER_VECTOR; i++) {
+        const vector v = load_vector(r->x + (u64)begin * sizeof(unit), (u64)i);
+#pragma unroll
+        for (int e = 0; e < PER_VECTOR; e++) elements[i * PER_VECTOR + e] = element_at(&v, e);
+    }
+}
+
 // Gives which results have to be found otherwise: bit t, of tile t.
-static __device__ __forceinline__ u32 reduce_tiles(const struct wf_group_arguments *r, const segment_span *span, const int rows)
+static __device__ __forceinline__ u32 reduce_tiles_of(const struct wf_group_arguments *r, const segment_span *span, const int rows,
+                                                      const bool are_whole)
 {
     const int tiles = SHORT_LOADS / rows;
     const group_place vector = {r->x, r->y, r->results, 0, 0};
@@ -93,12 +118,15 @@ static __device__ __forceinline__ u32 reduce_tiles(const struct wf_group_argumen
 #pragma unroll
     for (int t = 0; t < tiles; t++) {
         i64 count = span->end[t] - span->begin[t];
-        load_short(r, &vector, span->begin[t], rows, count <= rows ? (int)count : 0, elements + t * rows,
-                   factors + (OPERANDS == 2 ? t * rows : 0));
+        if (are_whole)
+            load_whole(r, span->begin[t], rows, elements + t * rows);
+        else
+            load_short(r, &vector, span->begin[t], rows, count <= rows ? (int)count : 0, elements + t * rows,
+                       factors + (OPERANDS == 2 ? t * rows : 0));
     }
 #pragma unroll
     for (int t = 0; t < tiles; t++) {
-        i64 count = span->end[t] - span->begin[t];
+        i64 count = are_whole ? rows : span->end[t] - span->begin[t];
         u64 bits = 0;
         const spread_divisor by = divisor_of((int)count, r->ddof);
         if (count < 0) continue;
@@ -111,6 +139,11 @@ static __device__ __forceinline__ u32 reduce_tiles(const struct wf_group_argumen
             others |= 1u << t;
     }
     return others;
+}
+
+static __device__ __forceinline__ u32 reduce_tiles(const struct wf_group_arguments *r, const segment_span *span, const int rows)
+{
+    return are_tiles_whole(r, span, rows) ? reduce_tiles_of(r, span, rows, true) : reduce_tiles_of(r, span, rows, false);
 }
 
 // Longer ones, fewer at a time, whose offsets the cache still has.

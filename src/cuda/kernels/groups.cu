@@ -71,6 +71,18 @@ static __device__ __forceinline__ void add_range(const struct wf_group_arguments
     if (HAS_EXTREMES && has_any) close_extremes(group);
 }
 
+// What a launch has counted; 0 is all bits, so that all counters are cleared at once.
+static __device__ __forceinline__ i64 counted(u64 counter)
+{
+    return (i64)(*(const u64 *)counter + 1);
+}
+
+// So many more; gives how many there were.
+static __device__ __forceinline__ i64 count_on(u64 counter, i64 count)
+{
+    return (i64)(atomicAdd((u64 *)counter, (u64)count) + 1);
+}
+
 static __device__ __forceinline__ struct wf_group_slot *slot_at(const struct wf_group_arguments *r, i64 slot)
 {
     return (struct wf_group_slot *)r->slots + slot;
@@ -122,25 +134,27 @@ static __device__ __forceinline__ void reduce_task(const struct wf_group_argumen
 
 // ---- the stages
 
-// Lists the pieces of a group that is too long for its team, or of as many neighbouring results of that group.  By one lane.
-static __device__ __forceinline__ void list_pieces(const struct wf_group_arguments *r, const team_task *first, i64 results)
+// Lists the pieces of a group that is too long for its team, which this lane has, or of as many neighbouring results of that group.
+// By all lanes.
+static __device__ __forceinline__ void list_pieces(const struct wf_group_arguments *r, const team_task *task, u32 lane, i64 results)
 {
-    i64 count = first->end - first->begin, pieces = (count + r->piece - 1) / r->piece, slot = -1;
-    i64 at = (i64)atomicAdd((u64 *)r->listed, (u64)pieces);
-    struct wf_group_piece *piece = (struct wf_group_piece *)r->list + at;
+    const bool is_first = lane_number() == lane;
+    const i64 result = __shfl_sync(ALL_LANES, task->result, lane), begin = __shfl_sync(ALL_LANES, task->begin, lane);
+    const i64 end = __shfl_sync(ALL_LANES, task->end, lane), pieces = (end - begin + r->piece - 1) / r->piece;
+    const i64 at = __shfl_sync(ALL_LANES, is_first ? count_on(r->listed, pieces) : 0, lane);
+    i64 slot = -1;
     if (at + pieces > r->list_count) return; // offsets fall, so that segments overlap: nothing of the list counts
     if (KEEPS_SLOTS) {
-        slot = first->result;
+        slot = result;
     } else if (pieces > 1) {
-        slot = (i64)atomicAdd((u64 *)r->used, (u64)results);
+        slot = __shfl_sync(ALL_LANES, is_first ? count_on(r->used, results) : 0, lane);
         if (slot + results > r->slot_count) return;
-        for (i64 i = 0; i < results; i++) slot_clear(slot_at(r, slot + i), (u64)(first->result + i), (u64)count);
+        for (i64 i = lane_number(); i < results; i += 32) slot_clear(slot_at(r, slot + i), (u64)(result + i), (u64)(end - begin));
     }
-    for (i64 begin = first->begin; begin < first->end; begin += r->piece, piece++) {
-        piece->result = first->result;
-        piece->begin = begin;
-        piece->end = begin + r->piece < first->end ? begin + r->piece : first->end;
-        piece->slot = slot;
+    for (i64 i = lane_number(); i < pieces; i += 32) {
+        const i64 from = begin + i * r->piece;
+        const struct wf_group_piece piece = {result, from, from + r->piece < end ? from + r->piece : end, slot};
+        ((struct wf_group_piece *)r->list)[at + i] = piece;
     }
 }
 
@@ -172,13 +186,15 @@ static __device__ __forceinline__ void cut_piece(const struct wf_group_arguments
     task->exists = task->begin < end;
 }
 
-// teams: of the warp that have a task.
+// teams: of the warp that have a task.  By all lanes.
 static __device__ __forceinline__ void list_if_long(const struct wf_group_arguments *r, team_task *task, const team *lanes,
                                                     u32 teams)
 {
-    if (!r->list || task->end - task->begin <= WF_GROUP_LISTED_ELEMENTS << lanes->log2) return;
-    if (lanes->is_across ? lane_number() == 0 : lanes->place == 0) list_pieces(r, task, lanes->is_across ? teams : 1);
-    task->exists = false;
+    const bool is_long = r->list && task->exists && task->end - task->begin > r->longest;
+    u32 first = __ballot_sync(ALL_LANES, is_long && (lanes->is_across ? lane_number() : lanes->place) == 0);
+#pragma unroll 1
+    for (; first; first &= first - 1) list_pieces(r, task, (u32)__ffs((int)first) - 1, lanes->is_across ? teams : 1);
+    if (is_long) task->exists = false;
 }
 
 static __device__ __forceinline__ team_task find_task(const struct wf_group_arguments *r, i64 tile, i64 part, const team *lanes)
@@ -187,12 +203,13 @@ static __device__ __forceinline__ team_task find_task(const struct wf_group_argu
 #if ARE_TALL_COLUMNS
     task.exists = task.exists && *column_state(r, task.result) != COLUMN_KNOWN;
 #endif
-    u32 teams = (u32)__popc(__ballot_sync(ALL_LANES, task.exists)) >> lanes->log2;
-    if (!task.exists) return task;
-    group_place place = find_place(r, task.result);
-    find_range(r, &place, &task.begin, &task.end);
-    if (KEEPS_SLOTS) task.slot = task.result;
-    if (r->pieces > 1) cut_piece(r, part, &task);
+    const u32 teams = (u32)__popc(__ballot_sync(ALL_LANES, task.exists)) >> lanes->log2;
+    if (task.exists) {
+        group_place place = find_place(r, task.result);
+        find_range(r, &place, &task.begin, &task.end);
+        if (KEEPS_SLOTS) task.slot = task.result;
+        if (r->pieces > 1) cut_piece(r, part, &task);
+    }
     list_if_long(r, &task, lanes, teams);
     return task;
 }
@@ -268,12 +285,12 @@ static __device__ __forceinline__ bool try_row(const struct wf_group_arguments *
     return is_found;
 }
 
-// Segments whose offsets are right and that are not too long for a team.
+// Segments whose offsets are right and that are not too long for a team.  By all lanes.
 static __device__ __forceinline__ void check_segment(const struct wf_group_arguments *r, team_task *task, const team *lanes)
 {
     bool is_right = is_offset(r, task->begin) && is_offset(r, task->end) && task->begin <= task->end;
     if (task->exists && !is_right) find_segment(r, task->result, &task->begin, &task->end);
-    if (task->exists) list_if_long(r, task, lanes, 1);
+    list_if_long(r, task, lanes, 1);
 }
 
 static __device__ __forceinline__ void reduce_short(const struct wf_group_arguments *r, const team *lanes, group_state *group)
@@ -468,7 +485,7 @@ static __device__ __forceinline__ void take_neighbour(const struct wf_group_argu
 
 static __device__ __forceinline__ void reduce_listed(const struct wf_group_arguments *r, const team *lanes, group_state *group)
 {
-    i64 listed = has_bad_labels(r) ? 0 : *(const i64 *)r->listed;
+    const i64 listed = has_bad_labels(r) ? 0 : counted(r->listed);
     for (i64 i = blockIdx.x; i < listed; i += gridDim.x) {
         const struct wf_group_piece *piece = (const struct wf_group_piece *)r->list + i;
         team_task task = {piece->result, piece->begin, piece->end, piece->slot, true};
@@ -481,7 +498,7 @@ static __device__ __forceinline__ void reduce_listed(const struct wf_group_argum
 
 static __device__ __forceinline__ void finish_slots(const struct wf_group_arguments *r, group_state *group)
 {
-    i64 used = has_bad_labels(r) ? 0 : r->used ? *(const i64 *)r->used : r->count;
+    const i64 used = has_bad_labels(r) ? 0 : r->used ? counted(r->used) : r->count;
     for (i64 i = (i64)blockIdx.x * 32 + lane_number(); i < used; i += (i64)gridDim.x * 32) {
         const struct wf_group_slot *slot = slot_at(r, i);
 #if ARE_TALL_COLUMNS
@@ -552,6 +569,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) groups(const __gri
         return;
     }
 #endif
+    if (task.stage == WF_GROUPS_LISTED && (i64)blockIdx.x >= counted(task.listed)) return; // before memory is cleared
     if (HAS_VALUE_SUM) sum_open(&group.sum, bins_of_warp(), GROUP_VALUE_ROWS);
     if (HAS_PRODUCT_SUM) sum_open(&group.product_sum, bins_of_warp() + (HAS_VALUE_SUM ? 16 * BIN_LANES * GROUP_VALUE_ROWS : 0),
                                   GROUP_PRODUCT_ROWS);
