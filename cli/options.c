@@ -113,10 +113,20 @@ static bool parse_delimiter(const struct rule *rule, const char *text, struct se
     return true;
 }
 
+static void add_item(struct settings_list *list, const char *text) {
+    list->items[list->count++] = text;
+}
+
+static bool parse_item(const struct rule *rule, const char *text, struct settings *settings) {
+    add_item(field_of(rule, settings), text);
+    return true;
+}
+
 static bool parse_column(const struct rule *rule, const char *text, struct settings *settings) {
-    for (size_t i = 0; i < settings->column_count; i++)
-        if (!strcmp(settings->columns[i], text)) return true;
-    settings->columns[settings->column_count++] = text;
+    struct settings_list *columns = &settings->columns;
+    for (size_t i = 0; i < columns->count; i++)
+        if (!strcmp(columns->items[i], text)) return true;
+    add_item(columns, text);
     settings->column = 0;
     settings->column_name = NULL;
     if (text[0] && text[strspn(text, "0123456789")] == '\0') return parse_count(rule, text, settings);
@@ -133,36 +143,10 @@ static bool parse_file(const struct rule *rule, const char *text, struct setting
     return is_file(rule, text) && parse_text(rule, text, settings);
 }
 
-static bool parse_by(const struct rule *rule, const char *text, struct settings *settings) {
-    (void)rule;
-    settings->by[settings->by_count++] = text;
-    return true;
-}
-
-static bool parse_argument(const struct rule *rule, const char *text, struct settings *settings) {
-    (void)rule;
-    settings->arguments[settings->argument_count++] = text;
-    return true;
-}
-
 /* FILE, or of inspect K=FILE. */
 static bool parse_output(const struct rule *rule, const char *text, struct settings *settings) {
     const char *number_end = text + strspn(text, "0123456789");
-    if (!is_file(rule, *number_end == '=' ? number_end + 1 : text)) return false;
-    settings->outputs[settings->output_count++] = text;
-    return true;
-}
-
-static bool parse_print(const struct rule *rule, const char *text, struct settings *settings) {
-    (void)rule;
-    settings->prints[settings->print_count++] = text;
-    return true;
-}
-
-static bool parse_expect(const struct rule *rule, const char *text, struct settings *settings) {
-    (void)rule;
-    settings->expects[settings->expect_count++] = text;
-    return true;
+    return is_file(rule, *number_end == '=' ? number_end + 1 : text) && parse_item(rule, text, settings);
 }
 
 /* ---- the table ----------------------------------------------------------------------------------- */
@@ -196,7 +180,7 @@ static const struct rule rules[] = {
      {{0, "read only this column of a text table, given by number, from 1, or by name in the header line", NULL},
       {COMMAND_INPUTS & ~COMMAND_HISTOGRAM, "or several, also given one by one", NULL},
       {COMMAND_HISTOGRAM, "", "N|NAME"}}},
-    {"by", "N|NAME[,...]", COMMAND_GROUPS, parse_by, 0, 0, 0,
+    {"by", "N|NAME[,...]", COMMAND_GROUPS, parse_item, FIELD(by), 0, 0,
      HELP("reduce each group of rows with equal texts in these columns of a table, in the order in which groups appear")},
     {"sort", NULL, COMMAND_GROUPS | COMMAND_MERGE, parse_flag, FIELD(sort), 0, 0,
      {{0, "sort the groups of a table by their texts, numbers by value", NULL}, {COMMAND_GROUPS, "needs --by", NULL}}},
@@ -308,15 +292,15 @@ static const struct rule rules[] = {
     {"kernel", "NAME", COMMAND_INSPECT | COMMAND_RUN, parse_text, FIELD(kernel), 0, 0,
      {{COMMAND_INSPECT, "the kernel to run, if the file has several, or an instance of a template: 'reduce<int,512>'", NULL},
       {COMMAND_RUN, "count and check only this kernel", NULL}}},
-    {"arg", "ARG", COMMAND_INSPECT, parse_argument, 0, 0, 0,
+    {"arg", "ARG", COMMAND_INSPECT, parse_item, FIELD(arguments), 0, 0,
      HELP("the kernel's next argument: a scalar (i32:5, f32:1.5) or a buffer with its number of elements "
           "(f32[1024]=zeros, ones, iota, random:SEED, random:SEED:BELOW, 1.5 for all, a .npy file; f32[3]=1,2,3; "
           "f32[1024] alone is uninitialised: an output)")},
-    {"print", "K[:N]", COMMAND_INSPECT, parse_print, 0, 0, 0,
+    {"print", "K[:N]", COMMAND_INSPECT, parse_item, FIELD(prints), 0, 0,
      HELP("print the first N elements (default 8) of argument K, numbered from 0, after the run")},
-    {"expect", "K=V[,V...]", COMMAND_INSPECT, parse_expect, 0, 0, 0,
+    {"expect", "K=V[,V...]", COMMAND_INSPECT, parse_item, FIELD(expects), 0, 0,
      HELP("expected values of the first elements of argument K after the run; a wrong result is reported first, with status 3")},
-    {"out", "[K=]FILE", COMMAND_DATA | COMMAND_MERGE | COMMAND_INSPECT | COMMAND_RUN, parse_output, 0, 0, 0,
+    {"out", "[K=]FILE", COMMAND_DATA | COMMAND_MERGE | COMMAND_INSPECT | COMMAND_RUN, parse_output, FIELD(outputs), 0, 0,
      {{COMMAND_DATA, "with --axis: write the results to a .npy file", "FILE"},
       {COMMAND_MERGE, "write the results of accumulators of --axis to a .npy file", "FILE"},
       {COMMAND_INSPECT, "after the run, write argument K, numbered from 0, to a .npy file", NULL},
@@ -400,32 +384,31 @@ static int refuse_option(int code, int option, const char *typed) {
 /* Whether the option may be given: for the first time, again with the same value, or any number of times if it makes a
  * list.  Two different values are an error, so that neither is silently ignored. */
 static bool may_give(const struct settings *settings, const char *const *values, int rule, const char *value) {
-    bool is_list = rules[rule].parse == parse_argument || rules[rule].parse == parse_output ||
-                   rules[rule].parse == parse_column || rules[rule].parse == parse_by || rules[rule].parse == parse_print ||
-                   rules[rule].parse == parse_expect;
+    bool is_list = rules[rule].parse == parse_item || rules[rule].parse == parse_output || rules[rule].parse == parse_column;
     if (!settings->given[rule] || is_list || !value || !strcmp(value, values[rule])) return true;
     fail_usage("--%s is given twice, as '%s' and '%s': it takes one value at a time", rules[rule].name,
                values[rule], value);
     return false;
 }
 
+/* The lists of the settings, one after the other; NULL after the last. */
+static struct settings_list *list_at(struct settings *settings, size_t index) {
+    struct settings_list *lists[] = {&settings->operands, &settings->arguments, &settings->outputs, &settings->columns,
+                                     &settings->by, &settings->prints, &settings->expects};
+    return index < sizeof lists / sizeof lists[0] ? lists[index] : NULL;
+}
+
+/* Each list has room for every word of the command line. */
 static bool settings_create(struct settings *settings, size_t count) {
-    *settings = (struct settings){.count = -1,
-                                  .decimals = -1,
-                                  .columns = calloc(count, sizeof(const char *)),
-                                  .by = calloc(count, sizeof(const char *)),
-                                  .operands = calloc(count, sizeof(const char *)),
-                                  .arguments = calloc(count, sizeof(const char *)),
-                                  .outputs = calloc(count, sizeof(const char *)),
-                                  .prints = calloc(count, sizeof(const char *)),
-                                  .expects = calloc(count, sizeof(const char *))};
-    return settings->operands && settings->arguments && settings->outputs && settings->prints && settings->expects &&
-           settings->columns && settings->by;
+    *settings = (struct settings){.count = -1, .decimals = -1};
+    for (size_t i = 0; list_at(settings, i); i++)
+        if (!(list_at(settings, i)->items = calloc(count, sizeof(const char *)))) return false;
+    return true;
 }
 
 /* What follows the program that is to be run is its own. */
 static bool has_program(const struct settings *settings) {
-    return settings->operand_count == 2 && !strcmp(settings->operands[0], "run");
+    return settings->operands.count == 2 && !strcmp(settings->operands.items[0], "run");
 }
 
 int settings_parse(struct settings *settings, int argc, char **argv) {
@@ -440,7 +423,7 @@ int settings_parse(struct settings *settings, int argc, char **argv) {
     while (!has_program(settings) && (code = getopt_long(argc, argv, "-:hVn:", long_options, NULL)) != -1) {
         if (code == '?' || code == ':') return refuse_option(code, optopt, argv[optind - 1]);
         if (code == GETOPT_OPERAND) {
-            settings->operands[settings->operand_count++] = optarg;
+            add_item(&settings->operands, optarg);
             continue;
         }
         int rule = rule_of(code);
@@ -449,19 +432,13 @@ int settings_parse(struct settings *settings, int argc, char **argv) {
         values[rule] = optarg;
         if (!rules[rule].parse(&rules[rule], optarg, settings)) return STATUS_USAGE;
     }
-    while (optind < argc) settings->operands[settings->operand_count++] = argv[optind++];
+    while (optind < argc) add_item(&settings->operands, argv[optind++]);
     return STATUS_OK;
 }
 
 void settings_clear(struct settings *settings) {
-    free(settings->operands);
+    for (size_t i = 0; list_at(settings, i); i++) free(list_at(settings, i)->items);
     free(settings->file_list);
-    free(settings->arguments);
-    free(settings->outputs);
-    free(settings->columns);
-    free(settings->by);
-    free(settings->prints);
-    free(settings->expects);
     *settings = (struct settings){0};
 }
 
