@@ -22,12 +22,12 @@ struct folded {
 
 int axes_check(const struct request *request) {
     const struct settings *settings = request->settings;
-    if (!settings->axis && settings->output_count) return fail_usage("--out needs --axis: one result is printed");
+    if (!settings->axis && settings->outputs.count) return fail_usage("--out needs --axis: one result is printed");
     if (!settings->axis) return STATUS_OK;
     if (request->op == WF_STATS || request->op == WF_DOT)
         return fail_usage("%s does not take --axis", wf_op_name(request->op));
     if (request->operand_count > 1) return fail_usage("--axis takes one .npy file");
-    if (settings->output_count > 1) return fail_usage("--out is given twice: it takes one file");
+    if (settings->outputs.count > 1) return fail_usage("--out is given twice: it takes one file");
     return STATUS_OK;
 }
 

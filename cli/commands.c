@@ -117,7 +117,7 @@ int command_reduce_pair(const struct request *request) {
     const struct settings *settings = request->settings;
     wf_handle *handle = NULL;
     int status = axes_check(request);
-    if (settings->by_count || settings->per || settings->decimals >= 0 || settings->csv || settings->column_count > 1)
+    if (settings->by.count || settings->per || settings->decimals >= 0 || settings->csv || settings->columns.count > 1)
         status = fail_usage("dot takes one column of each file: a table's columns are not paired");
     if (!status) status = check_piece(request->settings);
     if (!status) status = open_device(settings, &handle);
@@ -141,7 +141,7 @@ static int conclude_merge(wf_handle *handle, const wf_accumulator *accumulator, 
     int32_t ndim = 0;
     wf_accumulator_shape(accumulator, &ndim, shape);
     if (ndim) return results_conclude(handle, accumulator, settings);
-    if (settings->output_count) return fail("--out takes the results of an accumulator with a shape: this one is printed");
+    if (settings->outputs.count) return fail("--out takes the results of an accumulator with a shape: this one is printed");
     return reduction_conclude(handle, accumulator, settings);
 }
 
@@ -158,7 +158,7 @@ static int merge_accumulators(wf_handle *handle, const struct request *request, 
 int command_merge(const struct request *request) {
     wf_handle *handle = NULL;
     struct saved first = {NULL, 0};
-    if (request->settings->output_count > 1) return fail_usage("--out is given twice: it takes one file");
+    if (request->settings->outputs.count > 1) return fail_usage("--out is given twice: it takes one file");
     int status = open_device(request->settings, &handle);
     if (status) return status;
     status = saved_read_bytes(request->operands[0], &first);

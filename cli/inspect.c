@@ -282,7 +282,7 @@ int command_inspect(const struct request *request) {
     if (!status) status = kernel_load(&inspection.kernel, inspection.path, settings->kernel);
     if (status == STATUS_USAGE && inspection.kernel.module && simt_module_kernel_count(inspection.kernel.module))
         status = suggest_each(&inspection);
-    const bool is_asked = inspection.kernel.is_suggested || (inspection.kernel.source.count && !settings->argument_count);
+    const bool is_asked = inspection.kernel.is_suggested || (inspection.kernel.source.count && !settings->arguments.count);
     if (!status && inspection.kernel.has_source && is_asked)
         status = inspect_suggest(inspection.path, &inspection.kernel,
                                    inspection.kernel.is_suggested ? inspection.kernel.name : settings->kernel);

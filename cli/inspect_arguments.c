@@ -169,23 +169,23 @@ static int parse_expected(struct shown *shown, const char *text, const struct ar
 
 int arguments_parse(struct arguments *arguments, const struct settings *settings) {
     *arguments =
-        (struct arguments){.count = settings->argument_count, .output_count = settings->output_count,
-                           .shown_count = settings->print_count + settings->expect_count};
+        (struct arguments){.count = settings->arguments.count, .output_count = settings->outputs.count,
+                           .shown_count = settings->prints.count + settings->expects.count};
     arguments->items = calloc(arguments->count + 1, sizeof *arguments->items);
     arguments->outputs = calloc(arguments->output_count + 1, sizeof *arguments->outputs);
     arguments->shown = calloc(arguments->shown_count + 1, sizeof *arguments->shown);
     if (!arguments->items || !arguments->outputs || !arguments->shown) return fail_memory();
     int status = STATUS_OK;
     for (size_t i = 0; i < arguments->count && !status; i++) {
-        arguments->items[i].text = settings->arguments[i];
+        arguments->items[i].text = settings->arguments.items[i];
         status = parse_argument(&arguments->items[i]);
     }
     for (size_t i = 0; i < arguments->output_count && !status; i++)
-        status = parse_output(&arguments->outputs[i], settings->outputs[i], arguments);
-    for (size_t i = 0; i < settings->expect_count && !status; i++)
-        status = parse_expected(&arguments->shown[i], settings->expects[i], arguments);
-    for (size_t i = 0; i < settings->print_count && !status; i++)
-        status = parse_shown(&arguments->shown[settings->expect_count + i], settings->prints[i], arguments);
+        status = parse_output(&arguments->outputs[i], settings->outputs.items[i], arguments);
+    for (size_t i = 0; i < settings->expects.count && !status; i++)
+        status = parse_expected(&arguments->shown[i], settings->expects.items[i], arguments);
+    for (size_t i = 0; i < settings->prints.count && !status; i++)
+        status = parse_shown(&arguments->shown[settings->expects.count + i], settings->prints.items[i], arguments);
     return status;
 }
 

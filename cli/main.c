@@ -81,14 +81,14 @@ static int check_operands(const struct request *request) {
         const char *operand = request->operands[i];
         if (wf_op_parse(operand) && access(operand, F_OK))
             return fail_usage("there is no file '%s'; it is an op: give several ops as %s,%s", operand,
-                              request->settings->operands[0], operand);
+                              request->settings->operands.items[0], operand);
     }
     return STATUS_OK;
 }
 
 static int check_columns(const struct request *request, enum command_kind kind) {
-    if (!(kind & COMMAND_HISTOGRAM) || request->settings->column_count < 2) return STATUS_OK;
-    return fail_usage("%s takes one column at a time", request->settings->operands[0]);
+    if (!(kind & COMMAND_HISTOGRAM) || request->settings->columns.count < 2) return STATUS_OK;
+    return fail_usage("%s takes one column at a time", request->settings->operands.items[0]);
 }
 
 /* Whether several processes would each do, and print, all of it. */
@@ -104,8 +104,8 @@ static int refuse_ranks(const char *name, enum command_kind kind) {
 
 static int run_command(const struct settings *settings) {
     static const char *const standard_input[] = {"-"};
-    const char *name = settings->operands[0];
-    struct request request = {settings, settings->operands + 1, settings->operand_count - 1, WF_OP_NONE, NULL};
+    const char *name = settings->operands.items[0];
+    struct request request = {settings, settings->operands.items + 1, settings->operands.count - 1, WF_OP_NONE, NULL};
     const struct command *command = find_command(name, &request.op);
     if (!command) return refuse_command(name);
     set_usage_command(name);
@@ -147,16 +147,16 @@ static int print_command_help(const char *name) {
 
 /* "warpfold help", "warpfold help OP", "warpfold OP --help", "warpfold --help". */
 static int print_help(const struct settings *settings) {
-    bool is_first = settings->operand_count && !strcmp(settings->operands[0], "help");
-    if (settings->operand_count > 2 && is_first) return fail_usage("help takes one command");
-    const char *name = settings->operand_count > is_first ? settings->operands[is_first] : NULL;
+    bool is_first = settings->operands.count && !strcmp(settings->operands.items[0], "help");
+    if (settings->operands.count > 2 && is_first) return fail_usage("help takes one command");
+    const char *name = settings->operands.count > is_first ? settings->operands.items[is_first] : NULL;
     return name && strcmp(name, "help") != 0 ? print_command_help(name) : print_text(put_help);
 }
 
 static int run(const struct settings *settings) {
-    if (settings->help || (settings->operand_count && !strcmp(settings->operands[0], "help"))) return print_help(settings);
+    if (settings->help || (settings->operands.count && !strcmp(settings->operands.items[0], "help"))) return print_help(settings);
     if (settings->version) return print_text(put_version);
-    if (settings->operand_count == 0) {
+    if (settings->operands.count == 0) {
         put_usage(stderr);
         return STATUS_USAGE;
     }

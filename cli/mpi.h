@@ -1,4 +1,4 @@
-/* As much of MPI as the command line needs, of whichever library has started it, opened at run time. */
+/* The functions of MPI that the command line needs, from the library that mpirun belongs to, opened at run time. */
 #ifndef CLI_MPI_H
 #define CLI_MPI_H
 
@@ -22,7 +22,8 @@ int mpi_collect(const struct mpi *mpi, const void *mine, int nbytes, void *all);
 /* Gives every rank what rank 0 has. */
 int mpi_tell(const struct mpi *mpi, void *bytes, int nbytes);
 
-/* From one rank to another, both of which know the length, which may be any.  bytes NULL: they are thrown away. */
+/* From one rank to another; both must give the same nbytes, which may exceed INT_MAX.  bytes NULL: received bytes are
+ * discarded. */
 int mpi_send(const struct mpi *mpi, const void *bytes, size_t nbytes, int to);
 int mpi_receive(const struct mpi *mpi, void *bytes, size_t nbytes, int from);
 

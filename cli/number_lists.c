@@ -29,7 +29,7 @@ static int check_quantiles(const double *q, int64_t count) {
 }
 
 int parse_quantiles(const struct settings *settings, double **q, int64_t *count) {
-    const bool is_median = !strcmp(settings->operands[0], "median");
+    const bool is_median = !strcmp(settings->operands.items[0], "median");
     *q = NULL;
     if (!is_median && !settings->q) return fail_usage("quantile needs --q, such as --q 0.5,0.99");
     int status = parse_numbers("q", is_median ? "0.5" : settings->q, q, count);

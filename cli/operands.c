@@ -63,10 +63,11 @@ int operands_extend(struct settings *settings) {
     char separator = memchr(settings->file_list, 0, nbytes) ? '\0' : '\n';
     size_t count = split(settings->file_list, nbytes, separator, NULL);
     if (!count) return fail("%s: the list names no files", file_name(path));
-    const char **operands = realloc(settings->operands, (settings->operand_count + count) * sizeof *operands);
-    if (!operands) return fail_memory();
-    settings->operands = operands;
-    split(settings->file_list, nbytes, separator, operands + settings->operand_count);
-    settings->operand_count += count;
+    struct settings_list *operands = &settings->operands;
+    const char **items = realloc(operands->items, (operands->count + count) * sizeof *items);
+    if (!items) return fail_memory();
+    operands->items = items;
+    split(settings->file_list, nbytes, separator, items + operands->count);
+    operands->count += count;
     return STATUS_OK;
 }

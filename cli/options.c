@@ -14,6 +14,15 @@
 
 /* ---- one option ---------------------------------------------------------------------------------- */
 
+/* A part of an option's help. */
+struct help_part {
+    unsigned commands; /* the kinds of commands that it is for; 0: all that take the option */
+    const char *text;
+    const char *argument; /* the argument as these commands show it; NULL: as the rule does */
+};
+
+enum { HELP_PARTS_MAX = 4 };
+
 struct rule {
     const char *name;
     const char *argument; /* in the help; NULL: a flag.  parse_word allows only the words between bars */
@@ -21,7 +30,7 @@ struct rule {
     bool (*parse)(const struct rule *rule, const char *text, struct settings *settings);
     size_t offset; /* of the field of struct settings */
     int64_t low, high;
-    const char *help;
+    struct help_part help[HELP_PARTS_MAX]; /* ended by one without a text, or full */
 };
 
 static void *field_of(const struct rule *rule, struct settings *settings) {
@@ -104,10 +113,20 @@ static bool parse_delimiter(const struct rule *rule, const char *text, struct se
     return true;
 }
 
+static void add_item(struct settings_list *list, const char *text) {
+    list->items[list->count++] = text;
+}
+
+static bool parse_item(const struct rule *rule, const char *text, struct settings *settings) {
+    add_item(field_of(rule, settings), text);
+    return true;
+}
+
 static bool parse_column(const struct rule *rule, const char *text, struct settings *settings) {
-    for (size_t i = 0; i < settings->column_count; i++)
-        if (!strcmp(settings->columns[i], text)) return true;
-    settings->columns[settings->column_count++] = text;
+    struct settings_list *columns = &settings->columns;
+    for (size_t i = 0; i < columns->count; i++)
+        if (!strcmp(columns->items[i], text)) return true;
+    add_item(columns, text);
     settings->column = 0;
     settings->column_name = NULL;
     if (text[0] && text[strspn(text, "0123456789")] == '\0') return parse_count(rule, text, settings);
@@ -124,36 +143,10 @@ static bool parse_file(const struct rule *rule, const char *text, struct setting
     return is_file(rule, text) && parse_text(rule, text, settings);
 }
 
-static bool parse_by(const struct rule *rule, const char *text, struct settings *settings) {
-    (void)rule;
-    settings->by[settings->by_count++] = text;
-    return true;
-}
-
-static bool parse_argument(const struct rule *rule, const char *text, struct settings *settings) {
-    (void)rule;
-    settings->arguments[settings->argument_count++] = text;
-    return true;
-}
-
 /* FILE, or of inspect K=FILE. */
 static bool parse_output(const struct rule *rule, const char *text, struct settings *settings) {
     const char *number_end = text + strspn(text, "0123456789");
-    if (!is_file(rule, *number_end == '=' ? number_end + 1 : text)) return false;
-    settings->outputs[settings->output_count++] = text;
-    return true;
-}
-
-static bool parse_print(const struct rule *rule, const char *text, struct settings *settings) {
-    (void)rule;
-    settings->prints[settings->print_count++] = text;
-    return true;
-}
-
-static bool parse_expect(const struct rule *rule, const char *text, struct settings *settings) {
-    (void)rule;
-    settings->expects[settings->expect_count++] = text;
-    return true;
+    return is_file(rule, *number_end == '=' ? number_end + 1 : text) && parse_item(rule, text, settings);
 }
 
 /* ---- the table ----------------------------------------------------------------------------------- */
@@ -161,6 +154,7 @@ static bool parse_expect(const struct rule *rule, const char *text, struct setti
 #define DIGITS_OF(number) #number
 #define DIGITS(macro) DIGITS_OF(macro)
 #define FIELD(name) offsetof(struct settings, name)
+#define HELP(text) {{0, text, NULL}} /* the same for all commands that take the option */
 
 enum {
     COMMAND_READS = COMMAND_DATA | COMMAND_MERGE,
@@ -174,163 +168,163 @@ enum {
 
 static const struct rule rules[] = {
     {"type", "T", COMMAND_INPUTS | COMMAND_BENCH | COMMAND_STEPS, parse_type, FIELD(type), 0, 0,
-     "element type of raw and text files (text: default f64; a .npy file must have this type), or of a rung's "
-     "elements"},
+     {{COMMAND_INPUTS, "element type of raw and text files (text: default f64; a .npy file must have this type)", NULL},
+      {COMMAND_STEPS, "element type", NULL},
+      {COMMAND_BENCH, "only this element type", NULL}}},
     {"format", "auto|npy|raw|text", COMMAND_INPUTS, parse_word, FIELD(format), 0, 0,
-     "file format (auto: detected from name and first bytes)"},
+     HELP("file format (auto: detected from name and first bytes)")},
     {"delimiter", "C", COMMAND_INPUTS, parse_delimiter, FIELD(delimiter), 0, 0,
-     "field separator of a text; tab or '\\t' for a tab character (default: the first of comma, tab, semicolon and bar "
-     "in its first line, outside quotes; otherwise blanks)"},
+     HELP("field separator of a text; tab or '\\t' for a tab character (default: the first of comma, tab, semicolon and "
+          "bar in its first line, outside quotes; otherwise blanks)")},
     {"column", "N|NAME[,...]", COMMAND_INPUTS, parse_column, FIELD(column), 1, INT64_MAX,
-     "read only this column of a text table, given by number, from 1, or by name in the header line; or several, "
-     "also given one by one"},
-    {"by", "N|NAME[,...]", COMMAND_GROUPS, parse_by, 0, 0, 0,
-     "reduce each group of rows with equal texts in these columns of a table, in the order in which groups appear"},
+     {{0, "read only this column of a text table, given by number, from 1, or by name in the header line", NULL},
+      {COMMAND_INPUTS & ~COMMAND_HISTOGRAM, "or several, also given one by one", NULL},
+      {COMMAND_HISTOGRAM, "", "N|NAME"}}},
+    {"by", "N|NAME[,...]", COMMAND_GROUPS, parse_item, FIELD(by), 0, 0,
+     HELP("reduce each group of rows with equal texts in these columns of a table, in the order in which groups appear")},
     {"sort", NULL, COMMAND_GROUPS | COMMAND_MERGE, parse_flag, FIELD(sort), 0, 0,
-     "with --by: sort the groups by their texts, numbers by value"},
+     {{0, "sort the groups of a table by their texts, numbers by value", NULL}, {COMMAND_GROUPS, "needs --by", NULL}}},
     {"per", "table|row", COMMAND_DATA | COMMAND_MEDIAN | COMMAND_QUANTILE | COMMAND_DISTINCT, parse_word, FIELD(per), 0, 0,
-     "row: reduce each row of a table, over its columns, and print a line for each"},
+     HELP("row: reduce each row of a table, over its columns, and print a line for each")},
     {"decimal", "D", COMMAND_DATA, parse_count, FIELD(decimals), 0, 18,
-     "values and results of a table are decimal numbers with at most D digits after the point: 0.1 + 0.2 is "
-     "0.3"},
+     HELP("values and results of a table are decimal numbers with at most D digits after the point: 0.1 + 0.2 is 0.3")},
     {"csv", NULL, COMMAND_GROUPS | COMMAND_MERGE, parse_flag, FIELD(csv), 0, 0,
-     "print the results of a table separated by commas (default: by tabs; aligned on a terminal)"},
+     HELP("print the results of a table separated by commas (default: by tabs; aligned on a terminal)")},
     {"header", NULL, COMMAND_INPUTS, parse_flag, FIELD(has_header), 0, 0,
-     "the first line of a text table has names, not numbers"},
+     HELP("the first line of a text table has names, not numbers")},
     {"skip", "LINES", COMMAND_INPUTS, parse_count, FIELD(skip_lines), 0, INT64_MAX,
-     "skip the first LINES lines of each text file"},
+     HELP("skip the first LINES lines of each text file")},
     {"missing", "error|skip", COMMAND_INPUTS, parse_word, FIELD(missing), 0, 0,
-     "text fields that are empty, NA, NaN, null or -: report an error (default, except for NaN in floats), or skip "
-     "them without counting them in indices"},
+     HELP("text fields that are empty, NA, NaN, null or -: report an error (default, except for NaN in floats), or skip "
+          "them without counting them in indices")},
     {"byte-order", "native|little|big", COMMAND_INPUTS, parse_word, FIELD(byte_order), 0, 0,
-     "byte order of raw files (default: this machine's)"},
+     HELP("byte order of raw files (default: this machine's)")},
     {"files-from", "LIST", COMMAND_INPUTS | COMMAND_MERGE, parse_text, FIELD(files_from), 0, 0,
-     "also read the files named in LIST, one per line (or separated by NUL bytes, as by find -print0); - for standard input"},
+     HELP("also read the files named in LIST, one per line (or separated by NUL bytes, as by find -print0); - for "
+          "standard input")},
     {"nan", "propagate|omit|error", COMMAND_INPUTS | COMMAND_BENCH, parse_word, FIELD(nan), 0, 0,
-     "a NaN makes the result NaN (default), is ignored, or is an error that states its index"},
+     HELP("a NaN makes the result NaN (default), is ignored, or is an error that states its index")},
     {"ddof", "N", COMMAND_DATA, parse_count, FIELD(ddof), 0, INT64_MAX,
-     "var and std divide by the count minus N (default 0)"},
+     HELP("var and std divide by the count minus N (default 0)")},
     {"result-type", "T", COMMAND_DATA | COMMAND_MEDIAN | COMMAND_QUANTILE, parse_type, FIELD(result_type), 0, 0,
-     "type of the result (default: the element type for floats; otherwise i64, u64 or f64, depending on the op)"},
+     HELP("type of the result (default: the element type for floats; otherwise i64, u64 or f64, depending on the op)")},
     {"q", "Q[,R...]", COMMAND_QUANTILE, parse_text, FIELD(q), 0, 0,
-     "quantile: 0 to 1, such as 0.5,0.99; several are printed one per line, each with its q"},
+     HELP("0 to 1, such as 0.5,0.99; several are printed one per line, each with its q")},
     {"between", "linear|lower|higher|nearest|midpoint", COMMAND_MEDIAN | COMMAND_QUANTILE, parse_word, FIELD(between), 0, 0,
-     "how to take a quantile between two elements: exactly, rounded once (linear, the default; midpoint), or one of the two"},
+     HELP("how to take a quantile between two elements: exactly, rounded once (linear, the default; midpoint), or one "
+          "of the two")},
     {"bins", "N|A,B,...", COMMAND_HISTOGRAM, parse_text, FIELD(bins), 0, 0,
-     "histogram: N bins of equal width (default 10), or the edges of the bins; a bin includes its lower edge, and the "
-     "last bin both edges"},
+     HELP("N bins of equal width (default 10), or the edges of the bins; a bin includes its lower edge, and the last "
+          "bin both edges")},
     {"first-index", "N", COMMAND_DATA, parse_count, FIELD(first_index), 0, INT64_MAX,
-     "index of the first number, for argmin, argmax and prod (default 0)"},
+     HELP("index of the first number, for argmin, argmax and prod (default 0)")},
     {"axis", "K[,L...]", COMMAND_DATA, parse_text, FIELD(axis), 0, 0,
-     "reduce a .npy file along these dimensions, numbered from 0, or from -1 backwards, and print the results, one line "
-     "per row"},
-    {"save", "ACC", COMMAND_READS, parse_file, FIELD(save), 0, 0,
-     "also save the accumulator to the file ACC, for merge"},
+     HELP("reduce a .npy file along these dimensions, numbered from 0, or from -1 backwards, and print the results, one "
+          "line per row")},
+    {"save", "ACC", COMMAND_READS, parse_file, FIELD(save), 0, 0, HELP("also save the accumulator to the file ACC, for merge")},
     {"resume", "FOLDER", COMMAND_DATA, parse_file, FIELD(resume), 0, 0,
-     "keep the accumulator or table of each piece of the files in FOLDER, and reuse those already there; several processes may "
-     "share a folder"},
+     HELP("keep the accumulator or table of each piece of the files in FOLDER, and reuse those already there; several "
+          "processes may share a folder")},
     {"piece", "N", COMMAND_DATA, parse_count, FIELD(piece), 1, INT64_MAX,
-     "with --resume or under mpirun: elements of a raw or .npy file per piece, at most (default 16777216); for texts 8 N "
-     "bytes"},
-    {"hex", NULL, COMMAND_PRINTS, parse_flag, FIELD(hex), 0, 0, "print values in hexadecimal"},
-    {"json", NULL, COMMAND_PRINTS | COMMAND_BENCH | COMMAND_SIMULATES | COMMAND_RUN | COMMAND_JUDGE, parse_flag,
-     FIELD(json), 0, 0,
-     "print a JSON object, on one line"},
+     HELP("with --resume or under mpirun: elements of a raw or .npy file per piece, at most (default 16777216); for "
+          "texts 8 N bytes")},
+    {"hex", NULL, COMMAND_PRINTS, parse_flag, FIELD(hex), 0, 0, HELP("print values in hexadecimal")},
+    {"json", NULL, COMMAND_PRINTS | COMMAND_BENCH | COMMAND_SIMULATES | COMMAND_RUN | COMMAND_JUDGE, parse_flag, FIELD(json), 0, 0,
+     HELP("print a JSON object, on one line")},
     {"sarif", NULL, COMMAND_INSPECT | COMMAND_RUN, parse_flag, FIELD(sarif), 0, 0,
-     "inspect, run: print findings and advice as SARIF 2.1.0, which code hosts show at the source lines"},
+     HELP("print findings and advice as SARIF 2.1.0, which code hosts show at the source lines")},
     {"github", NULL, COMMAND_INSPECT | COMMAND_RUN, parse_flag, FIELD(github), 0, 0,
-     "inspect, run: print findings and advice as annotations for a GitHub workflow"},
+     HELP("print findings and advice as annotations for a GitHub workflow")},
     {"strict", NULL, COMMAND_INSPECT | COMMAND_RUN, parse_flag, FIELD(strict), 0, 0,
-     "inspect, run: exit with status 3 for advice as well"},
+     HELP("exit with status 3 for advice as well")},
     {"html", "FILE", COMMAND_SIMULATES | COMMAND_RUN, parse_file, FIELD(html), 0, 0,
-     "ladder, explain, inspect: write an HTML page instead of text; run: also write an HTML page"},
+     {{COMMAND_SIMULATES, "write an HTML page instead of text", NULL}, {COMMAND_RUN, "also write an HTML page", NULL}}},
     {"from", "FILE", COMMAND_LADDER, parse_file, FIELD(from), 0, 0,
-     "ladder: render FILE, the JSON of an earlier run, instead of running (needs --html)"},
+     HELP("render FILE, the JSON of an earlier run, instead of running (needs --html)")},
     {"source", NULL, COMMAND_INSPECT | COMMAND_RUN, parse_flag, FIELD(source), 0, 0,
-     "inspect, run: also print the source with the cost of each line; run: which also shows the lines that no launch executed"},
+     {{0, "also print the source with the cost of each line", NULL}, {COMMAND_RUN, "also the lines that no launch executed", NULL}}},
     {"sources", "FOLDER", COMMAND_INSPECT, parse_text, FIELD(sources), 0, 0,
-     "inspect: also show sources in or below this folder (default: in or below the folder of KERNEL)"},
+     HELP("also show sources in or below this folder (default: in or below the folder of KERNEL)")},
     {"device", "auto|cpu|cuda[:N|:all]|simt", COMMAND_READS | COMMAND_LADDER, parse_text, FIELD(device), 0, 0,
-     "device to run on (simt: ladder only, the simulator, which needs no GPU)"},
-    {"threads", "N", COMMAND_INPUTS | COMMAND_BENCH | COMMAND_INSPECT | COMMAND_RUN | COMMAND_JUDGE, parse_count, FIELD(threads),
-     0, INT32_MAX, "use at most N threads (default 0: one per processor)"},
+     {{COMMAND_READS, "device to run on (default: auto)", "auto|cpu|cuda[:N|:all]"},
+      {COMMAND_LADDER, "device to run on (default: simt, the simulator, which needs no GPU)", "simt|cuda[:N]"}}},
+    {"threads", "N", COMMAND_INPUTS | COMMAND_BENCH | COMMAND_INSPECT | COMMAND_RUN | COMMAND_JUDGE, parse_count, FIELD(threads), 0, INT32_MAX,
+     HELP("use at most N threads (default 0: one per processor)")},
     {"verbose", NULL, COMMAND_READS, parse_flag, FIELD(verbose), 0, 0,
-     "report the device and the threads on standard error"},
+     HELP("report the device and the threads on standard error")},
     {"quiet", NULL, COMMAND_PRINTS | COMMAND_BENCH | COMMAND_INSPECT | COMMAND_RUN, parse_flag, FIELD(quiet), 0, 0,
-     "do not show progress on a terminal, nor the position of a long launch"},
+     {{0, "do not show progress on a terminal", NULL},
+      {COMMAND_INSPECT | COMMAND_RUN, "also not the position of a long launch", NULL}}},
     {"op", "OP", COMMAND_BENCH | COMMAND_STEPS, parse_text, FIELD(op), 0, 0,
-     "bench: only this op; ladder, explain: sum (default), prod, min, max or argmax"},
+     {{COMMAND_BENCH, "only this op", NULL}, {COMMAND_STEPS, "sum (default), prod, min, max or argmax", NULL}}},
     {"data", "KIND", COMMAND_BENCH, parse_kind_of_data, FIELD(data), 0, 0,
-     "bench: only this kind of data, such as uniform, wide20 or nan_2; an unknown name lists all kinds"},
+     HELP("only this kind of data, such as uniform, wide20 or nan_2; an unknown name lists all kinds")},
     {"count", "N", COMMAND_BENCH | COMMAND_STEPS, parse_count, FIELD(count), 0, INT64_C(1) << 40,
-     "bench, ladder, explain: arrays of N elements (also -n N); explain: without any of -n, --values, --block, --warp and "
-     "--banks, the options in the rung's first comment are used"},
-    {"quick", NULL, COMMAND_BENCH, parse_flag, FIELD(quick), 0, 0, "bench: smaller arrays, fewer rounds"},
-    {"peer", "COMMAND", COMMAND_BENCH, parse_text, FIELD(peer), 0, 0,
-     "bench: also measure this program; bench/peers.py is one"},
-    {"rung", "NN", COMMAND_LADDER, parse_text, FIELD(rung), 0, 0,
-     "ladder: only this rung, by number or name"},
+     {{0, "arrays of N elements (also -n N)", NULL},
+      {COMMAND_EXPLAIN, "without any of -n, --values, --block, --warp and --banks, the options in the rung's first comment "
+       "are used", NULL}}},
+    {"quick", NULL, COMMAND_BENCH, parse_flag, FIELD(quick), 0, 0, HELP("smaller arrays, fewer rounds")},
+    {"peer", "COMMAND", COMMAND_BENCH, parse_text, FIELD(peer), 0, 0, HELP("also measure this program; bench/peers.py is one")},
+    {"rung", "NN", COMMAND_LADDER, parse_text, FIELD(rung), 0, 0, HELP("only this rung, by number or name")},
     {"block", "X[,Y[,Z]]", COMMAND_SIMULATES, parse_text, FIELD(block), 0, 0,
-     "threads of a block (inspect: default 32)"},
+     {{0, "threads of a block", NULL}, {COMMAND_INSPECT, "default 32", NULL}}},
     {"grid", "X[,Y[,Z]]", COMMAND_LADDER | COMMAND_INSPECT, parse_text, FIELD(grid), 0, 0,
-     "blocks of the grid (inspect: default 1)"},
+     {{0, "blocks of the grid", NULL}, {COMMAND_INSPECT, "default 1", NULL}}},
     {"cluster", "X[,Y[,Z]]", COMMAND_INSPECT, parse_text, FIELD(cluster), 0, 0,
-     "inspect: blocks of a cluster (default: as the kernel declares, or 1)"},
+     HELP("blocks of a cluster (default: as the kernel declares, or 1)")},
     {"finish", "host|relaunch|atomic|last-block", COMMAND_LADDER, parse_text, FIELD(finish), 0, 0,
-     "ladder: how the partial results of the blocks are combined (default: the rung's own way)"},
+     HELP("how the partial results of the blocks are combined (default: the rung's own way)")},
     {"coarsen", "C", COMMAND_LADDER, parse_count, FIELD(coarsen), 1, INT32_MAX,
-     "ladder: element pairs per thread before the tree, from rung 10 on"},
-    {"partials", NULL, COMMAND_LADDER, parse_flag, FIELD(partials), 0, 0,
-     "ladder: print the blocks' partial results of one rung"},
+     HELP("element pairs per thread before the tree, from rung 10 on")},
+    {"partials", NULL, COMMAND_LADDER, parse_flag, FIELD(partials), 0, 0, HELP("print the blocks' partial results of one rung")},
     {"sweep", NULL, COMMAND_LADDER, parse_flag, FIELD(sweep), 0, 0,
-     "ladder: on a GPU, compare one rung (default 14) with the CPU, for sizes up to N"},
+     HELP("on a GPU, compare one rung (default 14) with the CPU, for sizes up to N")},
     {"once", NULL, COMMAND_LADDER, parse_flag, FIELD(once), 0, 0,
-     "ladder: on a GPU, launch each rung once, verified but not timed, for profiling; uses the simulator's PTX if "
-     "it is built in"},
+     HELP("on a GPU, launch each rung once, verified but not timed, for profiling; uses the simulator's PTX if it is built in")},
     {"schedule", "S", COMMAND_SIMULATES | COMMAND_RUN, parse_text, FIELD(schedule), 0, 0,
-     "lockstep (default): the lanes of a warp run together; split: one after another; random:SEED: they "
-     "diverge at random"},
+     HELP("how the lanes of a warp run: lockstep (default), together; split, one after another; random:SEED, diverging at "
+          "random")},
     {"warp", "W", COMMAND_EXPLAIN | COMMAND_INSPECT, parse_power_of_two, FIELD(warp), 1, 32,
-     "explain, inspect: lanes of a warp, a power of two (default 32)"},
+     HELP("lanes of a warp, a power of two (default 32)")},
     {"banks", "K", COMMAND_EXPLAIN | COMMAND_INSPECT, parse_power_of_two, FIELD(banks), 1, 32,
-     "explain, inspect: banks of shared memory, a power of two (default 32)"},
-    {"values", "A,B,...", COMMAND_EXPLAIN, parse_text, FIELD(values), 0, 0,
-     "explain: the elements"},
+     HELP("banks of shared memory, a power of two (default 32)")},
+    {"values", "A,B,...", COMMAND_EXPLAIN, parse_text, FIELD(values), 0, 0, HELP("the elements")},
     {"kernel", "NAME", COMMAND_INSPECT | COMMAND_RUN, parse_text, FIELD(kernel), 0, 0,
-     "inspect: the kernel to run, if the file has several, or an instance of a template: 'reduce<int,512>'; run: "
-     "count and check only this kernel"},
-    {"arg", "ARG", COMMAND_INSPECT, parse_argument, 0, 0, 0,
-     "inspect: the kernel's next argument: a scalar (i32:5, f32:1.5) or a buffer with its number of elements "
-     "(f32[1024]=zeros, ones, iota, random:SEED, random:SEED:BELOW, 1.5 for all, a .npy file; f32[3]=1,2,3; f32[1024] alone is uninitialised: an "
-     "output)"},
-    {"print", "K[:N]", COMMAND_INSPECT, parse_print, 0, 0, 0,
-     "inspect: print the first N elements (default 8) of argument K, numbered from 0, after the run"},
-    {"expect", "K=V[,V...]", COMMAND_INSPECT, parse_expect, 0, 0, 0,
-     "inspect: expected values of the first elements of argument K after the run; a wrong result is reported first, with "
-     "status 3"},
-    {"out", "[K=]FILE", COMMAND_DATA | COMMAND_MERGE | COMMAND_INSPECT | COMMAND_RUN, parse_output, 0, 0, 0,
-     "with --axis, and merge: write the results to a .npy file; inspect: after the run, write argument K, numbered from 0, to a "
-     ".npy file; run: write the report to FILE instead of standard error"},
+     {{COMMAND_INSPECT, "the kernel to run, if the file has several, or an instance of a template: 'reduce<int,512>'", NULL},
+      {COMMAND_RUN, "count and check only this kernel", NULL}}},
+    {"arg", "ARG", COMMAND_INSPECT, parse_item, FIELD(arguments), 0, 0,
+     HELP("the kernel's next argument: a scalar (i32:5, f32:1.5) or a buffer with its number of elements "
+          "(f32[1024]=zeros, ones, iota, random:SEED, random:SEED:BELOW, 1.5 for all, a .npy file; f32[3]=1,2,3; "
+          "f32[1024] alone is uninitialised: an output)")},
+    {"print", "K[:N]", COMMAND_INSPECT, parse_item, FIELD(prints), 0, 0,
+     HELP("print the first N elements (default 8) of argument K, numbered from 0, after the run")},
+    {"expect", "K=V[,V...]", COMMAND_INSPECT, parse_item, FIELD(expects), 0, 0,
+     HELP("expected values of the first elements of argument K after the run; a wrong result is reported first, with status 3")},
+    {"out", "[K=]FILE", COMMAND_DATA | COMMAND_MERGE | COMMAND_INSPECT | COMMAND_RUN, parse_output, FIELD(outputs), 0, 0,
+     {{COMMAND_DATA, "with --axis: write the results to a .npy file", "FILE"},
+      {COMMAND_MERGE, "write the results of accumulators of --axis to a .npy file", "FILE"},
+      {COMMAND_INSPECT, "after the run, write argument K, numbered from 0, to a .npy file", NULL},
+      {COMMAND_RUN, "write the report to FILE instead of standard error", "FILE"}}},
     {"shared", "BYTES", COMMAND_INSPECT, parse_count, FIELD(shared), 0, INT32_MAX,
-     "inspect: dynamic shared memory of each block (default 0)"},
+     HELP("dynamic shared memory of each block (default 0)")},
     {"limit", "N", COMMAND_INSPECT | COMMAND_RUN, parse_count, FIELD(limit), 1, INT64_MAX,
-     "stop a launch that executes more than N warp instructions (default: inspect " DIGITS(
-         SIMT_INSTRUCTION_LIMIT) ", run " DIGITS(PROGRAM_INSTRUCTION_LIMIT) ", of one small block "
-         DIGITS(PROGRAM_BLOCK_LIMIT) ")"},
+     {{0, "stop a launch that executes more than N warp instructions", NULL},
+      {COMMAND_INSPECT, "default " DIGITS(SIMT_INSTRUCTION_LIMIT), NULL},
+      {COMMAND_RUN, "default " DIGITS(PROGRAM_INSTRUCTION_LIMIT) ", of one small block " DIGITS(PROGRAM_BLOCK_LIMIT), NULL}}},
     {"task", "NAME|FILE", COMMAND_JUDGE, parse_text, FIELD(task), 0, 0,
-     "judge: the task: a built-in one, such as sum, or a file (default: KERNEL's name with .task; rung for kernels of the ladder)"},
-    {"seed", "N", COMMAND_JUDGE, parse_count, FIELD(seed), 0, INT64_MAX, "judge: seed of the random data (default 0)"},
+     HELP("the task: a built-in one, such as sum, or a file (default: KERNEL's name with .task; rung for kernels of the ladder)")},
+    {"seed", "N", COMMAND_JUDGE, parse_count, FIELD(seed), 0, INT64_MAX, HELP("seed of the random data (default 0)")},
     {"gpu", "h200|a100|t4", COMMAND_RUN, parse_word, FIELD(gpu), 0, 0,
-     "run: the GPU that the program sees, and for which a .cu file is compiled (default h200)"},
+     HELP("the GPU that the program sees, and for which a .cu file is compiled (default h200)")},
     {"gpus", "N", COMMAND_RUN, parse_count, FIELD(gpus), 1, SIMT_DEVICES,
-     "run: how many GPUs the program sees (default 1, at most " DIGITS(SIMT_DEVICES) ")"},
+     HELP("how many GPUs the program sees (default 1, at most " DIGITS(SIMT_DEVICES) ")")},
     {"races", "on|off|all", COMMAND_RUN, parse_word, FIELD(races), 0, 0,
-     "run: look for races, which takes most of the time (default on); all: report also stores of the same value by several "
-     "threads"},
+     HELP("look for races, which takes most of the time (default on); all: report also stores of the same value by "
+          "several threads")},
     {"launch", "N", COMMAND_RUN, parse_count, FIELD(launch), 1, INT64_MAX,
-     "run: count and check only the Nth launch, from 1, or the Nth one of --kernel"},
-    {"help", NULL, COMMAND_ANY, parse_flag, FIELD(help), 0, 0, "print the help, or that of the given command (also -h)"},
-    {"version", NULL, COMMAND_ANY, parse_flag, FIELD(version), 0, 0, "print the version (also -V)"},
+     HELP("count and check only the Nth launch, from 1, or the Nth one of --kernel")},
+    {"help", NULL, COMMAND_ANY, parse_flag, FIELD(help), 0, 0, HELP("print the help, or that of the given command (also -h)")},
+    {"version", NULL, COMMAND_ANY, parse_flag, FIELD(version), 0, 0, HELP("print the version (also -V)")},
 };
 
 enum { RULE_COUNT = sizeof rules / sizeof rules[0] };
@@ -390,32 +384,31 @@ static int refuse_option(int code, int option, const char *typed) {
 /* Whether the option may be given: for the first time, again with the same value, or any number of times if it makes a
  * list.  Two different values are an error, so that neither is silently ignored. */
 static bool may_give(const struct settings *settings, const char *const *values, int rule, const char *value) {
-    bool is_list = rules[rule].parse == parse_argument || rules[rule].parse == parse_output ||
-                   rules[rule].parse == parse_column || rules[rule].parse == parse_by || rules[rule].parse == parse_print ||
-                   rules[rule].parse == parse_expect;
+    bool is_list = rules[rule].parse == parse_item || rules[rule].parse == parse_output || rules[rule].parse == parse_column;
     if (!settings->given[rule] || is_list || !value || !strcmp(value, values[rule])) return true;
     fail_usage("--%s is given twice, as '%s' and '%s': it takes one value at a time", rules[rule].name,
                values[rule], value);
     return false;
 }
 
+/* The lists of the settings, one after the other; NULL after the last. */
+static struct settings_list *list_at(struct settings *settings, size_t index) {
+    struct settings_list *lists[] = {&settings->operands, &settings->arguments, &settings->outputs, &settings->columns,
+                                     &settings->by, &settings->prints, &settings->expects};
+    return index < sizeof lists / sizeof lists[0] ? lists[index] : NULL;
+}
+
+/* Each list has room for every word of the command line. */
 static bool settings_create(struct settings *settings, size_t count) {
-    *settings = (struct settings){.count = -1,
-                                  .decimals = -1,
-                                  .columns = calloc(count, sizeof(const char *)),
-                                  .by = calloc(count, sizeof(const char *)),
-                                  .operands = calloc(count, sizeof(const char *)),
-                                  .arguments = calloc(count, sizeof(const char *)),
-                                  .outputs = calloc(count, sizeof(const char *)),
-                                  .prints = calloc(count, sizeof(const char *)),
-                                  .expects = calloc(count, sizeof(const char *))};
-    return settings->operands && settings->arguments && settings->outputs && settings->prints && settings->expects &&
-           settings->columns && settings->by;
+    *settings = (struct settings){.count = -1, .decimals = -1};
+    for (size_t i = 0; list_at(settings, i); i++)
+        if (!(list_at(settings, i)->items = calloc(count, sizeof(const char *)))) return false;
+    return true;
 }
 
 /* What follows the program that is to be run is its own. */
 static bool has_program(const struct settings *settings) {
-    return settings->operand_count == 2 && !strcmp(settings->operands[0], "run");
+    return settings->operands.count == 2 && !strcmp(settings->operands.items[0], "run");
 }
 
 int settings_parse(struct settings *settings, int argc, char **argv) {
@@ -430,7 +423,7 @@ int settings_parse(struct settings *settings, int argc, char **argv) {
     while (!has_program(settings) && (code = getopt_long(argc, argv, "-:hVn:", long_options, NULL)) != -1) {
         if (code == '?' || code == ':') return refuse_option(code, optopt, argv[optind - 1]);
         if (code == GETOPT_OPERAND) {
-            settings->operands[settings->operand_count++] = optarg;
+            add_item(&settings->operands, optarg);
             continue;
         }
         int rule = rule_of(code);
@@ -439,19 +432,13 @@ int settings_parse(struct settings *settings, int argc, char **argv) {
         values[rule] = optarg;
         if (!rules[rule].parse(&rules[rule], optarg, settings)) return STATUS_USAGE;
     }
-    while (optind < argc) settings->operands[settings->operand_count++] = argv[optind++];
+    while (optind < argc) add_item(&settings->operands, argv[optind++]);
     return STATUS_OK;
 }
 
 void settings_clear(struct settings *settings) {
-    free(settings->operands);
+    for (size_t i = 0; list_at(settings, i); i++) free(list_at(settings, i)->items);
     free(settings->file_list);
-    free(settings->arguments);
-    free(settings->outputs);
-    free(settings->columns);
-    free(settings->by);
-    free(settings->prints);
-    free(settings->expects);
     *settings = (struct settings){0};
 }
 
@@ -530,105 +517,65 @@ static const char *name_of_type(int type) {
     return wf_type_name((wf_type)type);
 }
 
-/* What an option is to one kind of command, where the rule speaks of several; NULL: what the rule says. */
-struct own_words {
-    const char *name;
-    unsigned commands;
-    const char *argument, *help;
+struct paragraph {
+    char text[1024];
+    size_t length;
 };
 
-static const struct own_words *own_words_for(const struct rule *rule, unsigned kind) {
-    static const struct own_words own[] = {
-        {"type", COMMAND_INPUTS, NULL, "element type of raw and text files (text: default f64; a .npy file must have this type)"},
-        {"column", COMMAND_HISTOGRAM, "N|NAME", "read only this column of a text table, given by number, from 1, or by name in the header line"},
-        {"device", COMMAND_READS, "auto|cpu|cuda[:N|:all]", "device to run on (default: auto)"},
-        {"device", COMMAND_LADDER, "simt|cuda[:N]", "device to run on (default: simt, the simulator, which needs no GPU)"},
-        {"out", COMMAND_DATA, "FILE", "with --axis: write the results to a .npy file"},
-        {"out", COMMAND_MERGE, "FILE", "write the results of accumulators of --axis to a .npy file"},
-        {"out", COMMAND_INSPECT, NULL, "after the run, write argument K, numbered from 0, to a .npy file"},
-        {"out", COMMAND_RUN, "FILE", "write the report to FILE instead of standard error"},
-        {"type", COMMAND_STEPS, NULL, "element type"},
-        {"type", COMMAND_BENCH, NULL, "only this element type"},
-        {"sort", COMMAND_MERGE, NULL, "sort the groups of a table by their texts, numbers by value"},
-        {"block", COMMAND_STEPS, NULL, "threads of a block"},
-        {"block", COMMAND_INSPECT, NULL, "threads of a block (default 32)"},
-        {"grid", COMMAND_LADDER, NULL, "blocks of the grid"},
-        {"grid", COMMAND_INSPECT, NULL, "blocks of the grid (default 1)"},
-        {"limit", COMMAND_INSPECT, NULL,
-         "stop a launch that executes more than N warp instructions (default " DIGITS(SIMT_INSTRUCTION_LIMIT) ")"},
-        {"limit", COMMAND_RUN, NULL,
-         "stop a launch that executes more than N warp instructions (default " DIGITS(PROGRAM_INSTRUCTION_LIMIT)
-         ", of one small block " DIGITS(PROGRAM_BLOCK_LIMIT) ")"},
-        {"quiet", COMMAND_PRINTS | COMMAND_BENCH, NULL, "do not show progress on a terminal"},
-        {NULL, 0, NULL, NULL},
-    };
-    const struct own_words *words = own;
-    while (words->name && (strcmp(words->name, rule->name) != 0 || !(words->commands & kind) || kind & ~words->commands)) words++;
-    return words;
+static void append(struct paragraph *paragraph, const char *text) {
+    int length = snprintf(paragraph->text + paragraph->length, sizeof paragraph->text - paragraph->length, "%s", text);
+    paragraph->length += (size_t)length;
+    if (paragraph->length >= sizeof paragraph->text) paragraph->length = sizeof paragraph->text - 1;
 }
 
-static unsigned command_named(const char *name, size_t length) {
+/* "inspect, run: "; nothing for kinds that include the ops, which are too many to name. */
+static void append_commands(struct paragraph *paragraph, unsigned commands) {
     static const struct {
-        const char *name;
         unsigned command;
-    } names[] = {{"bench", COMMAND_BENCH}, {"ladder", COMMAND_LADDER}, {"explain", COMMAND_EXPLAIN}, {"inspect", COMMAND_INSPECT},
-                 {"run", COMMAND_RUN}, {"judge", COMMAND_JUDGE}, {"quantile", COMMAND_QUANTILE}, {"histogram", COMMAND_HISTOGRAM}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strncmp(names[i].name, name, length) && !names[i].name[length]) return names[i].command;
-    return 0;
-}
-
-/* The commands that a part of a help text names at its beginning, "inspect, run: ", which is then left out.  0: none. */
-static unsigned take_commands(const char **part) {
-    unsigned commands = 0;
-    for (const char *at = *part;; at += 2) {
-        const size_t length = strcspn(at, " ,:;");
-        const unsigned command = command_named(at, length);
-        if (!command) return 0;
-        commands |= command;
-        at += length;
-        if (!strncmp(at, ": ", 2)) {
-            *part = at + 2;
-            return commands;
-        }
-        if (strncmp(at, ", ", 2) != 0) return 0;
+        const char *name;
+    } names[] = {{COMMAND_MEDIAN, "median"}, {COMMAND_QUANTILE, "quantile"}, {COMMAND_HISTOGRAM, "histogram"},
+                 {COMMAND_DISTINCT, "distinct"}, {COMMAND_MERGE, "merge"}, {COMMAND_DEVICES, "devices"},
+                 {COMMAND_BENCH, "bench"}, {COMMAND_LADDER, "ladder"}, {COMMAND_EXPLAIN, "explain"},
+                 {COMMAND_INSPECT, "inspect"}, {COMMAND_RUN, "run"}, {COMMAND_JUDGE, "judge"}};
+    const char *separator = "";
+    if (commands & COMMAND_DATA) return;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!(commands & names[i].command)) continue;
+        append(paragraph, separator);
+        append(paragraph, names[i].name);
+        separator = ", ";
     }
+    append(paragraph, ": ");
 }
 
-/* Up to the first semicolon outside parentheses, or the end. */
-static size_t part_length(const char *part) {
-    int depth = 0;
-    size_t length = 0;
-    for (; part[length] && (part[length] != ';' || depth); length++) depth += (part[length] == '(') - (part[length] == ')');
-    return length;
-}
-
-/* What a help text says to one kind of command: "bench: this; run: that" is "this" to bench. */
-static void text_for(const char *text, unsigned kind, char *own, size_t nbytes) {
-    unsigned commands = COMMAND_ANY;
-    size_t at = 0;
-    own[0] = '\0';
-    for (const char *part = text; *part;) {
-        const unsigned named = kind == COMMAND_ANY ? 0 : take_commands(&part);
-        if (named) commands = named;
-        const size_t length = part_length(part);
-        if (commands & kind && at < nbytes) at += (size_t)snprintf(own + at, nbytes - at, "%s%.*s", at ? "; " : "", (int)length, part);
-        part += length + (part[length] ? 2 : 0);
+/* The help of an option for one kind of command, or, for COMMAND_ANY, all of it, naming the commands of each part.
+ * Returns the argument to be shown. */
+static const char *write_help(const struct rule *rule, unsigned kind, struct paragraph *paragraph) {
+    const char *argument = rule->argument;
+    for (int i = 0; i < HELP_PARTS_MAX && rule->help[i].text; i++) {
+        const struct help_part *part = &rule->help[i];
+        const unsigned commands = part->commands ? part->commands : rule->commands;
+        if (!(commands & kind)) continue;
+        if (part->argument && kind != COMMAND_ANY) argument = part->argument;
+        if (!part->text[0]) continue;
+        if (paragraph->length > 0) append(paragraph, "; ");
+        if (kind == COMMAND_ANY) append_commands(paragraph, commands);
+        append(paragraph, part->text);
     }
+    return argument;
 }
 
 static void put_option(FILE *stream, const struct rule *rule, unsigned kind) {
-    const struct own_words *own = own_words_for(rule, kind);
+    struct paragraph help = {.length = 0};
+    const char *argument = write_help(rule, kind, &help);
     int column = fprintf(stream, "  --%s", rule->name);
-    if (rule->argument) column += fprintf(stream, " %s", own->argument ? own->argument : rule->argument);
+    if (argument) column += fprintf(stream, " %s", argument);
     if (column + 2 > HELP_OPTION_INDENT) {
         fputc('\n', stream);
         column = 0;
     }
     column += fprintf(stream, "%*s", HELP_OPTION_INDENT - column, "");
-    char text[512];
-    text_for(own->help ? own->help : rule->help, kind, text, sizeof text);
-    const char *word = text;
+    const char *word = help.text;
     while (*word) {
         size_t length = strcspn(word, " ");
         put_word(stream, &column, HELP_OPTION_INDENT, word, (int)length);

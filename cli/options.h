@@ -35,6 +35,13 @@ enum { PER_TABLE, PER_ROW };
 
 enum { SETTINGS_GIVEN_MAX = 128 };
 
+/* Texts of the command line, in the order given. */
+struct settings_list {
+    const char **items;
+    size_t count;
+};
+
+/* settings_clear frees the lists. */
 struct settings {
     const char *device;
     const char *axis; /* "0,-1": the dimensions to be reduced, or NULL: all */
@@ -105,22 +112,14 @@ struct settings {
     bool version;
     bool given[SETTINGS_GIVEN_MAX]; /* for each line of the table: whether its option was met */
 
-    /* In the order given; settings_clear frees these. */
     char *file_list; /* what operands from files_from point into */
-    const char **operands; /* the command and what follows it */
-    size_t operand_count;
-    const char **arguments; /* --arg: a kernel's */
-    size_t argument_count;
-    const char **outputs; /* --out: which of them are written to files */
-    size_t output_count;
-    const char **columns; /* --column, each value once */
-    size_t column_count;
-    const char **by;
-    size_t by_count;
-    const char **prints; /* --print: which of them are shown */
-    size_t print_count;
-    const char **expects; /* --expect: what they are to hold */
-    size_t expect_count;
+    struct settings_list operands; /* the command and what follows it */
+    struct settings_list arguments; /* --arg: a kernel's */
+    struct settings_list outputs; /* --out: which of them are written to files */
+    struct settings_list columns; /* --column, each value once */
+    struct settings_list by;
+    struct settings_list prints; /* --print: which of them are shown */
+    struct settings_list expects; /* --expect: what they are to hold */
 };
 
 /* Reads the whole command line.  Returns the exit status, having said what is wrong. */

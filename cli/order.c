@@ -101,9 +101,9 @@ int command_distinct(const struct request *request) {
     wf_error error = wf_count_distinct_reader(session.handle, (wf_nan)settings->nan, session.reader, &count);
     page_open(&page);
     if (page.stream && !error) put_distinct(page.stream, wf_reader_type(session.reader), count, settings->json);
-    const bool has_texts = error == WF_ERROR_FORMAT && settings->column_count && strstr(wf_handle_message(session.handle), "is not a number");
+    const bool has_texts = error == WF_ERROR_FORMAT && settings->columns.count && strstr(wf_handle_message(session.handle), "is not a number");
     status = session_close(&session, request, error, &page);
-    if (has_texts) say("distinct is for numbers: 'warpfold count --by %s' counts the rows of each text", settings->columns[0]);
+    if (has_texts) say("distinct is for numbers: 'warpfold count --by %s' counts the rows of each text", settings->columns.items[0]);
     return status;
 }
 

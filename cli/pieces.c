@@ -215,14 +215,14 @@ void pieces_clear(struct pieces *pieces) {
 
 static void put_table(FILE *stream, const struct settings *settings) {
     fprintf(stream, " --decimal %" PRId64, settings->decimals);
-    for (size_t i = 0; i < settings->column_count; i++) fprintf(stream, " --column %s", settings->columns[i]);
-    for (size_t i = 0; i < settings->by_count; i++) fprintf(stream, " --by %s", settings->by[i]);
+    for (size_t i = 0; i < settings->columns.count; i++) fprintf(stream, " --column %s", settings->columns.items[i]);
+    for (size_t i = 0; i < settings->by.count; i++) fprintf(stream, " --by %s", settings->by.items[i]);
 }
 
 static void put_settings(FILE *stream, const struct request *request, wf_type type) {
     const struct settings *settings = request->settings;
     const char *column = settings->column_name ? settings->column_name : "";
-    fprintf(stream, "pieces of a reduction by warpfold: version 3\n%s of %s", settings->operands[0], wf_type_name(type));
+    fprintf(stream, "pieces of a reduction by warpfold: version 3\n%s of %s", settings->operands.items[0], wf_type_name(type));
     fprintf(stream, ", --nan %" PRId64 " --ddof %" PRId64 " --first-index %" PRId64 " --result-type %s --piece %" PRId64,
             settings->nan, settings->ddof, settings->first_index,
             settings->result_type ? wf_type_name(settings->result_type) : "default", settings->piece);

@@ -29,7 +29,7 @@ static bool make_page(const struct results *results, wf_op op, wf_type type, con
                       struct page *page) {
     const struct reduction_format format = {.hex = settings->hex, .json = settings->json};
     page_open(page);
-    if (page->stream && results && !settings->output_count) {
+    if (page->stream && results && !settings->outputs.count) {
         const struct result_array array = {results->data, results->type, results->ndim, results->shape, results->count};
         put_results(page->stream, op, type, &array, format);
     }
@@ -41,11 +41,11 @@ int results_deliver(const struct results *results, wf_op op, wf_type type, const
     char header[NPY_HEADER_NBYTES_MAX];
     struct file_draft drafts[2];
     size_t count = 0;
-    if (results && settings->output_count) {
+    if (results && settings->outputs.count) {
         size_t header_nbytes = npy_header(header, results->type, results->ndim, results->shape);
         size_t nbytes = (size_t)results->count * wf_type_nbytes(results->type);
         drafts[count++] = (struct file_draft){
-            .path = settings->outputs[0], .pieces = {{header, header_nbytes}, {results->data, nbytes}}, .piece_count = 2};
+            .path = settings->outputs.items[0], .pieces = {{header, header_nbytes}, {results->data, nbytes}}, .piece_count = 2};
     }
     if (settings->save)
         drafts[count++] = (struct file_draft){

@@ -46,9 +46,9 @@ static int read_settings(const struct settings *given, struct program_settings *
                                           .leftovers = &cleanup_leftovers};
     if (given->sarif + given->json + given->github > 1)
         return fail_usage("--json, --sarif and --github exclude each other: one report is written");
-    if (given->output_count > 1)
-        return fail_usage("--out is given twice, as '%s' and '%s': it takes one value at a time", given->outputs[0],
-                          given->outputs[1]);
+    if (given->outputs.count > 1)
+        return fail_usage("--out is given twice, as '%s' and '%s': it takes one value at a time", given->outputs.items[0],
+                          given->outputs.items[1]);
     if (parse_schedule(given->schedule, &settings->schedule, &settings->seed)) return STATUS_OK;
     return fail_usage("--schedule takes lockstep, split or random:SEED, not '%s'", given->schedule);
 }
@@ -56,7 +56,7 @@ static int read_settings(const struct settings *given, struct program_settings *
 static bool make_report(const struct program *program, const struct settings *settings, struct page *page) {
     page_open(page);
     bool is_whole = page->stream != NULL;
-    bool has_colour = !settings->output_count && wants_colour();
+    bool has_colour = !settings->outputs.count && wants_colour();
     if (is_whole)
         is_whole = settings->sarif  ? program_put_sarif(page->stream, program)
                    : settings->github ? program_put_annotations(page->stream, program)
@@ -67,9 +67,9 @@ static bool make_report(const struct program *program, const struct settings *se
 
 /* Standard output is the program's. */
 static int hand_on(const struct page *page, const struct settings *settings) {
-    if (!settings->output_count) return write_all(2, page->text, page->length) ? STATUS_OK : STATUS_FAILED;
+    if (!settings->outputs.count) return write_all(2, page->text, page->length) ? STATUS_OK : STATUS_FAILED;
     struct file_draft draft = {
-        .path = settings->outputs[0], .pieces = {{page->text, page->length}}, .piece_count = 1};
+        .path = settings->outputs.items[0], .pieces = {{page->text, page->length}}, .piece_count = 1};
     return deliver(&draft, 1, NULL);
 }
 

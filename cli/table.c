@@ -17,13 +17,13 @@
 
 static bool has_several_columns(const struct settings *settings) {
     const char *name = settings->column_name;
-    return settings->column_count > 1 || (name && (strchr(name, ',') || name[0] == '"')); /* a name between quotes is one */
+    return settings->columns.count > 1 || (name && (strchr(name, ',') || name[0] == '"')); /* a name between quotes is one */
 }
 
 bool table_is_asked_for(const struct settings *settings) {
     const bool has_no_column = settings->has_header && !settings->column && !settings->column_name;
-    return has_several_columns(settings) || has_no_column || settings->by_count || settings->per || settings->sort || settings->csv || settings->decimals >= 0 ||
-           strchr(settings->operands[0], ',') || !strcmp(settings->operands[0], "count");
+    return has_several_columns(settings) || has_no_column || settings->by.count || settings->per || settings->sort || settings->csv || settings->decimals >= 0 ||
+           strchr(settings->operands.items[0], ',') || !strcmp(settings->operands.items[0], "count");
 }
 
 /* ---- the ops ---- */
@@ -121,19 +121,19 @@ static int make_settings(const struct settings *settings, struct wf_tally_settin
         table->decimals = (int32_t)settings->decimals;
         table->type = WF_I64;
     }
-    const char *names = settings->operands[0];
+    const char *names = settings->operands.items[0];
     int status = !strcmp(names, "quantile") ? add_quantiles(table, settings, q) : add_ops(table, names);
     return status ? status : check_parts(settings, table);
 }
 
 static int check_options(const struct settings *settings) {
     if (settings->axis) return fail_usage("--axis is for .npy files, not for the columns of a table");
-    if (settings->output_count) return fail_usage("--out needs --axis: the results of a table are printed");
+    if (settings->outputs.count) return fail_usage("--out needs --axis: the results of a table are printed");
     if (settings->csv && settings->json) return fail_usage("--csv does not go with --json: there is one output");
     if (settings->first_index) return fail_usage("--first-index does not go with tables, which tell rows by file and line");
-    if (settings->per && settings->by_count) return fail_usage("--per row does not go with --by: rows are not grouped");
+    if (settings->per && settings->by.count) return fail_usage("--per row does not go with --by: rows are not grouped");
     if (settings->per && settings->save) return fail_usage("--per row does not go with --save: rows are not merged");
-    if (settings->sort && !settings->by_count) return fail_usage("--sort needs --by: there are no groups");
+    if (settings->sort && !settings->by.count) return fail_usage("--sort needs --by: there are no groups");
     return STATUS_OK;
 }
 
@@ -214,7 +214,7 @@ int command_table(const struct request *request) {
 /* ---- histograms ---- */
 
 bool table_has_bins(const struct settings *settings) {
-    return has_several_columns(settings) || settings->by_count || settings->sort || settings->csv;
+    return has_several_columns(settings) || settings->by.count || settings->sort || settings->csv;
 }
 
 static int deliver_bins(wf_handle *handle, const struct settings *settings, struct wf_tally *tally, const struct tally_bins *bins,
@@ -262,7 +262,7 @@ int table_count_bins(const struct request *request, const double *edges, int64_t
     struct wf_tally tally = {.column_count = 0};
     wf_handle *handle = NULL;
     table.op[table.op_count++] = WF_TALLY_DISTINCT; /* as this, bins need all rows */
-    int status = settings->column_count > 1 ? fail_columns() : check_options(settings);
+    int status = settings->columns.count > 1 ? fail_columns() : check_options(settings);
     if (!status) status = check_parts(settings, &table);
     if (!status) status = open_cpu(settings, &handle);
     wf_error error = status ? WF_OK : read_table(handle, request, &table, &tally, NULL);
@@ -321,7 +321,7 @@ int table_merge(const struct request *request, const struct saved *first) {
     const struct settings *settings = request->settings;
     struct wf_tally tally = {.column_count = 0};
     wf_handle *handle = NULL;
-    if (settings->output_count) return fail_usage("--out does not go with tables, whose results are printed");
+    if (settings->outputs.count) return fail_usage("--out does not go with tables, whose results are printed");
     int status = open_cpu(settings, &handle);
     if (status) return status;
     status = table_load(handle, request->operands[0], first, &tally);

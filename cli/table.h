@@ -10,9 +10,10 @@ bool table_is_asked_for(const struct settings *settings);
 
 int command_table(const struct request *request);
 
-/* Histograms of one column by groups, or whole and printed as a table.  edges: edge_count of them, or NULL: so many bins of
- * equal width, less one. */
+/* Whether a histogram is a table's: of several columns, by groups, or printed as a table. */
 bool table_has_bins(const struct settings *settings);
+
+/* Prints such a histogram.  edges: edge_count of them; NULL: edge_count - 1 bins of equal width. */
 int table_count_bins(const struct request *request, const double *edges, int64_t edge_count);
 
 /* Says where in the files the first NaN is, if they are texts that can be read again. */

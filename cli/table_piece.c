@@ -11,12 +11,12 @@
 
 /* "count --by region": which columns have numbers does not matter. */
 static bool counts_rows(const struct settings *settings, const struct wf_tally_settings *table) {
-    return settings->by_count && !settings->column_count && table->op_count == 1 && table->op[0] == WF_TALLY_COUNT;
+    return settings->by.count && !settings->columns.count && table->op_count == 1 && table->op[0] == WF_TALLY_COUNT;
 }
 
 struct wf_table_plan table_make_plan(const struct settings *settings, const struct wf_tally_settings *table) {
-    return (struct wf_table_plan){.columns = settings->columns, .column_count = settings->column_count,
-                                  .by = settings->by, .by_count = settings->by_count,
+    return (struct wf_table_plan){.columns = settings->columns.items, .column_count = settings->columns.count,
+                                  .by = settings->by.items, .by_count = settings->by.count,
                                   .counts_rows = counts_rows(settings, table), .type = table->type,
                                   .decimals = table->decimals, .nan = table->nan};
 }
@@ -124,7 +124,7 @@ int table_conclude(wf_handle *handle, const struct settings *settings, struct wf
     if (error) status = fail_library(handle, error);
     if (!status) status = find_all(handle, settings, tally, order, &found);
     if (!status && is_one && !settings->json && !wf_tally_has_result(tally, 0, tally->settings.op[0], 0))
-        status = fail("column '%s' has no values: %s is undefined", tally->name[0], settings->operands[0]);
+        status = fail("column '%s' has no values: %s is undefined", tally->name[0], settings->operands.items[0]);
     struct tally_report report = {.tally = tally, .order = settings->sort ? order : NULL, .results = found.results,
                                   .steps = found.steps, .sources = sources,
                                   .form = table_choose_form(settings, is_one), .hex = settings->hex, .is_one = is_one};

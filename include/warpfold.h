@@ -145,7 +145,7 @@ WF_API const char *wf_op_name(wf_op op);
 WF_API wf_type wf_type_parse(const char *name);
 WF_API wf_op wf_op_parse(const char *name);
 
-/* The size of one element in bytes; 0 for an unknown type. */
+/* The size of an element of the type in bytes; 0 for an unknown type. */
 WF_API size_t wf_type_nbytes(wf_type type);
 
 /* The default result type of op over arrays of type; WF_TYPE_DEFAULT if the op is not defined for the type,
@@ -476,8 +476,8 @@ WF_API wf_error wf_accumulator_value(wf_handle *handle, const wf_accumulator *ac
  * does not determine op. */
 WF_API wf_type wf_accumulator_op_result_type(const wf_accumulator *accumulator, wf_op op);
 
-/* All of wf_stats, from an accumulator of WF_STATS without a shape.  With a shape, read the results op by op, and the
- * counts with wf_accumulator_counts. */
+/* All of wf_stats, from an accumulator of WF_STATS without a shape.  With a shape, read the results one op at a time with
+ * wf_accumulator_result, and the counts with wf_accumulator_counts. */
 WF_API wf_error wf_accumulator_stats(wf_handle *handle, const wf_accumulator *accumulator, wf_stats *stats);
 
 /* The numbers of elements and NaNs in each result, as in wf_stats: counts excludes omitted NaNs (WF_NAN_OMIT);
@@ -486,6 +486,7 @@ WF_API wf_error wf_accumulator_stats(wf_handle *handle, const wf_accumulator *ac
 WF_API wf_error wf_accumulator_counts(wf_handle *handle, const wf_accumulator *accumulator, const wf_output *counts,
                                       const wf_output *nans);
 
+/* The reduction's op, and the type of the elements. */
 WF_API wf_op wf_accumulator_op(const wf_accumulator *accumulator);
 WF_API wf_type wf_accumulator_type(const wf_accumulator *accumulator);
 /* The number of elements (for dot, pairs) added so far, including NaNs; with a shape, of all results together, at
@@ -541,7 +542,8 @@ typedef struct wf_word_counts {
 
 WF_API wf_error wf_accumulator_word_counts(wf_handle *handle, const wf_accumulator *accumulator, wf_word_counts *counts);
 
-/* Each array must have room for its count of words; an array without words may be NULL. */
+/* Writes the words that are added and those of which the maximum is taken.  Each array must have room for its count of
+ * words; an array without words may be NULL. */
 WF_API wf_error wf_accumulator_words(wf_handle *handle, const wf_accumulator *accumulator, int64_t *added,
                                      int64_t *largest);
 
@@ -571,8 +573,8 @@ WF_API wf_error wf_accumulator_from_words(wf_handle *handle, wf_accumulator *acc
  * argument gives the reduction, the type and the shape; its contents are ignored.  It must not be of prod, nor of
  * stats with a shape. */
 typedef struct wf_device_words {
-    size_t nbytes; /* sizeof */
-    int64_t *added, *largest, *indices; /* those without words: NULL */
+    size_t nbytes; /* sizeof(wf_device_words) */
+    int64_t *added, *largest, *indices; /* in device memory; those without words: NULL */
     int64_t *agreed; /* WF_AGREED_WORDS further words to be summed, by which step 4 detects ranks that failed or have other
                       * settings (wf_word_counts); NULL: not wanted */
 } wf_device_words;
@@ -595,7 +597,8 @@ WF_API wf_error wf_device_words_of_groups(wf_handle *handle, const wf_accumulato
                                           const wf_array *a, const wf_array *b, const wf_groups *groups,
                                           const wf_device_words *words, int32_t joins);
 
-/* words: largest is the maximum over all ranks, indices as step 1 wrote them.  own: largest as step 1 wrote it. */
+/* Keeps each index whose extremum is the largest of all ranks, and writes the least possible word for the others.  words:
+ * largest is the maximum over all ranks, indices as step 1 wrote them.  own: largest as step 1 wrote it. */
 WF_API wf_error wf_device_words_settle(wf_handle *handle, const wf_accumulator *accumulator, const wf_device_words *words,
                                        const int64_t *own);
 
@@ -661,8 +664,8 @@ typedef struct wf_reader_options {
     wf_byte_order byte_order; /* raw; a .npy states its own */
 } wf_reader_options;
 
-/* The path "-" is standard input.  The first file is opened at once, each other one when it is reached.
- * options may be NULL. */
+/* Opens a reader of the files.  The path "-" is standard input.  The first file is opened at once, each other one when it
+ * is reached.  The paths are copied; options may be NULL. */
 WF_API wf_error wf_reader_open(wf_handle *handle, const char *const *paths, size_t path_count,
                                const wf_reader_options *options, wf_reader **reader);
 WF_API void wf_reader_close(wf_reader *reader);

@@ -4,7 +4,7 @@
 
 #include "reference.h"
 
-/* HINT_LAUNCHES: so many wrong launches, each with data of its own, are no accident. */
+/* HINT_LAUNCHES: the wrong launches, each with data of its own, in which a hint must hold before it is believed. */
 enum { HINT_CAPACITY = 400, HINT_LAUNCHES = 3 };
 
 /* The result of one launch. */

@@ -1,14 +1,13 @@
 /*
- * judge.h -- a kernel against a task: is what it leaves right, on every size, schedule and data set, without
- * a race, and as cheap as the task asks?
+ * judge.h -- judges a kernel by a task: are its results right for every size, schedule and data set, is it free of
+ * races, and does it stay within the costs that the task allows?
  *
  * A task is a small file (docs/judge.md): the kernel's signature, its launch, its arguments by role, the
- * reference that its output is held against, sizes and gates.  The kernel runs on the simulator with data
- * made from a seed, another one for each launch, so that no result can be known in advance.  What is expected
- * is exact, from the engine of warpfold.h or computed here, and an error is held against a bound that is a
- * theorem, not a tolerance.
+ * reference for its output, sizes and gates.  The kernel runs on the simulator with random data, from another seed
+ * for each launch, so that no result can be known in advance.  The expected values are exact, from the engine of
+ * warpfold.h or computed here, and errors are compared with a proven bound, not with a tolerance.
  *
- * Nothing here prints or keeps state.  Errors and messages are those of simt.h.
+ * Nothing here prints or keeps state between calls.  Errors and messages are those of simt.h.
  */
 #ifndef JUDGE_H
 #define JUDGE_H
@@ -30,10 +29,11 @@ struct judge_file {
 extern const struct judge_file judge_files[];
 extern const size_t judge_file_count;
 
-/* The text of the task of that name, "sum"; NULL: there is none. */
+/* The text of the built-in task of that name, such as "sum"; NULL: there is none. */
 const char *judge_task_text(const char *name);
 
-/* Whether the source includes the header by which the task knows its kernels.  A task without one knows none. */
+/* Whether the source includes the header that the task names, which marks the kernels written for it.  false for a task that
+ * names none. */
 bool judge_task_is_of(const char *task_text, const char *source);
 
 struct judge_task;
@@ -63,7 +63,7 @@ enum judge_cause {
     JUDGE_CAUSE_OUTSIDE_OUTPUT  /* of one that is only written */
 };
 
-/* Why a kernel is refused; of alike ones the first. */
+/* A reason to refuse the kernel.  Of reasons that are alike only the first is kept. */
 struct judge_reason {
     char kind[16]; /* that of a finding ("race"), or "result", "input", "gate", "clock" */
     char message[JUDGE_MESSAGE_CAPACITY];
@@ -72,14 +72,14 @@ struct judge_reason {
     uint32_t line, other_line;        /* 0: none */
     uint64_t launches, last_launch;   /* how many gave it, and the last one's number */
     enum judge_cause cause;
-    const char *argument; /* that the access is of, or outside of, as long as the task; or NULL */
-    int64_t beyond;       /* elements behind its end; 0: the first one behind it */
-    bool is_blamed;       /* a race: results that were wrong are right in an order without it */
-    bool may_follow;      /* a result: from a finding of the same launch, in each launch */
-    bool does_fit;        /* a launch that gave it has as many threads as there are elements, or a divisor of that */
-    bool leaves_out;      /* the guard that lets it through leaves out others */
-    bool has_other_pitch; /* it would be inside if rows were as long as columns are, in each launch */
-    bool reaches_others;  /* the same store reaches elements that other threads store */
+    const char *argument; /* the argument that is accessed, or that the access is near; valid as long as the task; or NULL */
+    int64_t beyond;       /* the elements between its end and the access: 0 for the first one after the end */
+    bool is_blamed;       /* a race: wrong results become right in an order of execution without it */
+    bool may_follow;      /* a result: every launch that gave it has a finding, from which it may follow */
+    bool does_fit;        /* in some launch that gave it the number of threads divides that of elements */
+    bool leaves_out;      /* the guard that allows this access excludes elements that it should not */
+    bool has_other_pitch; /* in each launch the access would be inside if rows were as long as columns */
+    bool reaches_others;  /* the same store also reaches elements that other threads store */
 };
 
 /* A count of the task's gates, at its largest size. */
@@ -101,9 +101,9 @@ struct judge_verdict {
     size_t block_count;
     struct judge_reason reasons[JUDGE_REASONS_MAX];
     size_t reason_count;
-    /* The greatest error of a float that was met, in ulp of the exact result, and the bound there, after so
-     * many roundings: those counted along the longest chain, or where the kernel could not be followed the
-     * most there can be.  Of results that are not floats, has_error is false. */
+    /* The largest error of a float, in ulp of the exact result, and its bound there, which follows from that number of
+     * roundings.  is_counted: they were counted along the longest chain of operations; otherwise the kernel could not be
+     * followed, and they are the most that there can be.  If results are not floats, has_error is false. */
     bool has_error, is_counted;
     double error_ulp, bound_ulp;
     uint64_t roundings;
@@ -111,14 +111,15 @@ struct judge_verdict {
     size_t gate_count;
 };
 
-/* What lies behind the end of an argument, as threads of a block of that extent access it. */
+/* An access beyond the end of an argument, in a launch with blocks of these extents. */
 struct judge_outside {
     const char *argument;
-    const uint32_t *block;
-    bool is_just_behind; /* the last element */
+    const uint32_t *block; /* [3] */
+    bool is_just_behind; /* to the first element after the end */
 };
 
-/* What the kernel's source tells of a guard that lets such an access through: begins with "; ".  false: nothing, and the text is as it was.  Several threads may ask at once. */
+/* Writes, if it finds it in the kernel's source, which guard allows the access: a text that begins with "; ".  false: it finds
+ * none, and leaves the text as it was.  Called by several threads at once. */
 typedef bool judge_guard_function(const void *source, const simt_finding *finding, const struct judge_outside *outside, char *text, size_t nbytes);
 
 struct judge_request {

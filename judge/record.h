@@ -1,4 +1,4 @@
-/* What one launch tells, and how it becomes a part of the verdict. */
+/* What one launch showed, and how it becomes a part of the verdict. */
 #ifndef JUDGE_RECORD_H
 #define JUDGE_RECORD_H
 
@@ -12,21 +12,22 @@ struct rounding {
     bool is_counted;
 };
 
-/* What the launches so far say of a hint, and the first in which it holds. */
+/* The launches so far in which a hint holds: their number, and the reason that the first one gives. */
 struct hint_tally {
     bool is_refuted;
     uint64_t launches;
     struct judge_reason reason;
 };
 
-/* Kept apart from the verdict until the launches before it are in it, whichever ends first. */
+/* Launches may end in any order: each has a record of its own, which is added to the verdict after those of the launches
+ * before it. */
 struct record {
     bool is_launched;
-    bool does_fit; /* as a reason has it */
-    bool is_over; /* more launches of its kind would only take long */
+    bool does_fit; /* as in judge_reason */
+    bool is_over; /* further launches of its kind are skipped: they would only take long */
     struct judge_reason *reasons;
     size_t reason_count, reason_capacity;
-    struct hint_tally *hints; /* of each, or NULL: nothing is said of any */
+    struct hint_tally *hints; /* for each hint; NULL: the launch says nothing about any */
     bool has_error, has_gates;
     struct rounding worst;
     struct judge_gate_count gates[JUDGE_GATES_MAX];
@@ -34,11 +35,11 @@ struct record {
     simt_message message;
 };
 
-/* NULL: no memory. */
+/* NULL: out of memory. */
 struct record *record_create(void);
 void record_destroy(struct record *record); /* NULL: nothing */
 
-/* Without memory for it that is the record's error. */
+/* If memory runs out, that becomes the record's error. */
 void record_add(struct record *record, const struct judge_reason *reason);
 void record_error(struct record *record, const struct rounding *rounding);
 
@@ -52,9 +53,10 @@ void record_note_following(struct record *record);
 void record_hint(struct record *record, size_t hint, const struct judge_reason *reason);
 void record_refute(struct record *record, size_t hint);
 
-/* In the order of the launches.  `hints`: one for each. */
+/* Adds the record to the verdict; called in the order of the launches.  `hints`: an element for each hint. */
 void record_conclude(const struct record *record, size_t gate_count, struct judge_verdict *verdict, struct hint_tally *hints);
-/* After all of them: a wrong result that nothing explains yet is explained by the first hint that held often enough and failed nowhere. */
+/* Called after all of them: a wrong result that nothing else explains is explained by the first hint that held often enough
+ * and was never refuted. */
 void hints_conclude(const struct hint_tally *hints, struct judge_verdict *verdict);
 
 #endif

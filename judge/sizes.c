@@ -79,7 +79,7 @@ static uint64_t next_random(struct choice *choice) {
     return bits;
 }
 
-/* A number of the range, so that there are no more than elements_most with so many others. */
+/* A random number of the range whose product with `others` is at most elements_most. */
 static int64_t by_chance(struct choice *choice, const struct range *range, int64_t others) {
     int64_t most = others > 0 && choice->elements_most / others < range->most ? choice->elements_most / others : range->most;
     if (most <= range->least || !range->step) return range->least;

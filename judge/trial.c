@@ -78,7 +78,7 @@ static void name_launch(const struct trial *trial, char *text, size_t nbytes) {
     if (trial->bench->keeps_variables) snprintf(text, nbytes, ", `__device__` variables as earlier launches left them");
 }
 
-/* Whether no thread lies beyond the elements, for whom a guard is needed. */
+/* Whether the number of threads divides that of elements, so that no thread needs a guard. */
 static bool does_fit(const struct trial *trial) {
     const uint64_t threads = trial->scope.grid * trial->scope.block, n = (uint64_t)trial->scope.size->n;
     return threads && n && n % threads == 0;

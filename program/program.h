@@ -18,21 +18,21 @@
 struct program_settings {
     const char *gpu;    /* a word of program_gpus; NULL: the first */
     uint32_t gpus;      /* how many of them, to SIMT_DEVICES; 0: one */
-    const char *kernel; /* the only one to be watched; NULL: all */
-    uint64_t launch;    /* the only one to be watched, from 1; 0: all */
-    uint64_t instruction_limit; /* of each launch; 0: PROGRAM_INSTRUCTION_LIMIT */
-    uint32_t threads;   /* of the host, for the blocks of a launch; 0: all */
+    const char *kernel; /* the only kernel to be watched; NULL: all */
+    uint64_t launch;    /* the number of the only launch to be watched, from 1; 0: all */
+    uint64_t instruction_limit; /* warp instructions of each launch; 0: PROGRAM_INSTRUCTION_LIMIT */
+    uint32_t threads;   /* host threads that execute the blocks of a launch; 0: one for each processor */
     simt_schedule schedule;
     uint64_t seed;
     bool skips_races;
     bool equal_stores_race;
-    bool tells_slow;   /* on standard error, where a long launch is */
-    bool counts_lines; /* what each line of the source costs, which takes time */
-    /* Told now and then what has been going on for so long: a launch, from 1, of that kernel; 0: none.  NULL: nobody
-     * wants to know. */
+    bool tells_slow;   /* prints to standard error where a long launch is */
+    bool counts_lines; /* counts the cost of each source line, which takes time */
+    /* Called periodically: for how many seconds what launch (numbered from 1; 0: none) of which kernel has been running.
+     * NULL: not called. */
     void (*progress)(void *context, uint64_t launch, const char *kernel, double seconds);
     void *progress_context;
-    const simt_leftovers *leftovers; /* NULL: they are not told */
+    const simt_leftovers *leftovers; /* of compiling (simt.h); NULL: not reported */
 };
 
 /* More than for a kernel alone: programs bring their own sizes. */
@@ -51,19 +51,19 @@ bool program_open(struct program **program, const char *const *arguments, const 
 /* Runs it to its end.  false: it could not be started. */
 bool program_run(struct program *program, simt_message *message);
 
-/* Makes the stand-in this process's own CUDA driver, as if program_run had started the process: for the library, which must
- * not have loaded a driver yet, and whose kernels come as PTX.  What has been found so far can be asked for at any time.
+/* Makes the stand-in the CUDA driver of this process, as if program_run had started it: so libwarpfold, which must not have
+ * loaded a driver yet, reduces on the simulator.  Its kernels are then PTX.  The findings so far can be requested at any time.
  * false: as program_open. */
 bool program_open_here(struct program **program, const struct program_settings *settings, simt_message *message);
-bool program_has_nvrtc(void); /* which such a process needs to compile kernels */
+bool program_has_nvrtc(void); /* whether NVRTC, with which such a process compiles its kernels, is installed */
 uint64_t program_finding_count(const struct program *program);
 uint64_t program_race_count(const struct program *program);
 
 struct program_end {
-    int status; /* what it ended with; of a signal, 128 and its number */
+    int status; /* its exit status; 128 plus the signal's number if a signal ended it */
     int signal; /* 0: none */
     bool has_findings, has_advice;
-    bool was_simulated; /* false: it called nothing of CUDA's */
+    bool was_simulated; /* false: it called no CUDA function */
 };
 
 struct program_end program_end(const struct program *program);

@@ -66,7 +66,9 @@ struct record_place {
 struct record_finding {
     uint32_t kind; /* a simt_finding_kind */
     uint32_t has_other;
-    uint64_t put, allocated; /* bytes: `other` is a call of the host's that wrote so many of these, and the address is behind them; 0: it is not */
+    /* If the access lies after what a call of the host, which `other` is then, wrote to an allocation: the bytes written and
+     * the allocation's size.  Otherwise 0. */
+    uint64_t put, allocated;
     uint64_t address, count, launch; /* launch: the first that had it, from 1 */
     int64_t offset;    /* bytes from where the kernel's argument points to the address, */
     uint32_t argument; /* which is number argument - 1; 0: none */

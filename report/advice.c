@@ -210,27 +210,25 @@ static void cure_barriers(struct advice *advice, const char *condition) {
     foretell(advice->cure, ADVICE_TEXT, 0, advice->count, advice->count == 1 ? "barrier" : "barriers");
 }
 
-static bool advise_spare_barrier(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
-    if (!is_spare(subject, costs)) return false;
+/* All of the line's barriers order nothing, for that reason. */
+static bool say_useless_barrier(const struct line_costs *costs, const char *reason, const char *condition, struct advice *advice) {
     *advice = (struct advice){.unit = "barriers", .count = costs->line->barriers, .least = 0};
-    snprintf(advice->message, ADVICE_TEXT,
-             "no thread accessed after this barrier what another had accessed before it, one of them writing, unless another "
-             "barrier was between the two: it orders nothing, %" PRIu64 " time%s",
-             costs->line->barriers, costs->line->barriers == 1 ? "" : "s");
-    cure_barriers(advice, ", if that is so for other data and sizes, too");
+    snprintf(advice->message, ADVICE_TEXT, "%s: it orders nothing, %" PRIu64 " time%s", reason, costs->line->barriers,
+             costs->line->barriers == 1 ? "" : "s");
+    cure_barriers(advice, condition);
     return true;
 }
 
 static bool advise_barriers(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
     if (!costs->line->barriers || is_stopped_by(subject->report, false)) return false;
-    if (costs->possible->idle_barriers < costs->line->barriers) return advise_spare_barrier(subject, costs, advice);
-    *advice = (struct advice){.unit = "barriers", .count = costs->line->barriers, .least = 0};
-    snprintf(advice->message, ADVICE_TEXT,
-             "the block accessed no memory between this barrier and the one before it, or none after it: it orders "
-             "nothing, %" PRIu64 " time%s",
-             costs->line->barriers, costs->line->barriers == 1 ? "" : "s");
-    cure_barriers(advice, "");
-    return true;
+    if (costs->possible->idle_barriers >= costs->line->barriers)
+        return say_useless_barrier(
+            costs, "the block accessed no memory between this barrier and the one before it, or none after it", "", advice);
+    return is_spare(subject, costs) &&
+           say_useless_barrier(costs,
+                               "no thread accessed after this barrier what another had accessed before it, one of them writing, "
+                               "unless another barrier was between the two",
+                               ", if that is so for other data and sizes, too", advice);
 }
 
 /* Each block stores all that others do, as where an index lacks blockIdx.  A flag that blocks set is less than a warp stores. */

@@ -16,8 +16,8 @@ struct report_buffer {
     size_t element_nbytes;
     const char *name; /* NULL: not known */
     const char *type; /* of an element: "float" */
-    const char *struct_type; /* where the kernel has structs or vectors there: "Point", */
-    size_t struct_nbytes;    /* of so many bytes; 0: it has none, or they are not known */
+    const char *struct_type; /* "Point", if the elements are structs or vectors in the kernel's source */
+    size_t struct_nbytes;    /* the size of that type; 0: there is none, or its size is not known */
 };
 
 /* Elements that were asked for. */

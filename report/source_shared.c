@@ -11,8 +11,8 @@
 /* Elements that move the next row by a bank: one, or as many as fill a word. */
 static size_t padding_of(size_t element_nbytes) { return element_nbytes < 4 ? 4 / element_nbytes : 1; }
 
-/* How many of the last extents of "q[32][4][8]" make rows of so many elements: of 8 one, of 32 two.  0: none do, or all.
- * *open: the bracket of the first of them; *close: behind the last. */
+/* The number of last extents of "q[32][4][8]" whose product is `elements`: for 8 one, for 32 two.  0: there is none, or they
+ * are all.  *open: the bracket of the first of them; *close: after the last. */
 static size_t extents_of_row(const char *text, const char *at, const char *end, uint64_t elements, const char **open,
                              const char **close) {
     enum { EXTENTS_MAX = 4 };
@@ -128,7 +128,7 @@ struct shared_array {
     size_t rank;
 };
 
-/* Its extents, in all so many elements: one that is not known, of a template for example, follows from the others. */
+/* Reads its extents, whose product is `count`: one that is not known, such as a template's, follows from the others. */
 static bool read_extents(const char *text, const char *at, const char *end, uint64_t count, struct shared_array *array) {
     uint64_t known = 1;
     size_t unknown = RANK_MAX;
@@ -148,8 +148,8 @@ static bool read_extents(const char *text, const char *at, const char *end, uint
     return array->rank && (unknown < array->rank ? count % known == 0 : count == known);
 }
 
-/* The array's declaration among those of one statement of __shared__, of so many bytes; a rank of 0: its extents are not
- * known.  false: it is not there, or its type has no size that is known. */
+/* Finds the declaration of the array, which has nbytes bytes, in one statement with __shared__; a rank of 0: its extents are
+ * not known.  false: it is not there, or the size of its type is not known. */
 static bool read_shared(const char *text, const char *at, const char *end, const char *name, size_t length, uint64_t nbytes,
                         struct shared_array *array) {
     *array = (struct shared_array){.rank = 0};
@@ -174,8 +174,8 @@ static bool is_function(const char *at, const char *end) {
     return at + before < end && at[before] == '(';
 }
 
-/* What every array of that name and of so many bytes that such a word declares is; false: there is none, or of several
- * types. */
+/* The common type of all arrays of that name and of nbytes bytes that are declared with the word; false: there is none, or
+ * they have several types. */
 static bool find_declared(const char *text, const char *word, const char *name, size_t length, uint64_t nbytes,
                           struct shared_array *array) {
     bool is_found = array->type[0];

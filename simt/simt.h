@@ -10,10 +10,12 @@
  * The simulator executes PTX, not SASS, and has no clock: it counts what the compiled kernel does, not how long
  * hardware takes.  Instructions that PTX defines as IEEE are bit-exact; approximate ones are computed accurately.
  *
- * Errors: functions return a simt_error and, if they take a simt_message, write to it what is wrong, where, and
- * what to do. The library never prints, exits or aborts.  Whatever a kernel does, it touches only memory allocated
- * here. Threads: one simulator is used by one thread at a time; simulators are independent.  A module is read-only
- * once parsed and can be shared. */
+ * Errors.  Functions return a simt_error and, if they take a simt_message, write to it what is wrong, where, and
+ * what to do.  The library never prints, exits or aborts.  Whatever a kernel does, it touches only memory allocated
+ * here.
+ *
+ * Threads.  A simulator serves one thread at a time; different ones may be used by different threads at once.  A
+ * module is read-only once parsed and can be shared. */
 #ifndef SIMT_H
 #define SIMT_H
 
@@ -50,7 +52,9 @@ simt_error simt_module_parse(const char *ptx, size_t nbytes, const char *name, s
                              simt_message *message);
 void simt_module_destroy(simt_module *module); /* NULL: nothing */
 
-/* Kernels in the order of the text, with their names as in the text (mangled). */
+/* Kernels in the order of the text, numbered from 0, with their names as in the text (mangled).  Names belong to the
+ * module.  For a number that is no kernel, or no parameter of it, the functions below that return a name, a count or a size
+ * return NULL or 0. */
 size_t simt_module_kernel_count(const simt_module *module);
 const char *simt_module_kernel_name(const simt_module *module, size_t kernel);
 
@@ -58,7 +62,8 @@ const char *simt_module_kernel_name(const simt_module *module, size_t kernel);
 size_t simt_module_parameter_count(const simt_module *module, size_t kernel);
 size_t simt_module_parameter_nbytes(const simt_module *module, size_t kernel, size_t parameter);
 
-/* What the instructions of the kernel itself do with memory to which a parameter points. */
+/* What the kernel's own instructions, not those of functions that it calls, do with memory to which a parameter points.
+ * Here and in simt_module_parameter_links, the kernel must be one of the module's. */
 typedef struct simt_parameter_use {
     bool is_loaded, is_stored, is_updated; /* is_updated: by atomics */
     bool is_float;                         /* an access has a type of floats */
@@ -86,14 +91,15 @@ size_t simt_module_parameter_offset(const simt_module *module, size_t kernel, si
 /* Bytes of static shared memory of each block. */
 size_t simt_module_shared_nbytes(const simt_module *module, size_t kernel);
 
-/* The most threads of a block that a kernel promises to be launched with (__launch_bounds__); 1024 if it says nothing. */
+/* The maximum number of threads in a block that the kernel declares (__launch_bounds__); 1024 if it declares none. */
 uint32_t simt_module_block_threads(const simt_module *module, size_t kernel);
 
 /* ---- compiling */
 
 /* What compiling would leave behind if the process ended in the middle of it: folders with temporary files, and a
- * compiler, which leads a process group of its own.  The caller is informed so that it can clean up, for example
- * on a signal. `hold` is called before something is created and again after it has been reported. */
+ * compiler, which leads a process group of its own.  The callbacks tell the caller, so that it can clean up, for example
+ * on a signal.  hold(context, true) is called before something is created, and hold(context, false) once it has been
+ * reported: in between, the caller must not be ended. */
 typedef struct simt_leftovers {
     void (*hold)(void *context, bool is_held);
     void (*folder)(void *context, const char *path, bool is_there);
@@ -105,21 +111,21 @@ typedef struct simt_header {
     const char *name, *text;
 } simt_header;
 
+/* CUDA C to compile: a file, or a text. */
 typedef struct simt_source {
-    const char *path;                /* of the file; of a text, its name in messages and line information */
-    const char *text;                /* NULL: the file's */
-    const simt_header *headers;      /* files that a text may include, ended by one without a name; NULL: none */
+    const char *path;                /* the file to read; if text is set, the text's name in messages and line information */
+    const char *text;                /* NUL-terminated; NULL: the file is read */
+    const simt_header *headers;      /* files that the text may include, ended by one without a name; NULL: none */
     const char *const *options;      /* for the compiler, NULL-terminated; NULL: none */
-    const char *instance;            /* an instance of a template to compile: "reduce<int,512>" */
+    const char *instance;            /* an instance of a template to compile: "reduce<int,512>"; NULL: none */
     const simt_leftovers *leftovers; /* NULL: not reported */
 } simt_source;
 
 /* Compiles CUDA C to PTX: with NVRTC, opened at run time, or, if the source has host code, with `nvcc -ptx`, which
- * works in a private folder, because it passes file names to a shell.  What NVRTC made is kept, and read from
- * there the next time (docs/cuda.md).  The caller frees *ptx (NUL-terminated) and
- * *mangled with free(); *mangled is the name of the instance in the PTX (NULL without an instance; `mangled` may
- * then be NULL). SIMT_ERROR_COMPILE: there is no compiler, or it rejects the source; the message contains its
- * output. */
+ * works in a private folder, because it passes file names to a shell.  NVRTC's output is kept in a cache on disk
+ * (docs/cuda.md).  The caller frees *ptx (NUL-terminated) and *mangled with free(); *mangled is the name of the
+ * instance in the PTX (NULL without an instance; `mangled` may then be NULL).  SIMT_ERROR_COMPILE: there is no
+ * compiler, or it rejects the source; the message contains its output. */
 simt_error simt_compile(const simt_source *source, char **ptx, char **mangled, simt_message *message);
 
 /* Compiles and links a whole CUDA program, including host code, with nvcc and the options of the source.  *program
@@ -138,9 +144,10 @@ typedef struct simt_settings {
 simt_error simt_machine_create(const simt_settings *settings, simt_machine **machine); /* NULL: defaults */
 void simt_machine_destroy(simt_machine *machine);                                      /* NULL: nothing */
 
-/* For many launches that each need the state of a new simulator.  simt_machine_prepare prepares a kernel, which otherwise its
- * first launch does.  simt_machine_reset frees all memory allocated since the last simt_machine_prepare and gives the
- * variables of everything prepared their initial values again.  After an error the machine can only be destroyed. */
+/* Two functions for many launches that each need the state of a new simulator: resetting one takes less time than creating
+ * one.  simt_machine_prepare does for a kernel what its first launch would otherwise do.  simt_machine_reset frees all
+ * memory allocated since the last simt_machine_prepare and gives the variables of all prepared kernels their initial values
+ * again.  After an error the simulator can only be destroyed. */
 simt_error simt_machine_prepare(simt_machine *machine, const simt_module *module, size_t kernel, simt_message *message);
 simt_error simt_machine_reset(simt_machine *machine);
 
@@ -154,14 +161,15 @@ simt_error simt_machine_set_device(simt_machine *machine, uint32_t device, uint3
 /* Gives the variables of the selected device their initial values again, except managed ones, which all devices share. */
 simt_error simt_machine_reset_variables(simt_machine *machine);
 
-/* Global memory, at device addresses aligned to 256 bytes, with a gap after each allocation that no kernel may
- * access.  It counts as uninitialised until it is written. */
+/* Allocates global memory, at a device address aligned to 256 bytes, with a gap after it that no kernel may access; writes
+ * to it; reads it.  Memory counts as uninitialised until it is written.  SIMT_ERROR_ARGUMENT: the bytes are not all within
+ * one allocation. */
 simt_error simt_machine_allocate(simt_machine *machine, size_t nbytes, uint64_t *address);
 simt_error simt_machine_write(simt_machine *machine, uint64_t address, const void *bytes, size_t nbytes);
 simt_error simt_machine_read(const simt_machine *machine, uint64_t address, void *bytes, size_t nbytes);
 
-/* How many bytes have been written from the address on, if nothing has written the rest of these; otherwise, as where only
- * some between are missing, nbytes. */
+/* If the nbytes bytes at the address begin with written ones and the rest was never written, the number of those written.
+ * Otherwise (written bytes follow unwritten ones, or this is not recorded) nbytes. */
 size_t simt_machine_written(const simt_machine *machine, uint64_t address, size_t nbytes);
 
 /* Lets the kernels of more devices (a bit for each) access an allocation, given its first address.  Those of its own
@@ -254,10 +262,11 @@ typedef struct simt_mipmap {
     float bias, least, most;
 } simt_mipmap;
 
-/* SIMT_ERROR_ARGUMENT: it breaks a rule of CUDA. */
+/* Encodes the texture in the form whose address is its handle.  SIMT_ERROR_ARGUMENT: it breaks a rule of CUDA. */
 simt_error simt_texture_encode(const simt_texture *texture, unsigned char bytes[SIMT_TEXTURE_NBYTES],
                                simt_message *message);
-/* The levels' forms follow each other: SIMT_TEXTURE_NBYTES each, and the handle is the address of the first. */
+/* The same for mipmap->level_count levels.  bytes, which holds SIMT_TEXTURE_NBYTES for each, receives their encoded forms,
+ * one after the other; the handle is the address of the first. */
 simt_error simt_mipmap_encode(const simt_mipmap *mipmap, const simt_texture *levels, unsigned char *bytes,
                               simt_message *message);
 
@@ -284,10 +293,10 @@ enum simt_finding_kind {
     SIMT_FINDING_SHUFFLE,    /* a shuffle that reads a lane which does not take part; a shuffle, vote, match or
                                 reduction by a lane that is not in its own mask */
     SIMT_FINDING_TRAP,       /* trap, or an assertion that failed */
-    SIMT_FINDING_LEAK        /* a kernel's malloc that is not freed, and to which nothing leads at the end of the launch */
+    SIMT_FINDING_LEAK        /* memory that a kernel allocated and did not free, with no pointer to it left at the end */
 };
 
-/* "race", "bounds" ...; "unknown" for a number that is no kind.  Static. */
+/* The name of the kind: "race", "bounds" ...; "unknown" for a number that is no kind.  Static text. */
 const char *simt_finding_kind_name(enum simt_finding_kind kind);
 
 typedef struct simt_finding {
@@ -297,8 +306,8 @@ typedef struct simt_finding {
     uint32_t line;
     uint32_t block[3];
     uint32_t thread[3];
-    uint64_t address; /* for memory findings, otherwise 0; in shared memory, the offset */
-    uint64_t count;   /* of occurrences: those of one kind at one line, or pair of lines, are one finding */
+    uint64_t address; /* of the access; in shared memory, the offset; 0 for findings that are not about memory */
+    uint64_t count;   /* occurrences: all of one kind at one line, or pair of lines, are one finding */
     char message[512];
     uint32_t ptx_line;
     bool has_other; /* a race: the other access follows */
@@ -310,15 +319,15 @@ typedef struct simt_finding {
 
 /* Further information about a finding. */
 typedef struct simt_finding_detail {
-    uint32_t threads;    /* the number of threads concerned, by their numbers in a block */
+    uint32_t threads;    /* different thread numbers within a block for which it occurred */
     bool other_is_later; /* a race: in program order; otherwise the other access comes first */
     const char *missing; /* a race: what would order the two, "__syncthreads()"; NULL: see the message.  Static */
 } simt_finding_detail;
 
 typedef struct simt_report simt_report;
 
-/* NULL, for a launch that did not run, is an empty report.  What the functions below return belongs to the report; NULL if
- * there is nothing of that index. */
+/* A report of NULL, as from a launch that did not run, is an empty one for all functions below.  What they return belongs to
+ * the report; NULL if the index is too large. */
 void simt_report_destroy(simt_report *report);
 
 /* The counters of the observers, by name, in the order in which they were reported.  The value of a name that no
@@ -372,7 +381,7 @@ typedef struct simt_line {
 #define SIMT_PADDED_WORDS(padding) (16u << (padding))
 
 /* What a line would cost at best: sectors, if each access were to consecutive bytes; atomics, if each warp first
- * combined those of its lanes to one address; and barriers with no access since the previous one. */
+ * combined those of its lanes to one address.  idle_barriers: barriers with no access since the previous one. */
 #define SIMT_LINE_LEASTS(X)                                                                                        \
     X(global_sectors_least)                                                                                        \
     X(atomics_least)                                                                                               \
@@ -411,10 +420,11 @@ typedef struct simt_line_cures {
 typedef struct simt_line_rows {
     uint64_t nbytes;                        /* between lanes whose banks conflict, or SIMT_ROW_VARIES; 0: no conflict */
     uint64_t wavefronts[SIMT_ROW_PADDINGS]; /* with each padding of such rows */
-    uint64_t scattered_wavefronts; /* beyond the least, of accesses whose lanes have no common distance: the data choose */
+    /* Wavefronts beyond the least, of accesses whose lanes have no common distance: their addresses depend on the data. */
+    uint64_t scattered_wavefronts;
 } simt_line_rows;
 
-/* Bytes of global memory that a line stored, and how many of these another block had stored before with the same values. */
+/* Bytes of global memory that a line stored, and how many of them another block had already stored with the same value. */
 typedef struct simt_line_repeated {
     uint64_t stored, repeated;
 } simt_line_repeated;
@@ -428,9 +438,10 @@ const simt_line_least *simt_report_line_least(const simt_report *report, size_t 
 const simt_line_cures *simt_report_line_cures(const simt_report *report, size_t index);
 const simt_line_rows *simt_report_line_rows(const simt_report *report, size_t index);
 const simt_line_repeated *simt_report_line_repeated(const simt_report *report, size_t index);
-/* With simt_observe_barriers: the line's barriers, if all of them could be left out. */
+/* With simt_observe_barriers: the number of the line's barriers if all of them could be left out, otherwise 0. */
 uint64_t simt_report_line_spare_barriers(const simt_report *report, size_t index);
-/* Accesses that raced with the line's plain loads where these only begin an update by atomicCAS(), which verifies their values. */
+/* The number of accesses that race with plain loads of the line, not counted as findings because the loaded values only
+ * begin an update by atomicCAS(), which verifies them. */
 uint64_t simt_report_line_guesses(const simt_report *report, size_t index);
 size_t simt_report_instruction_count(const simt_report *report);
 const simt_line *simt_report_instruction(const simt_report *report, size_t index);
@@ -481,13 +492,13 @@ typedef enum simt_schedule {
     SIMT_HELD      /* lockstep, but threads wait in held lines: simt_machine_hold */
 } simt_schedule;
 
-/* The position of a launch that has been running for long; not a verdict. */
+/* Where a launch that has been running for long is; it need not be a fault. */
 typedef struct simt_notice {
     const char *kernel;
     const char *file; /* file and line: NULL and 0 if unknown */
     uint32_t line;
-    uint32_t block[3], warp, lanes; /* the lanes that are there; the warp has executed `instructions` */
-    uint64_t instructions;
+    uint32_t block[3], warp, lanes; /* lanes: those at this line */
+    uint64_t instructions;          /* that the warp has executed */
     bool polls;       /* the warp mostly reads memory until it changes */
     uint64_t address; /* the last address it polled, if global; otherwise 0 */
 } simt_notice;
@@ -497,10 +508,10 @@ typedef struct simt_notice {
 typedef void simt_notice_function(void *context, const simt_notice *notice);
 void simt_machine_set_notice(simt_machine *machine, simt_notice_function *function, void *context);
 
-/* Limits what one block may execute, beside what the whole launch may: `instructions`, or an eighth of it for each of its
- * warps if that is more.  Here an atomic counts 2 more for each lane, a warp's arrival at a barrier 64 and a strong read that
- * changes nothing 96, about as much longer as they take, so that one small block that never ends does not take minutes to be stopped.
- * 0: no such limit, as at first. */
+/* Limits what one block may execute, in addition to the limit of the whole launch, so that a small block that never ends is
+ * stopped soon: `instructions`, or an eighth of it for each of its warps if that is more.  For this limit slow events count
+ * more, roughly in proportion to their time: an atomic 2 more for each lane, a warp's arrival at a barrier 64, a strong
+ * read that changes nothing 96.  0, the initial setting: no such limit. */
 void simt_machine_set_block_limit(simt_machine *machine, uint64_t instructions);
 
 /* Sets a function that the threads of a launch call, several at once, after about every 16,000 warp instructions of a
@@ -508,11 +519,11 @@ void simt_machine_set_block_limit(simt_machine *machine, uint64_t instructions);
 typedef bool simt_cancel_function(void *context);
 void simt_machine_set_cancel(simt_machine *machine, simt_cancel_function *function, void *context);
 
-/* What a kernel requests to be done after it has ended: the launch of a kernel of the same module, or a copy within device
- * memory.  Valid only during the call that receives it. */
+/* A request by a kernel for what is to be done once its grid has ended: the launch of a kernel of the same module, or a copy
+ * within device memory.  Valid only during the call that receives it. */
 typedef struct simt_child {
     bool is_copy;
-    uint64_t stream; /* 2: in none (cudaStreamFireAndForget); 3: after everything else (cudaStreamTailLaunch) */
+    uint64_t stream; /* 2: cudaStreamFireAndForget, ordered after nothing; 3: cudaStreamTailLaunch, after everything else */
     size_t kernel;
     uint32_t grid[3], block[3];
     size_t shared_nbytes;
@@ -525,14 +536,14 @@ typedef struct simt_child {
 typedef bool simt_child_function(void *context, const simt_child *child);
 void simt_machine_set_launch(simt_machine *machine, simt_child_function *function, void *context);
 
-/* Of the source, or without line information of the PTX. */
+/* A range of lines, both ends included: of the source, or, without line information, of the PTX. */
 typedef struct simt_held_lines {
     uint32_t first, last;
 } simt_held_lines;
 
-/* Sets the lines in which launches with SIMT_HELD hold threads: each waits before every access to memory there until no other
- * thread of its block can continue, as at a barrier.  Where the later lines of races are held, a launch shows what it would do
- * without these.  The caller keeps them.  A count of 0: none. */
+/* Sets the lines in which launches with SIMT_HELD hold threads: before every access to memory there, a thread waits until no
+ * other thread of its block can continue, as if there were a barrier.  With the later line of each race held, a launch shows
+ * what the kernel would do without the races.  The caller must keep the array.  A count of 0: none. */
 void simt_machine_hold(simt_machine *machine, const simt_held_lines *lines, size_t count);
 
 struct simt_observer; /* simt_observer.h, for observers of your own */
@@ -542,8 +553,8 @@ struct simt_observer; /* simt_observer.h, for observers of your own */
  * every 16 characters), malloc and free (32), and each repetition of a finding (1).  A grid is refused if starting
  * its blocks (16 instructions each, and 1 for every 256 bytes of shared memory) exceeds the limit. */
 #define SIMT_INSTRUCTION_LIMIT 4194304
-/* From this limit on, launches are examined for endless loops before they reach it.  Warps then take other turns: of threads
- * that wait for others, some instructions more or less are executed than under a lower limit. */
+/* Launches with this limit or a higher one are examined for endless loops before they reach it.  Warps then take turns of
+ * another length, so threads that wait for others may execute a few instructions more or less than under a lower limit. */
 #define SIMT_EXAMINED_LIMIT 1048576
 
 typedef struct simt_launch {
@@ -554,8 +565,8 @@ typedef struct simt_launch {
     const void *const *arguments;  /* one for each parameter, with its size */
     simt_schedule schedule;
     uint8_t cluster[3];            /* blocks that can access each other's shared memory; 0: as the kernel declares */
-    /* With SIMT_RANDOM: blocks take short turns; otherwise each runs to its end unless it waits.  A lock that many blocks
-     * want may then take very long. */
+    /* With SIMT_RANDOM: blocks take short turns, which makes a lock that many blocks want very slow.  Without it, each block
+     * runs to its end unless it waits. */
     bool interleaves;
     uint64_t seed;                 /* of SIMT_RANDOM */
     uint64_t instruction_limit;    /* warp instructions that the launch may execute; 0: SIMT_INSTRUCTION_LIMIT */
@@ -585,8 +596,8 @@ extern const struct simt_observer *const simt_counters[];
  * simt_observe_lines. */
 extern const struct simt_observer simt_observe_lines, simt_observe_barriers, simt_observe_replay;
 
-/* simt_observe_all_races takes the place of the observer of races: stores of the same value by several threads are races,
- * too.  simt_observe_uninitialised_going_on is an earlier name of the observer of uninitialised reads. */
+/* simt_observe_all_races replaces the observer of races: it also reports stores of the same value by several threads.
+ * simt_observe_uninitialised_going_on is an earlier name of the observer of uninitialised reads. */
 extern const struct simt_observer simt_observe_uninitialised_going_on, simt_observe_all_races;
 
 #ifdef __cplusplus

@@ -60,7 +60,7 @@ def test_limit_is_exact_under_every_schedule(write, schedule):
 
 def test_the_default_is_the_same_everywhere(write):
     spaces = re.compile(r"\s+")
-    assert f"(default: inspect {LIMIT}, run {LIMIT_OF_PROGRAMS}, of one small block {LIMIT_OF_BLOCKS})" in spaces.sub(" ", run("--help").stdout)
+    assert f"inspect: default {LIMIT}; run: default {LIMIT_OF_PROGRAMS}, of one small block {LIMIT_OF_BLOCKS}" in spaces.sub(" ", run("--help").stdout)
     assert f"{LIMIT_OF_PROGRAMS} warp instructions" in spaces.sub(" ", (ROOT / "docs" / "programs.md").read_text())
     assert f"{LIMIT} warp instructions" in spaces.sub(" ", (ROOT / "docs" / "simulator.md").read_text())
     # Numbers decide that change by no steady step: nobody can tell how it ends before it does.

@@ -262,7 +262,7 @@ struct results {
     int32_t ndim, seen_ndim;
     int64_t shape[WF_NDIM_MAX], seen_shape[WF_NDIM_MAX];
     int64_t count, reduced_count;
-    int32_t masked_ndim; /* where: indices count all elements of an array of so many dimensions; 0: of their group */
+    int32_t masked_ndim; /* with `where`: the dimensions of the array whose elements indices count; 0: indices count those of their group */
 };
 
 /* The caller's out, or a new array of the caller's kind. */

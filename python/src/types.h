@@ -1,7 +1,7 @@
 /* The library's types, as the extension must know them: one line each, in the order of wf_type.
  *
  * X(NAME, NumPy's name, has negative numbers, significant bits, least, most): the numbers are 0 and those below 2^most in
- * magnitude that are multiples of 2^least and have so many significant bits.  NULL: NumPy has none. */
+ * magnitude that are multiples of 2^least and have at most that many significant bits.  NULL: NumPy lacks the type. */
 #ifndef WARPFOLD_PYTHON_TYPES_H
 #define WARPFOLD_PYTHON_TYPES_H
 

@@ -1,4 +1,4 @@
-/* nvcc, for sources with host code: run on files of a private folder, with plain names. */
+/* nvcc, for sources with host code: it works on files in a private folder, whose names are safe in a shell. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* asprintf, environ, strsep */
 #endif
@@ -51,10 +51,10 @@ static bool find_nvcc(char path[PATH_MAX]) {
     return false;
 }
 
-/* ---- what it sees -------------------------------------------------------------------------------- */
+/* ---- the files that it is given ------------------------------------------------------------------ */
 
-/* nvcc puts its arguments into command lines of a shell: the names that are in them are those of the private
- * folder, and the user's own folder is a link there. */
+/* The files of one call of nvcc.  nvcc puts its arguments into command lines of a shell, where the user's file names may not
+ * be safe: it gets only names in a private folder, in which `beside` is a link to the folder of the user's source. */
 struct workplace {
     struct scratch scratch;
     char source[PATH_MAX], output[PATH_MAX], log[PATH_MAX], beside[PATH_MAX];
@@ -76,12 +76,12 @@ static void put_string(FILE *stream, const char *text) {
     for (; *text; text++) fprintf(stream, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
 }
 
-/* A variable that holds the kernel's address makes a template's instance, and its initial value in the PTX is
- * the mangled name. */
+/* The source gets a variable of this name that holds the kernel's address: nvcc then compiles the instance of the template,
+ * and the variable's initial value in the PTX is the instance's mangled name. */
 static const char instance_variable[] = "warpfold_instance";
 
 static void put_source(FILE *stream, const struct source *source) {
-    static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, which only a file may begin with */
+    static const char mark[] = "\xef\xbb\xbf"; /* UTF-8's byte order mark: only a file's first bytes may be it */
     size_t skipped = strncmp(source->text, mark, strlen(mark)) ? 0 : strlen(mark);
     fputs("#line 1 \"", stream);
     put_string(stream, source->name);
@@ -120,7 +120,7 @@ static bool write_headers(const struct workplace *workplace, const simt_header *
     return true;
 }
 
-/* A source given as text brings its neighbouring files along. */
+/* Creates the files.  A source that is a file may include its neighbours, through the link; a text brings its headers. */
 static bool fill(struct workplace *workplace, const struct source *source) {
     const struct scratch *scratch = &workplace->scratch;
     return simt_scratch_path(workplace->source, scratch, "warpfold-source.cu") &&
@@ -137,7 +137,7 @@ static bool begins_with(const char *text, const char *prefix) {
     return !strncmp(text, prefix, strlen(prefix));
 }
 
-/* The folders of PATH whose names are plain: "PATH=/usr/bin:/bin". */
+/* "PATH=/usr/bin:/bin" of those folders of PATH whose names are safe in a shell; NULL: out of memory. */
 static char *plain_search_path(const char *setting) {
     char *plain = strdup("PATH="), *kept = plain, *folders = strdup(strchr(setting, '=') + 1),
          *rest = folders;
@@ -164,7 +164,7 @@ static char *setting_for_nvcc(const char *setting, const char *folder) {
     return asprintf(&changed, "TMPDIR=%s", folder) < 0 ? NULL : changed;
 }
 
-/* The user's, as far as it is plain; and temporary files go to the private folder.  NULL: no memory. */
+/* The user's variables that are safe in a shell, with TMPDIR set to the private folder.  NULL: out of memory. */
 static char **make_environment(const struct workplace *workplace) {
     size_t count = 0, length = 0;
     while (environ[count]) count++;
@@ -185,7 +185,8 @@ static char **make_environment(const struct workplace *workplace) {
     return environment;
 }
 
-/* Options for nvcc in the environment are passed on or refused, but not left out in silence. */
+/* A variable of options for nvcc that is not safe in a shell: it is refused, as leaving it out silently would compile
+ * something else than the user asked for.  NULL: there is none. */
 static const char *find_refused_setting(void) {
     static const char *const names[] = {"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -195,7 +196,7 @@ static const char *find_refused_setting(void) {
     return NULL;
 }
 
-/* Why this nvcc is not run: what would come into the lines of its shell; NULL: nothing. */
+/* Whether nvcc is not run because its path, an option or a variable is not safe in the lines of its shell; log says which. */
 static bool refuses(const char *nvcc, const char *const *options, simt_message *log) {
     const char *setting = find_refused_setting();
     char *real = realpath(nvcc, NULL);
@@ -222,8 +223,7 @@ static bool refuses(const char *nvcc, const char *const *options, simt_message *
 
 static bool set_actions(posix_spawn_file_actions_t *actions, const char *log) {
     return !posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) &&
-           !posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, log, O_WRONLY | O_CREAT | O_EXCL,
-                                             0600) &&
+           !posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, log, O_WRONLY | O_CREAT | O_EXCL, 0600) &&
            !posix_spawn_file_actions_adddup2(actions, STDOUT_FILENO, STDERR_FILENO);
 }
 
@@ -257,8 +257,7 @@ static pid_t start(const struct workplace *workplace, const char *const *argumen
     if (leftovers) leftovers->hold(leftovers->context, true);
     if (set_actions(&actions, workplace->log) && set_attributes(&attributes, leftovers))
         /* The arguments are not changed: posix_spawn's type is older than const. */
-        error =
-            posix_spawn(&child, arguments[0], &actions, &attributes, (char *const *)arguments, environment);
+        error = posix_spawn(&child, arguments[0], &actions, &attributes, (char *const *)arguments, environment);
     if (leftovers && !error) leftovers->group(leftovers->context, child, true);
     if (leftovers) leftovers->hold(leftovers->context, false);
     posix_spawnattr_destroy(&attributes);
@@ -267,7 +266,7 @@ static pid_t start(const struct workplace *workplace, const char *const *argumen
     return error ? -1 : child;
 }
 
-/* Until it has been waited for, its number is no other's. */
+/* Waits until the child ends, and reports that it is gone before it is reaped: until then no other process gets its number. */
 static bool await(const struct workplace *workplace, pid_t child, int *status) {
     const simt_leftovers *leftovers = workplace->scratch.leftovers;
     siginfo_t information;
@@ -279,7 +278,7 @@ static bool await(const struct workplace *workplace, pid_t child, int *status) {
     return true;
 }
 
-/* The exit status; -1 if it was killed or could not be started, with errno set for the latter, else 0. */
+/* nvcc's exit status; -1 with errno set if it could not be started, -1 with errno 0 if a signal ended it. */
 static int run(const struct workplace *workplace, const char *const *arguments) {
     char **environment = make_environment(workplace);
     if (!environment) return -1;
@@ -293,8 +292,7 @@ static int run(const struct workplace *workplace, const char *const *arguments) 
 }
 
 /* nvcc OPTIONS [-I BESIDE] -o OUTPUT SOURCE.cu */
-static int run_nvcc(const char *nvcc, const struct workplace *workplace, bool is_file,
-                    const char *const *options) {
+static int run_nvcc(const char *nvcc, const struct workplace *workplace, bool is_file, const char *const *options) {
     size_t count = 0;
     while (options[count]) count++;
     enum { OTHERS = 8 };
@@ -319,7 +317,8 @@ static int run_nvcc(const char *nvcc, const struct workplace *workplace, bool is
 
 /* ---- what it says and makes ---------------------------------------------------------------------- */
 
-/* The user's folder in place of the private one's name for it; the private one's own name is left out. */
+/* Writes the log as the user should see it: the link is replaced by the folder that it leads to, and the private folder's
+ * own name is left out. */
 static void put_log(FILE *stream, const char *text, const struct workplace *workplace, const char *folder) {
     const char *private = workplace->scratch.folder;
     for (const char *next; (next = strstr(text, private)); text = next) {
@@ -346,10 +345,9 @@ static void get_log(const struct workplace *workplace, const struct source *sour
     free(text);
 }
 
-/* Of an option that the source needs. */
+/* Adds how options are given, if the log looks as if the source needed one. */
 static void say_how_options_are_given(simt_message *log) {
-    static const char *const wanting[] = {"nvcc flag", "cannot open source file",
-                                          "No such file or directory"};
+    static const char *const wanting[] = {"nvcc flag", "cannot open source file", "No such file or directory"};
     size_t i = 0, count = sizeof wanting / sizeof *wanting, length = strlen(log->text);
     while (i < count && !strstr(log->text, wanting[i])) i++;
     if (i < count)
@@ -368,7 +366,7 @@ static void say_failure(const char *nvcc, int status, int error, simt_message *l
         say_how_options_are_given(log);
 }
 
-/* .global .align 8 .u64 warpfold_instance = _Z6reduceIiEvPi; */
+/* The mangled name in a line such as ".global .align 8 .u64 warpfold_instance = _Z6reduceIiEvPi;". */
 static char *find_mangled(const char *ptx) {
     char sought[sizeof instance_variable + sizeof " = "];
     snprintf(sought, sizeof sought, "%s = ", instance_variable);
@@ -389,7 +387,7 @@ static bool rename_files(char **ptx, const struct workplace *workplace, const st
     return is_renamed;
 }
 
-/* The bytes of what nvcc makes, with a NUL after them. */
+/* Runs nvcc; *output: the bytes that it wrote, followed by a NUL, to be freed by the caller. */
 static enum outcome make(const char *nvcc, struct workplace *workplace, const struct source *source,
                          const char *const *options, char **output, size_t *nbytes, simt_message *log) {
     if (!fill(workplace, source)) {
@@ -409,7 +407,7 @@ static enum outcome make(const char *nvcc, struct workplace *workplace, const st
     return OUTCOME_REFUSED;
 }
 
-/* In a private folder, which is gone then. */
+/* The same, in a private folder that is removed again. */
 static enum outcome make_in_private(struct workplace *workplace, const struct source *source,
                                     const char *const *options, char **output, size_t *nbytes,
                                     simt_message *log) {
@@ -417,14 +415,13 @@ static enum outcome make_in_private(struct workplace *workplace, const struct so
     if (!find_nvcc(nvcc)) return OUTCOME_ABSENT;
     if (refuses(nvcc, options, log)) return OUTCOME_REFUSED;
     if (!simt_scratch_open(&workplace->scratch, source->given->leftovers)) {
-        snprintf(log->text, sizeof log->text, "cannot create a temporary folder for nvcc: %s",
-                 strerror(errno));
+        snprintf(log->text, sizeof log->text, "cannot create a temporary folder for nvcc: %s", strerror(errno));
         return OUTCOME_REFUSED;
     }
     const struct scratch scratch = workplace->scratch;
     enum outcome outcome = make(nvcc, workplace, source, options, output, nbytes, log);
     simt_scratch_close(&workplace->scratch);
-    workplace->scratch = scratch; /* its names are still looked for */
+    workplace->scratch = scratch; /* the output still contains its names, which rename_files replaces */
     return outcome;
 }
 

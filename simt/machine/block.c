@@ -246,8 +246,8 @@ static void say_deadlock(struct warp *warp, struct path *path) {
     simt_stop(&event);
 }
 
-/* Who waits for an mbarrier is more often the cause than who waits for him, and rather he whose mbarrier lacks bytes
- * or few arrivals. */
+/* Of warps that wait, the smaller the more likely one is the cause of the deadlock: those that wait for an mbarrier before
+ * all others, and first those whose mbarrier lacks bytes or few arrivals. */
 static uint64_t remoteness(struct warp *warp, struct path *path) {
     return path->state == PATH_AT_MBARRIER ? simt_mbarrier_missing(warp, path) : UINT64_MAX - 1;
 }

@@ -1,11 +1,11 @@
-/* For this folder alone: the state of a launch, a block and a warp.  What others may use of
- * the folder is in simt.h and simt_observer.h.
+/* The state of a launch, a block and a warp, private to this folder: what other folders may use of it is declared in
+ * simt.h and simt_observer.h.
  *
- * A warp is a tree of paths.  A path is a set of lanes that execute together; where a branch parts them it becomes
- * an inner node that waits, at the branch's post-dominator, until the children that it was parted into have arrived
- * there.  A call is a node too: it waits for the one child that executes the function.  Only leaves run.  Lockstep
- * runs one leaf until it arrives or waits, which is the classical reconvergence stack; the other schedules part
- * leaves further into siblings, and take turns. */
+ * A warp is a tree of paths.  A path is a set of lanes that execute together.  Where a branch separates them, the path
+ * becomes an inner node with a child for each side, and waits at the branch's post-dominator until its children have
+ * arrived there.  A call is an inner node too: it waits for the one child that executes the function.  Only leaves run.
+ * The lockstep schedule runs one leaf until it arrives or waits, which amounts to the classical reconvergence stack; the
+ * other schedules split leaves further into siblings, which take turns. */
 #ifndef SIMT_MACHINE_H
 #define SIMT_MACHINE_H
 
@@ -20,7 +20,7 @@
 #include "memory.h"
 #include "spares.h"
 
-/* Limits: local memory of a thread; registers of a function, for a whole warp. */
+/* The largest local memory of a thread, and the largest frame: the registers of a function for a whole warp. */
 enum { SIMT_STACK_NBYTES = 1 << 19, FRAME_NBYTES_MAX = 1 << 26 };
 
 struct block;
@@ -35,10 +35,10 @@ struct frame {
     const struct layout *layout;
     const struct code *call;   /* that entered it */
     uint32_t lanes;            /* that have not returned */
-    uint32_t depth;            /* calls between the kernel and it */
-    uint64_t local_base;       /* of its locals in each lane's local memory */
-    uint32_t taken[SIMT_LANES]; /* bytes behind them, by alloca, */
-    bool has_taken;             /* by some lane */
+    uint32_t depth;            /* the number of calls between the kernel and this function */
+    uint64_t local_base;       /* offset of its variables in each lane's local memory */
+    uint32_t taken[SIMT_LANES]; /* bytes that each lane has allocated after them by alloca */
+    bool has_taken;             /* some lane has */
     unsigned char *registers;
     unsigned char *parameters; /* lane after lane, layout->parameters_nbytes each */
     struct watched_register *watched; /* those that wgmma uses (warpgroup.c); NULL until needed */
@@ -61,9 +61,9 @@ struct path {
     struct path *parent;
     struct path *next, *previous; /* in the warp's list of leaves */
     struct frame *frame;
-    uint32_t mask; /* its lanes that have not left: in itself and in its children */
-    uint32_t pc;   /* of an inner node: where it continues */
-    uint32_t reconvergence; /* it has arrived when its pc is this */
+    uint32_t mask; /* lanes that have not left it, including those in its children */
+    uint32_t pc;   /* of an inner node: where it continues once they have arrived */
+    uint32_t reconvergence; /* it has arrived when its pc equals this */
     uint32_t children;
     enum path_state state;
     uint32_t parted_at; /* of an inner node: its branch, if has_parted */
@@ -72,23 +72,24 @@ struct path {
     uint32_t waiting_lanes; /* those that execute the instruction that the path waits at */
     uint32_t barrier;       /* PATH_AT_BARRIER */
     bool has_waited_enough; /* at an mbarrier: its next wait returns, whatever the phase */
-    bool is_let_go;         /* was held here: its next instruction is executed */
+    bool is_let_go;         /* it was held at this instruction, which it now executes */
 };
 
-/* Bytes, by where the simulator keeps them, which is another place for each, whatever their space.  Sorted, apart. */
+/* Sets of bytes of any state space, by their host addresses, at which no two of them coincide.  The ranges are sorted and
+ * do not touch each other. */
 struct range {
     uintptr_t begin, end;
 };
 struct ranges {
     struct range *items;
     uint32_t count, capacity;
-    bool is_lost; /* some are missing: too many, or no memory */
+    bool is_lost; /* some are missing: there were too many, or memory ran out */
 };
 
 struct recording;
 
-/* A lane's last poll: where in the code, where the simulator keeps what was read (0: the lane has stored there since), and how
- * many polls of the same followed each other. */
+/* A lane's last poll: its instruction, the host address that it read (0: the lane has stored there since), and how many
+ * polls of the same instruction and address followed each other. */
 struct poll {
     uint32_t pc, count;
     uintptr_t host;
@@ -97,11 +98,11 @@ struct poll {
 /* The locks for which lanes waited in vain when their warp's loop was examined (locks.h). */
 struct awaited {
     uint32_t lanes, pcs[SIMT_LANES];
-    uintptr_t hosts[SIMT_LANES]; /* where the simulator keeps them */
+    uintptr_t hosts[SIMT_LANES]; /* their host addresses */
     uint64_t addresses[SIMT_LANES];
 };
 
-/* Until the clock is where it does not come within the limit. */
+/* The loop ends at a time of the clock that is not reached within the instruction limit. */
 #define ROUNDS_BY_CLOCK UINT64_MAX
 
 struct warp {
@@ -113,32 +114,33 @@ struct warp {
     unsigned char *local;   /* lane after lane, local_capacity each */
     size_t local_capacity;
     struct frame *frames;
-    size_t frames_nbytes; /* of them, to limit recursion */
-    struct frame *left_frames; /* of functions that have returned, for the next calls */
+    size_t frames_nbytes; /* their total size, which limits recursion */
+    struct frame *left_frames; /* of functions that have returned, to be reused by later calls */
     size_t left_frames_nbytes;
     uint64_t spinning;    /* instructions since a path last arrived, waited or left */
-    uint64_t polled;      /* where the last of them was, in global memory */
-    uint32_t polls;       /* strong reads that changed nothing, as of a lock that another holds */
-    uint32_t idle;        /* such reads, counted by lane, of what the lane had read last, since the warp's turn began */
+    uint64_t polled;      /* the address of its last poll of global memory */
+    uint32_t polls;       /* its polls: strong reads that changed nothing, as of a lock that another thread holds */
+    uint32_t idle;        /* polls since its turn began, counted by lane, of what the lane had polled just before */
     struct poll last_polls[SIMT_LANES];
-    uint64_t executed;    /* instructions, */
-    uint64_t examine_at;  /* and how many before it is next asked whether it is in a loop without an end */
-    bool repeats_itself;  /* it is, while the changes of its block and those of the launch are what they were then: */
+    uint64_t executed;    /* instructions */
+    uint64_t examine_at;  /* the count of executed at which to examine next whether it is in an endless loop */
+    /* The result of the last examination. */
+    bool repeats_itself;  /* it is in one, as long as the following counts of its block and of the launch do not change */
     uint64_t own_changes, all_changes;
-    struct ranges harmless;      /* what its loop writes, on which nobody's end depends but its own (effects.h), */
-    struct ranges deciding;      /* and what it reads that decides */
-    bool undoes_changes;         /* some of it is both: it changes that and changes it back */
-    uint64_t rounds;             /* after which its loop ends, longer than the limit allows; 0: it never ends; ROUNDS_BY_CLOCK */
-    uint32_t circle;             /* after how many rounds it comes back to the same values */
-    uint64_t waits_for;          /* an address in global memory that decides about its loop's end; 0: not known */
+    struct ranges harmless;      /* what its loop writes and only its own loop's end depends on (effects.h) */
+    struct ranges deciding;      /* what its loop reads that decides whether it ends */
+    bool undoes_changes;         /* the two overlap: it changes something and changes it back */
+    uint64_t rounds;             /* after which its loop ends, beyond the limit; 0: it never ends; or ROUNDS_BY_CLOCK */
+    uint32_t circle;             /* the number of rounds after which its loop has the same values again */
+    uint64_t waits_for;          /* an address in global memory that decides whether its loop ends; 0: not known */
     struct awaited *awaited;     /* NULL: none yet */
     struct recording *recording; /* while it is examined */
-    bool meets_block;            /* its loop passes a barrier: what it repeats depends on all warps */
-    uint64_t wgmma_groups;       /* that it has committed */
+    bool meets_block;            /* its loop passes a barrier: whether it repeats itself depends on all warps */
+    uint64_t wgmma_groups;       /* the number that it has committed */
     struct warpgroup *warpgroup; /* NULL until needed */
-    struct undefined_origins *undefined; /* where they come from; NULL until needed */
-    uint32_t cluster_arrived;  /* lanes that have arrived at the cluster's barrier and not waited yet; */
-    uint32_t cluster_released; /* those of them for which it is complete */
+    struct undefined_origins *undefined; /* where its undefined values come from; NULL until needed */
+    uint32_t cluster_arrived;  /* lanes that have arrived at the cluster's barrier and not waited yet */
+    uint32_t cluster_released; /* those of them that need not wait: all others have arrived, too */
 };
 
 enum { BARRIERS = 16 };
@@ -148,12 +150,12 @@ enum verdict { VERDICT_NONE, VERDICT_NO, VERDICT_YES };
 struct barrier {
     uint32_t arrived;  /* threads */
     uint32_t expected; /* threads; 0: all that live */
-    uint32_t pc;       /* of the last to arrive */
+    uint32_t pc;       /* the instruction of the last to arrive */
     uint32_t *lanes;   /* of each warp: those that took part */
     bool is_used;
-    bool has_several; /* instructions at which they arrived */
-    uint32_t all, any, count; /* of bar.red's predicate */
-    enum verdict verdict; /* of all that took part in the last bar.red, if they agreed */
+    bool has_several; /* threads arrived at several instructions */
+    uint32_t all, any, count; /* the results of bar.red so far */
+    enum verdict verdict; /* the predicate of the last bar.red, if all threads agreed */
 };
 
 /* The blocks of a cluster run on one host thread, in turns. */
@@ -163,48 +165,49 @@ struct cluster {
     uint32_t count;
 };
 
-/* What was executed alone, and, of the runs of lane operations that begin there, how many and with how many lanes. */
+/* What was executed at an instruction by itself, and the number of runs of lane operations that begin there, with the sum
+ * of their lanes. */
 struct executed_count {
     simt_executed sum;
     uint64_t runs, run_lanes;
-    bool is_listed;
+    bool is_listed; /* in executed.pcs */
 };
 
 struct executed {
-    struct executed_count *counts; /* by pc; NULL: nobody asks */
-    uint32_t *pcs, pc_count;       /* those that are not 0 */
-    bool is_late;                  /* they do not begin with the block */
+    struct executed_count *counts; /* by pc; NULL: no observer asks for them */
+    uint32_t *pcs, pc_count;       /* the instructions whose counts are not 0 */
+    bool is_late;                  /* counting began after the block did */
 };
 
 struct block {
     simt_block_view view;
     struct launch *launch;
     struct block *next; /* in a worker's list of those begun */
-    struct cluster *cluster; /* NULL: there are none.  The first block's own */
+    struct cluster *cluster; /* owned by its first block; NULL: the launch has no clusters */
     bool has_ended;
-    bool has_cluster_barrier; /* some threads have arrived there */
-    uint32_t idle_waits;   /* times that every thread waited for an mbarrier in vain, since something was done */
-    uint64_t waited_polls; /* polls at the last of these times */
-    struct mbarrier_notes *mbarrier_notes; /* of those in its shared memory; NULL until needed */
+    bool has_cluster_barrier; /* some threads have arrived at the cluster's barrier */
+    uint32_t idle_waits;   /* how often, since something last changed, every thread waited for an mbarrier in vain */
+    uint64_t waited_polls; /* the value of polls at the last of these times */
+    struct mbarrier_notes *mbarrier_notes; /* of the mbarriers in its shared memory; NULL until needed */
     struct warp *warps;
     uint32_t warp_count;
     uint32_t live_threads;
     simt_tally tally;
     struct executed executed;
     uint64_t polls;   /* of its warps */
-    uint64_t changes; /* things done that others may wait for: stores, atomics that changed something, exits */
-    bool has_examined; /* a warp of its: what accesses do is looked at more closely (effects.h) */
-    bool is_still_alone; /* a loop that was examined writes what is there, but other host threads may write there, too */
-    struct recording *witness; /* of the warp that is examined now, where others must run for it to continue */
-    uint64_t allowed; /* tally.instructions may become this; more has to be asked for */
-    uint64_t slow;    /* how many instructions more its slow ones stand for */
-    bool is_starved;  /* there was no more, but other host threads may give some back */
+    uint64_t changes; /* events that others may wait for: stores, atomics that changed something, exits */
+    bool has_examined; /* one of its warps was examined, so what accesses do is recorded (effects.h) */
+    bool is_still_alone; /* an examined loop writes values that are there already, but other host threads may write there, too */
+    struct recording *witness; /* of the warp that is being examined, if other warps must run for it to continue */
+    uint64_t allowed; /* tally.instructions may grow to this; beyond it, more must be requested from the launch's pool */
+    uint64_t slow;    /* the additional instructions as which its slow ones count */
+    bool is_starved;  /* the pool was empty, but other host threads may return some */
     unsigned char *shared;
-    unsigned char *shared_written; /* a byte for each: 0xff once written; NULL where nobody asks */
-    struct undefined_words *undefined_words; /* which of it are not, though they are stored (undefined.c); NULL until needed */
+    unsigned char *shared_written; /* for each byte 0xff once it is written; NULL: no observer asks */
+    struct undefined_words *undefined_words; /* words with an undefined value stored (undefined.c); NULL until needed */
     unsigned char *states;         /* of the observers */
     struct barrier barriers[BARRIERS];
-    uint32_t *barrier_lanes; /* a row for each barrier, and one for that which is just complete */
+    uint32_t *barrier_lanes; /* a row for each barrier, and one for the barrier that has just completed */
     uint64_t random;
 };
 
@@ -220,9 +223,9 @@ struct hooks {
 
 /* How an instruction is executed in a launch. */
 struct pace {
-    uint8_t straight; /* as its code has it, up to what is watched */
-    bool is_watched;  /* observers are told of it */
-    bool is_held;     /* the schedule holds who comes there */
+    uint8_t straight; /* code.straight, shortened to end before an instruction that observers are notified of */
+    bool is_watched;  /* observers are notified of it */
+    bool is_held;     /* the schedule holds threads here (simt_machine_hold) */
 };
 
 struct launch {
@@ -233,28 +236,28 @@ struct launch {
     const struct layout *layout;
     simt_launch_view view;
     simt_report *report;
-    struct allocation *workspace; /* that cooperative groups find by %envreg1 and 2: the grid's barrier */
-    struct prepared *prepared;    /* by the kernel, to be launched: device_runtime.c, */
-    uint32_t device_error;        /* and what its calls have failed with */
-    struct births *births;        /* what it allocated: leaks.c; NULL: nothing */
-    bool has_launched;            /* and may have handed on where that is */
+    struct allocation *workspace; /* with the grid's barrier; cooperative groups find it by %envreg1 and %envreg2 */
+    struct prepared *prepared;    /* launches that the kernel has prepared (device_runtime.c) */
+    uint32_t device_error;        /* the last error of the kernel's own calls of the runtime */
+    struct births *births;        /* what the kernel allocated (leaks.c); NULL: nothing */
+    bool has_launched;            /* the kernel launched others, which may have got pointers to what it allocated */
     unsigned char *parameters;    /* the kernel's */
     size_t parameters_nbytes;
     uint64_t block_count;
     atomic_uint_fast64_t next_block;
-    uint64_t limit;               /* warp instructions that the launch may execute; */
-    atomic_uint_fast64_t pool;    /* those of them that no block has executed or holds */
-    uint64_t block_limit;         /* what one block may, its slow ones counted as several; UINT64_MAX: anything */
-    bool is_alone;                /* one host thread runs blocks: what the pool lacks, nobody holds */
-    struct block *begun;          /* by others, which went without: for the one that is alone then */
+    uint64_t limit;               /* warp instructions that the launch may execute */
+    atomic_uint_fast64_t pool;    /* those of them that no block has executed or reserved */
+    uint64_t block_limit;         /* the same for one block, with its slow instructions counting more; UINT64_MAX: none */
+    bool is_alone;                /* one host thread runs blocks: an empty pool cannot be refilled by others */
+    struct block *begun;          /* begun by host threads that found the pool empty, for the one that then runs alone */
     atomic_uint_fast64_t changes; /* turns of blocks in which something changed that others may wait for */
     uint64_t exited;              /* threads */
     struct loops {
         struct ranges reads, writes;
-    } loops; /* of all warps that repeat themselves, or once did: what decides about an end, what is written */
+    } loops; /* of all warps that repeat themselves or once did: what decides whether their loops end, and what these write */
     struct lock *locks;           /* that threads took (locks.h); NULL: none */
-    struct timespec begin;        /* when it began, for who waits for it */
-    atomic_bool is_noticed;       /* he has been told */
+    struct timespec begin;        /* when it began, for the notice (simt_machine_set_notice) */
+    atomic_bool is_noticed;       /* which has been given */
     atomic_bool is_lost;          /* a block's threads neither run nor wait */
     atomic_bool stopped;
     atomic_bool out_of_memory;
@@ -264,11 +267,11 @@ struct launch {
     struct hooks instruction, executed, branch, access, shuffle, warp_barrier, barrier, fence, finding, all;
     struct hooks copy, copy_group, mbarrier, proxy_fence, cluster_barrier;
     struct pace *paces; /* by pc */
-    unsigned char *has_way_out; /* by pc: whether one leads out of its function; NULL: not asked yet */
+    unsigned char *has_way_out; /* by pc: whether its function can be left from there; NULL: not computed yet */
     bool needs_initialised;
 };
 
-/* Shared memory for the system, after all other: cooperative groups of several warps meet there. */
+/* Shared memory reserved for the system, after all other: groups of several warps (cooperative groups) synchronise there. */
 enum { SIMT_RESERVED_NBYTES = 1024 };
 
 static inline uint32_t simt_reserved_nbytes(const struct launch *launch) {
@@ -279,14 +282,14 @@ struct simt_machine {
     uint32_t warp_size, banks;
     struct memory memory;
     struct image *images;
-    struct image *kept_images; /* the latest that a reset keeps, */
-    uint64_t kept_slots;       /* and how much of memory */
+    struct image *kept_images; /* the latest image that simt_machine_reset keeps, and the number of memory slots that it keeps */
+    uint64_t kept_slots;
     const simt_held_lines *held;
     size_t held_count;
-    simt_cancel_function *cancel; /* NULL: nobody gives launches up */
+    simt_cancel_function *cancel; /* NULL: launches are not cancelled */
     void *cancel_context;
     uint64_t block_limit; /* of each block of a launch (simt.h); 0: none */
-    simt_notice_function *notice; /* NULL: nobody wants to know where a long launch is */
+    simt_notice_function *notice; /* NULL: nobody is notified of long launches */
     void *notice_context;
     simt_child_function *take_child; /* NULL: kernels must not launch */
     void *child_context;

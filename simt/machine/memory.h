@@ -1,6 +1,6 @@
-/* Global and constant memory of a simulator: allocations in a sparse address space of their own.  Each begins at a
- * multiple of 4 GiB of its own, so that finding one is a table look-up and running out of one is never running
- * into the next. */
+/* Global and constant memory of a simulator: allocations in a sparse address space.  Each begins at a multiple of 4 GiB that
+ * no other one has, so that an allocation is found by one table look-up, and an access beyond the end of one never hits the
+ * next. */
 #ifndef SIMT_MEMORY_H
 #define SIMT_MEMORY_H
 
@@ -17,27 +17,27 @@ enum backing {
 struct allocation {
     unsigned char *bytes;
     unsigned char *written; /* a byte for each, 0xff once written; NULL: all are */
-    uint64_t whole_nbytes;  /* from the beginning on, that the host has written */
-    uint64_t nbytes;        /* 0 once freed: */
-    uint64_t freed_nbytes;  /* then what it had */
+    uint64_t whole_nbytes;  /* the length of its beginning that the host has written without a gap */
+    uint64_t nbytes;        /* 0 once it is freed */
+    uint64_t freed_nbytes;  /* its size before it was freed */
     bool is_freed;
     enum backing backing;
     uint64_t address;
-    bool is_constant, is_read_only; /* to kernels; what is constant is both */
-    const char *refusal; /* why it cannot be accessed, or not be stored to; NULL: it can */
-    struct page_table *table; /* of reserved addresses; NULL: it is memory itself */
-    bool is_heap; /* a kernel's malloc made it, and only such ones are freed by kernels */
-    uint32_t devices; /* whose it is, or who may use it as if it were: a bit for each */
-    uint32_t owner;   /* the former alone */
+    bool is_constant, is_read_only; /* to kernels; constant memory is both */
+    const char *refusal; /* why kernels cannot access it, or cannot store to it; NULL: they can */
+    struct page_table *table; /* of reserved addresses; NULL: this is memory, not a reservation */
+    bool is_heap; /* allocated by a kernel's malloc: kernels can free no other memory */
+    uint32_t devices; /* a bit for each device that owns it or may use it as its own */
+    uint32_t owner;   /* the bit of the device that owns it */
 };
 
 struct memory {
     struct allocation **slots; /* by (address - GLOBAL_BASE) >> 32 */
     uint64_t slot_count, slot_capacity;
-    uint64_t next_reused; /* where to look next for an address that the host can have, once none is left behind them */
-    uint64_t heap_nbytes; /* of what kernels allocated and have not freed */
-    uint32_t device;      /* whose memory is allocated and whose kernels are executed, */
-    uint32_t reachable;   /* and whose memory they reach: a bit for each device */
+    uint64_t next_reused; /* where to look next for a slot whose address the host can map, once none after the last is free */
+    uint64_t heap_nbytes; /* allocated by kernels and not freed */
+    uint32_t device;      /* the number of the selected device, which allocates memory and executes kernels */
+    uint32_t reachable;   /* a bit for each device whose memory these kernels may access */
 };
 
 #define SIMT_ALL_DEVICES UINT32_MAX
@@ -48,10 +48,10 @@ struct memory {
 #define SIMT_LOCAL_WINDOW UINT64_C(0x10100000000)
 #define SIMT_PARAMETER_WINDOW UINT64_C(0x10200000000)
 
-/* NULL: no memory. */
+/* These return NULL if memory runs out. */
 struct allocation *simt_memory_allocate(struct memory *memory, uint64_t nbytes, bool is_constant);
-struct allocation *simt_memory_reserve(struct memory *memory, uint64_t nbytes); /* counts as freed until */
-bool simt_memory_allocate_again(struct allocation *allocation); /* what was freed; false: no memory */
+struct allocation *simt_memory_reserve(struct memory *memory, uint64_t nbytes); /* freed until simt_memory_allocate_again */
+bool simt_memory_allocate_again(struct allocation *allocation); /* after it was freed; false: out of memory */
 struct allocation *simt_memory_allocate_shared(struct memory *memory, uint64_t nbytes);
 struct allocation *simt_memory_adopt(struct memory *memory, void *bytes, uint64_t nbytes);
 struct allocation *simt_memory_reserve_pages(struct memory *memory, uint64_t nbytes); /* a multiple of SIMT_PAGE_NBYTES */

@@ -51,12 +51,13 @@ struct wf_text {
     struct wf_text_names names;
 };
 
+/* Refuses a text whose lines end in carriage returns alone, which would be read as one line.  For texts with a header: there
+ * all of the text would be taken for the header. */
+wf_error wf_text_check_line_ends(wf_handle *handle, const struct wf_text *text, const struct wf_source *source);
+
 /* Starts at the first byte of source, skips lines, and inspects the first line, which determines the
  * delimiter unless the options name one.  Uses column_name (which must outlive text), column, skip_lines,
  * has_header, missing and delimiter of the options. */
-/* Refuses lines that end in carriage returns alone, which would all be one: for texts whose first line is not read. */
-wf_error wf_text_check_line_ends(wf_handle *handle, const struct wf_text *text, const struct wf_source *source);
-
 wf_error wf_text_open(wf_handle *handle, struct wf_text *text, struct wf_source *source, wf_type type,
                       const wf_reader_options *options);
 
