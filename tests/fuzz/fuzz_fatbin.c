@@ -1,8 +1,5 @@
 /* Fat binaries and programs' files: nothing is read beyond them, and what is found is a text that ends.
- *
- * Inputs to begin with, in fuzz_fatbin/: what nvcc -fatbin made of a small kernel, with PTX as it is (plain), compressed by
- * LZ4 (-compress-mode=speed) and by zstd (size), for several GPUs, and with machine code alone; and an ELF library with the
- * section .nv_fatbin that needs another one. */
+ * fuzz_fatbin.sh makes inputs to begin with. */
 #include "program/fatbin.h"
 
 #include <stdlib.h>
