@@ -47,13 +47,11 @@ static struct {
     int places; /* a file's number; negative: none */
 } plan = {.places = -1};
 
-static struct {
-    uintptr_t begin, end;
-} program;
+static struct { uintptr_t begin, end; } program; /* its addresses */
 
 static atomic_long calls;
-/* Of this file's own doing.  Loaded with the program, it needs no call for it: clang's address sanitizer, which calls malloc
- * while it begins, would have that call's place not yet. */
+/* Of this file's own doing.  Loaded with the program, it needs no call for it: clang's address sanitizer,
+ * which calls malloc while it begins, would have that call's place not yet. */
 static _Thread_local bool is_inside __attribute__((tls_model("initial-exec")));
 
 static long number_of(const char *name, long otherwise) {
@@ -78,7 +76,8 @@ __attribute__((constructor)) static void begin(void) {
     const char *places = getenv("FAULT_PLACES");
     if (places) {
         dl_iterate_phdr(find_program, NULL);
-        plan.places = (int)syscall(SYS_openat, AT_FDCWD, places, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
+        int flags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND;
+        plan.places = (int)syscall(SYS_openat, AT_FDCWD, places, flags, 0600);
     }
     plan.at = number_of("FAULT_AT", 0);
     plan.is_lasting = number_of("FAULT_LASTING", 0) != 0;
@@ -100,7 +99,8 @@ EXPORT long faults_choose(const char *kind, long at, bool is_lasting) {
     return atomic_exchange(&calls, 0);
 }
 
-/* Addresses in libraries are left out: those change from run to run, and what the program does about a failure is the same. */
+/* Addresses in libraries are left out: those change from run to run, and what the program does about a
+ * failure is the same. */
 static void note_place(void) {
     void *frames[DEPTH];
     char line[DEPTH * 9 + 2];
@@ -110,7 +110,8 @@ static void note_place(void) {
     for (int i = 0; i < depth; i++) {
         uintptr_t address = (uintptr_t)frames[i];
         if (address < program.begin || address >= program.end) continue;
-        length += snprintf(line + length, sizeof line - (size_t)length, "%.8x ", (unsigned)(address - program.begin));
+        unsigned offset = (unsigned)(address - program.begin);
+        length += snprintf(line + length, sizeof line - (size_t)length, "%.8x ", offset);
     }
     line[length] = '\n';
     syscall(SYS_write, plan.places, line, (size_t)length + 1); /* one call, as threads may do so at once */
