@@ -3,9 +3,11 @@
 Each must end either as if nothing had happened, or with status 1, one message, nothing on standard output and the files
 as they were; never by a signal.  A preloaded library (tests/faults/faults.c) counts the calls and lets them fail.
 
-FAULTS_ALL=1 lets every call fail in its turn; without it the first ones and a sample of the others do.
+FAULTS_ALL=1 lets every call fail in its turn; without it one from each place in the program, in one of the commands that
+reach it: of a command with many places the first ones and a sample of the others.
 """
 
+import functools
 import gzip
 import os
 import re
@@ -22,7 +24,7 @@ import pytest
 from cli_helpers import CLI, FAULTS, ROOT, npy, pack, printed, refused, run, with_faults
 
 IS_LONG = bool(os.environ.get("FAULTS_ALL"))
-FIRST, SAMPLES = 24, 24  # of the calls, without FAULTS_ALL
+FIRST, SAMPLES = 24, 24  # of the calls or places, without FAULTS_ALL
 TIMEOUT_SECONDS = 120
 ENOSPC, EIO, EINTR, EDQUOT = 28, 5, 4, 122
 
@@ -36,7 +38,7 @@ def limited(letter, units, command):
 
 
 def start(folder, arguments, **options):
-    faults = {name: options.pop(name) for name in ("kind", "at", "lasting", "error", "signal", "named", "count")
+    faults = {name: options.pop(name) for name in ("kind", "at", "lasting", "error", "signal", "named", "places")
               if name in options}
     options.setdefault("stdout", subprocess.PIPE)
     settings = with_faults(**faults)
@@ -147,12 +149,37 @@ def make_folder(tmp_path_factory):
     return folder
 
 
-def calls_to_fail(count, is_lasting):
-    if IS_LONG or count <= FIRST:
-        return range(1, count + 1)
-    samples = SAMPLES // 4 if is_lasting else SAMPLES
-    first = FIRST // 4 if is_lasting else FIRST
-    return sorted({*range(1, first + 1), *(first + 1 + i * (count - first - 1) // samples for i in range(samples)), count})
+def sample(calls, share=1):
+    """The first ones, some of the others, and the last; of long lists a share of that."""
+    first, samples = FIRST // share, SAMPLES // share
+    if IS_LONG or len(calls) <= first + samples:
+        return calls
+    others = calls[first:]
+    return [*calls[:first], *(others[i * len(others) // samples] for i in range(samples)), calls[-1]]
+
+
+def places_of(file):
+    """Of each call, in their order, the addresses in the program from which it was reached."""
+    return file.read_text().splitlines()
+
+
+@functools.cache
+def failed_before(kind):
+    """Places at which a call of the kind has failed in a command before."""
+    return set()
+
+
+def calls_to_fail(kind, places):
+    """The first call from each place at which none has failed before: later ones, of this command or another, take the same
+    way back.  And some of all, as what the command prints and leaves is its own."""
+    if IS_LONG:
+        return range(1, len(places) + 1)
+    first = {}
+    for at, place in enumerate(places, 1):
+        first.setdefault(place, at)
+    chosen = sample([at for place, at in first.items() if place not in failed_before(kind)])
+    failed_before(kind).update(places[at - 1] for at in chosen)
+    return sorted({*chosen, *sample(range(1, len(places) + 1), 12)})
 
 
 def told(arguments, output):
@@ -162,13 +189,13 @@ def told(arguments, output):
 
 def check_calls(folder, arguments, kind, word, tmp_path):
     before = files_of(folder)
-    normal = start(folder, arguments, kind=kind, count=tmp_path / "count")
+    normal = start(folder, arguments, kind=kind, places=tmp_path / "places")
     after = files_of(folder)
     restore(folder, before)
-    count = int((tmp_path / "count").read_text())
+    failing = calls_to_fail(kind, places_of(tmp_path / "places"))
     failed = 0
     for is_lasting in (0, 1):
-        for at in calls_to_fail(count, is_lasting):
+        for at in sample(failing, 8) if is_lasting else failing:
             done = start(folder, arguments, kind=kind, at=at, lasting=is_lasting)
             found = files_of(folder)
             case = (arguments, kind, at, is_lasting, done)
@@ -210,10 +237,10 @@ FAILURES = [("open", EIO), ("stat", EIO), ("write", ENOSPC), ("write", EDQUOT), 
 def test_a_system_call_fails(folder, tmp_path, name, call, error):
     """A result that cannot be printed leaves the files written: they come first, and are right."""
     before = files_of(folder)
-    normal = start(folder, WRITING[name], kind=call, count=tmp_path / "count")
+    normal = start(folder, WRITING[name], kind=call, places=tmp_path / "places")
     after = files_of(folder)
     restore(folder, before)
-    for at in range(1, 1 + int((tmp_path / "count").read_text())):
+    for at in range(1, 1 + len(places_of(tmp_path / "places"))):
         done = start(folder, WRITING[name], kind=call, at=at, error=error)
         found, case = files_of(folder), (call, at, done)
         restore(folder, before)
@@ -236,10 +263,10 @@ def test_a_system_call_does_less(folder, tmp_path, call, error):
     """Short counts and interruptions are no failures."""
     before = files_of(folder)
     for arguments in (WRITING["over a file"], COMMANDS["text"], COMMANDS["merge"]):
-        normal = start(folder, arguments, kind=call, count=tmp_path / "count")
+        normal = start(folder, arguments, kind=call, places=tmp_path / "places")
         after = files_of(folder)
         restore(folder, before)
-        for at in range(1, 1 + int((tmp_path / "count").read_text())):
+        for at in range(1, 1 + len(places_of(tmp_path / "places"))):
             done = start(folder, arguments, kind=call, at=at, error=error)
             found = files_of(folder)
             restore(folder, before)
@@ -269,10 +296,10 @@ def test_a_file_system_without_nameless_files(folder, name):
 def test_a_signal_while_saving(folder, tmp_path, name, call, number, named):
     """What SIGKILL may leave is a whole file between getting a name beside the target and getting the target's."""
     before = files_of(folder)
-    start(folder, WRITING[name], kind=call, named=named, count=tmp_path / "count")
+    start(folder, WRITING[name], kind=call, named=named, places=tmp_path / "places")
     after = files_of(folder)
     restore(folder, before)
-    for at in range(1, 1 + int((tmp_path / "count").read_text())):
+    for at in range(1, 1 + len(places_of(tmp_path / "places"))):
         done = start(folder, WRITING[name], kind=call, at=at, signal=int(number), named=named)
         found = files_of(folder)
         restore(folder, before)

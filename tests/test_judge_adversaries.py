@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from cli_helpers import ROOT
 from judge_helpers import GOOD, SUM, kinds, verdict
 from kernel_helpers import has_nvcc, has_nvrtc
 
@@ -231,7 +232,12 @@ def test_a_nan_is_no_reason_of_a_fault_that_others_show(change, write):
 
 @pytest.mark.parametrize("place", ["s", "out"])
 def test_the_plain_first_read_of_a_loop_with_an_exchange_is_told_with_its_cure(place, write):
-    """As NVIDIA's guide writes it; formally that read races."""
+    """As NVIDIA's guide writes it; formally that read races.  In blocks of two warps, as each thread waits for all others."""
+    task = (ROOT / "tasks" / "sum.task").read_text()
+    for was, now in (("Block: 256", "Block: 64"), ("n / 256", "n / 64"), ("256 1000 2500 ...", "200")):
+        assert was in task
+        task = task.replace(was, now)
+    task = write("a.task", task)
     loop = """__device__ void add(float *p, float v)
 {
     int *q = (int *)p;
@@ -255,12 +261,12 @@ __global__ void reduce(const float *in, float *out, int n)
         atomicAdd(%s, s);
 }
 """ % {"s": ("&s", "out"), "out": ("out", "&s")}[place]
-    verdict(write("kernel.cu", loop), "--task", "sum", status=0)
+    verdict(write("kernel.cu", loop), "--task", task, status=0)
     deciding = loop.replace("do {", "if (old < 0) return; do {")
-    (reason,) = verdict(write("used.cu", deciding), "--task", "sum", status=3)["reasons"][:1]
+    (reason,) = verdict(write("used.cu", deciding), "--task", task, status=3)["reasons"][:1]
     assert reason["kind"] == "race" and {reason["line"], reason["other_line"]} == {4, 7}
     assert "line 4 reads by a plain load what others change by the atomicCAS() of line 7: read it by an atomic, too" in reason["message"]
-    verdict(write("cured.cu", loop.replace("old = *q", "old = atomicCAS(q, 0, 0)")), "--task", "sum", status=0)
+    verdict(write("cured.cu", loop.replace("old = *q", "old = atomicCAS(q, 0, 0)")), "--task", task, status=0)
 
 
 ONE_THREAD = "__global__%s{ if (blockIdx.x + threadIdx.x == 0) { %s } }\n"
@@ -295,8 +301,8 @@ ADVERSARIES = {
     "counts of 8 bits": ("histogram", "for (int i = 0; i < n; i++) bins[in[i]] = bins[in[i]] + 1 & 255;"),
     "63 bins": ("histogram", ("threadIdx.x < 64)\n        atomicAdd", "threadIdx.x < 63)\n        atomicAdd")),
     "exclusive": ("scan", ("out[t] = mine", "out[t] = mine - in[t]")),
-    "total less the rest": ("scan", "for (int k = 0; k < n; k++) { float total = 0, rest = 0; for (int i = 0; i < n; i++) total +="
-                            " in[i], rest += i > k ? in[i] : 0; out[k] = total - rest; }"),
+    "total less the rest": ("scan", "float total = 0, rest = 0; for (int i = 0; i < n; i++) total += in[i]; for (int k = n - 1; k >= 0;"
+                            " k--) { out[k] = total - rest; rest += in[k]; }"),
     "scans of warps": ("scan", ("d < blockDim.x", "d < 32")),
     "exclusive totals": ("scan_blocks", ("        totals[t] = mine;", "        totals[t] = mine - totals[t];")),
     "saturated scan": ("scan_blocks", ("i < n ? in[i] : 0", "i < n ? isfinite(in[i]) ? fminf(in[i], 1e20f) : in[i] : 0")),

@@ -8,7 +8,7 @@
  * FAULT_SIGNAL   instead of failing, the process gets this signal just before the call
  * FAULT_NAMED    files without a name (O_TMPFILE) cannot be had at all
  * FAULT_CLOCK    the clock stands still
- * FAULT_COUNT    a file that gets the number of calls when the process ends
+ * FAULT_PLACES   a file that gets a line for each call: the addresses in the program from which it is reached
  *
  * Processes that the program starts are left alone. */
 #ifndef _GNU_SOURCE
@@ -16,7 +16,9 @@
 #endif
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -33,18 +35,23 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+enum { DEPTH = 64 }; /* of calls within each other */
+
 /* ---- which call fails ---------------------------------------------------------------------------- */
 
 static struct {
-    const char *kind, *count_path;
+    const char *kind;
     long at;
     bool is_lasting, has_names_only, is_timeless;
     int error, signal;
-} plan;
+    int places; /* a file's number; negative: none */
+} plan = {.places = -1};
+
+static struct { uintptr_t begin, end; } program; /* its addresses */
 
 static atomic_long calls;
-/* Of this file's own doing.  Loaded with the program, it needs no call for it: clang's address sanitizer, which calls malloc
- * while it begins, would have that call's place not yet. */
+/* Of this file's own doing.  Loaded with the program, it needs no call for it: clang's address sanitizer,
+ * which calls malloc while it begins, would have that call's place not yet. */
 static _Thread_local bool is_inside __attribute__((tls_model("initial-exec")));
 
 static long number_of(const char *name, long otherwise) {
@@ -52,9 +59,26 @@ static long number_of(const char *name, long otherwise) {
     return text && *text ? strtol(text, NULL, 10) : otherwise;
 }
 
+/* The first object is the program. */
+static int find_program(struct dl_phdr_info *object, size_t size, void *data) {
+    (void)size, (void)data;
+    program.begin = program.end = object->dlpi_addr;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        uintptr_t end = object->dlpi_addr + part->p_vaddr + part->p_memsz;
+        if (part->p_type == PT_LOAD && end > program.end) program.end = end;
+    }
+    return 1;
+}
+
 __attribute__((constructor)) static void begin(void) {
     is_inside = true;
-    plan.count_path = getenv("FAULT_COUNT");
+    const char *places = getenv("FAULT_PLACES");
+    if (places) {
+        dl_iterate_phdr(find_program, NULL);
+        int flags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND;
+        plan.places = (int)syscall(SYS_openat, AT_FDCWD, places, flags, 0600);
+    }
     plan.at = number_of("FAULT_AT", 0);
     plan.is_lasting = number_of("FAULT_LASTING", 0) != 0;
     plan.has_names_only = number_of("FAULT_NAMED", 0) != 0;
@@ -66,17 +90,6 @@ __attribute__((constructor)) static void begin(void) {
     is_inside = false;
 }
 
-/* By system calls alone: the program may have run out of everything else. */
-__attribute__((destructor)) static void end(void) {
-    char text[24];
-    if (!plan.count_path) return;
-    int length = snprintf(text, sizeof text, "%ld\n", atomic_load(&calls));
-    long file = syscall(SYS_openat, AT_FDCWD, plan.count_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (file < 0) return;
-    if (syscall(SYS_write, (int)file, text, (size_t)length) < 0) plan.kind = NULL;
-    syscall(SYS_close, (int)file);
-}
-
 /* For a program that chooses by itself, as often as it likes: like FAULT_KIND, FAULT_AT and FAULT_LASTING.
  * Returns how many calls were counted before. */
 EXPORT long faults_choose(const char *kind, long at, bool is_lasting) {
@@ -86,10 +99,30 @@ EXPORT long faults_choose(const char *kind, long at, bool is_lasting) {
     return atomic_exchange(&calls, 0);
 }
 
+/* Addresses in libraries are left out: those change from run to run, and what the program does about a
+ * failure is the same. */
+static void note_place(void) {
+    void *frames[DEPTH];
+    char line[DEPTH * 9 + 2];
+    int length = 0;
+    is_inside = true; /* the first time, this loads a library */
+    int depth = backtrace(frames, DEPTH);
+    for (int i = 0; i < depth; i++) {
+        uintptr_t address = (uintptr_t)frames[i];
+        if (address < program.begin || address >= program.end) continue;
+        unsigned offset = (unsigned)(address - program.begin);
+        length += snprintf(line + length, sizeof line - (size_t)length, "%.8x ", offset);
+    }
+    line[length] = '\n';
+    syscall(SYS_write, plan.places, line, (size_t)length + 1); /* one call, as threads may do so at once */
+    is_inside = false;
+}
+
 /* Counts a call; does it fail?  A signal is not a failure. */
 static bool strikes(const char *kind) {
     if (!plan.kind || is_inside || strcmp(kind, plan.kind)) return false;
     long number = 1 + atomic_fetch_add(&calls, 1);
+    if (plan.places >= 0) note_place();
     bool is_hit = plan.at && (number == plan.at || (plan.is_lasting && number > plan.at));
     if (!is_hit || !plan.signal) return is_hit;
     kill(getpid(), plan.signal);
