@@ -224,15 +224,13 @@ bool wf_cuda_group_has_long_rows(const struct wf_cuda_group_plan *plan, const st
 
 /* ARE_CHUNKS_AHEAD of kernels/group_sums.cuh, HAS_COLUMNS_AHEAD of group_chunks_ahead.cuh. */
 static bool is_ahead(const struct wf_cuda_group_task *task) {
-    const bool is_wide_float = wf_type_is_float(task->empty->type) && nbytes_of(task) >= 4;
-    return is_sum_of_floats(task) || (is_wide_float && is_extreme(task) && result_fits_registers(task));
+    return is_sum_of_floats(task) || (task->empty->type == WF_F64 && is_extreme(task) && result_fits_registers(task));
 }
 
 enum wf_group_ahead wf_cuda_group_find_ahead(const struct wf_cuda_group_task *task) {
     if (!task->is_matrix || !is_ahead(task)) return WF_GROUP_NONE_AHEAD;
     if (task->is_contiguous && task->starts_at_vectors) return WF_GROUP_ROWS_AHEAD;
-    const bool are_columns = nbytes_of(task) == 8 || (nbytes_of(task) == 4 && has_sums(task));
-    return are_columns && task->are_vectors_of_neighbours ? WF_GROUP_COLUMNS_AHEAD : WF_GROUP_NONE_AHEAD;
+    return nbytes_of(task) >= 4 && task->are_vectors_of_neighbours ? WF_GROUP_COLUMNS_AHEAD : WF_GROUP_NONE_AHEAD;
 }
 
 /* Of f64, whose short rows lanes of a team take longer to join, and to decide, than to add up. */
@@ -264,7 +262,7 @@ int wf_cuda_group_find_resident(const struct wf_cuda_group_plan *plan, const str
     bool by_teams = plan->held == WF_SHORT_TEAMS || plan->held == WF_SHORT_COLUMNS || plan->held == WF_SHORT_SEGMENT_TEAMS;
     int most = has_products(task) ? 12 : has_sums(task) ? 16 : 24;
     if ((by_teams && has_sums(task)) || (of_lanes && most == 12 && nbytes_of(task) < 8)) most = 16;
-    if (in_chunks && most == 24) most = plan->ahead || nbytes_of(task) == 8 ? 16 : 32; /* of these more are slower, by measuring */
+    if (in_chunks && most == 24) most = nbytes_of(task) == 8 ? 16 : 32; /* of these more are slower, by measuring */
     if (plan->tall.shares) return WF_GROUP_TALL_WARPS; /* which need no shared memory */
     return room < most ? room : most;
 }

@@ -62,7 +62,7 @@ static __device__ __forceinline__ char *place_of_vector(const chunk_request *nex
     return place + 32 * 16 * i;
 }
 
-#define HAS_COLUMNS_AHEAD (WIDTH == 64 || (WIDTH == 32 && HAS_SUMS)) // wf_cuda_group_find_ahead in group_ways.c
+#define HAS_COLUMNS_AHEAD (WIDTH >= 32) // wf_cuda_group_find_ahead in group_ways.c
 #define ARE_ROWS_AHEAD(r) (!HAS_COLUMNS_AHEAD || (r)->ahead == WF_GROUP_ROWS_AHEAD)
 
 static __device__ __forceinline__ i64 group_stride(const struct wf_group_arguments *r)

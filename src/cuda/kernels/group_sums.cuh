@@ -23,7 +23,7 @@
 // Where lanes try groups along axes in registers first, and most need no bins, they take turns at a few columns of large ones, so
 // that shared memory has room for more warps.
 #define ARE_IN_CHUNKS (IS_SHORT == 5)
-#define ARE_CHUNKS_AHEAD (ARE_IN_CHUNKS && IS_FLOAT && (HAS_SUMS || WIDTH >= 32)) // group_chunks_ahead.cuh
+#define ARE_CHUNKS_AHEAD (ARE_IN_CHUNKS && IS_FLOAT && (HAS_SUMS || WIDTH == 64)) // group_chunks_ahead.cuh
 #define ARE_SEGMENTS_OF_TEAMS (IS_SHORT == 9)
 #define ARE_ROWS_OF_TEAMS (IS_SHORT == 6 || ARE_SEGMENTS_OF_TEAMS) // group_rows.cuh
 #define ARE_COLUMNS_OF_LANES (IS_SHORT == 7) // group_columns.cuh
