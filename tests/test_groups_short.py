@@ -311,6 +311,29 @@ def test_specials_in_few_rows(handle, type_name, rows):
         assert returned(handle, op, library.wf_groups_axes(1), [array], nan=nan) == as_returned(expected, op, type_name), (op, nan)
 
 
+@pytest.mark.sampled
+@pytest.mark.parametrize("rows", [4, 7, 17, 64])
+@pytest.mark.parametrize("seldom", [1, 30])
+@pytest.mark.parametrize("type_name", ["f32", "f64"])
+def test_specials_among_exact_sums(handle, type_name, seldom, rows):
+    """Columns of integers, and many or few with infinities or NaNs, which are all that fails: also where numbers overflow before."""
+    rng, columns = random.Random(f"exact specials {type_name} {seldom} {rows}"), 1100
+    form, nbytes = FLOATS[type_name], struct.calcsize(TYPECODES[type_name])
+    elements = [nearest_to_double(type_name, float(rng.randrange(-9, 10))) for _ in range(columns * rows)]
+    largest, infinity, minus, nan = form.infinity - 1, form.infinity, form.infinity | form.sign, form.nan | form.sign
+    columns_of = [(infinity, infinity), (infinity, minus), (minus,), (nan, infinity), (nan,), (largest, largest, minus),
+                  (largest | form.sign, largest | form.sign, infinity), (largest, infinity)]
+    for column in [0, *rng.sample(range(columns), columns // 3 // seldom)]:
+        others = rng.choice(columns_of) if column else columns_of[-1]
+        for row, bits in zip([0, *rng.sample(range(1, rows), rows - 1)], others):
+            elements[row * columns + column] = bits
+    data = pack(type_name, elements)
+    array = wf.strided(data, type_name, (rows, columns), (columns * nbytes, nbytes))
+    alone = Groups(type_name, [b"".join(data[(r * columns + c) * nbytes:][:nbytes] for r in range(rows)) for c in range(columns)])
+    for op in ("sum", "mean", "norm1"):
+        assert returned(handle, op, library.wf_groups_axes(1), [array]) == as_returned(alone.reduce(op), op, type_name), op
+
+
 @pytest.mark.parametrize("count", [16, 31, 64, 300, 2000])
 def test_means_of_rows_of_zeros(handle, count):
     """Of which only those of nothing but -0 are -0; where others are near 1, so that all share a window."""

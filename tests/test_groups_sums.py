@@ -449,22 +449,26 @@ def test_nans_left_out_of_segments(handle, type_name, longest):
         assert returned(handle, op, groups, given, nan=nan) == as_returned(alone, op, type_name), (op, nan)
 
 
+@pytest.mark.parametrize("op", ["sum", "mean"])
 @pytest.mark.parametrize("type_name", ["f32", "f64"])
-def test_pairs_of_rows(handle, type_name):
-    """Two elements are one addition: every special one with every other, numbers that cancel, more than a thread's share."""
+def test_pairs_of_rows(handle, type_name, op):
+    """Two elements are one addition: every special one with every other, the smallest and largest, numbers that cancel, more
+    than a thread's share."""
     nbytes = struct.calcsize(TYPECODES[type_name])
-    each, wild = pack(type_name, specials(type_name)), sample(type_name, 800, "wild")
+    form = FLOATS[type_name]
+    ends = [1, 3, form.infinity - 1, form.infinity - 2, form.infinity - 1 | form.sign]
+    each, wild = pack(type_name, specials(type_name) + ends), sample(type_name, 800, "wild")
     pieces = [[data[i:i + nbytes] for i in range(0, len(data), nbytes)] for data in (each, wild)]
     pairs = [*itertools.product(pieces[0], repeat=2), *zip(pieces[1][::2], pieces[1][1::2])]
     rows, count = [b"".join(row) for row in zip(*pairs)], len(pairs)
-    expected = as_returned([Oracle(type_name, x + y).reduce("sum") for x, y in pairs], "sum", type_name)
+    expected = as_returned([Oracle(type_name, x + y).reduce(op) for x, y in pairs], op, type_name)
     for padding in (0, nbytes):
         data = rows[0] + bytes(padding) + rows[1]
         view = wf.strided(data, type_name, (2, count), (len(rows[0]) + padding, nbytes))
-        assert returned(handle, "sum", library.wf_groups_axes(1), [view], threads=2) == expected
+        assert returned(handle, op, library.wf_groups_axes(1), [view], threads=2) == expected
     times = (1 << 17) // count + 1
     many = wf.strided(rows[0] * times + rows[1] * times, type_name, (2, count * times), (len(rows[0]) * times, nbytes))
-    assert returned(handle, "sum", library.wf_groups_axes(1), [many], threads=3) == expected * times
+    assert returned(handle, op, library.wf_groups_axes(1), [many], threads=3) == expected * times
 
 
 # ---- products of few rows ---------------------------------------------------------------------------

@@ -30,7 +30,7 @@ struct elementwise {
     void (*map)(const struct elementwise *of, int64_t first, int64_t count);
 };
 
-/* ---- two elements, which are added ---- */
+/* ---- two elements: their sum or their mean ---- */
 
 /* IEEE addition is right for zeros, infinities and subnormals, too; of NaNs only the canonical one, NAN, is returned. */
 static inline void add_f32(const unsigned char *x, const unsigned char *y, unsigned char *result) {
@@ -61,9 +61,69 @@ static void add_rows(const struct elementwise *of, int64_t first, int64_t count)
         for (int64_t i = 0; i < count; i++) add_f64(x + i * 8, y + i * 8, results + i * 8);
 }
 
+/* The mean is half of the sum, which is exact where that is subnormal.  Where the sum is not finite halves, which are exact if it has
+ * overflowed, are added: in a loop of its own, since few are so. */
+static void halve_some_f32(const unsigned char *x, const unsigned char *y, unsigned char *results, size_t count) {
+    const float half = 0.5f;
+    float a, b, found;
+    uint32_t magnitude, any_above = 0;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(&a, x + i * sizeof a, sizeof a);
+        memcpy(&b, y + i * sizeof b, sizeof b);
+        found = a + b;
+        memcpy(&magnitude, &found, sizeof found);
+        any_above |= UINT32_C(0x7f7fffff) - (magnitude & INT32_MAX);
+        found *= half;
+        memcpy(results + i * sizeof found, &found, sizeof found);
+    }
+    for (size_t i = 0; any_above >> 31 && i < count; i++) {
+        memcpy(&found, results + i * sizeof found, sizeof found);
+        if (found - found == 0) continue;
+        memcpy(&a, x + i * sizeof a, sizeof a);
+        memcpy(&b, y + i * sizeof b, sizeof b);
+        found = a * half + b * half;
+        if (found != found) found = NAN;
+        memcpy(results + i * sizeof found, &found, sizeof found);
+    }
+}
+
+static void halve_some_f64(const unsigned char *x, const unsigned char *y, unsigned char *results, size_t count) {
+    const double half = 0.5;
+    double a, b, found;
+    uint64_t magnitude, any_above = 0;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(&a, x + i * sizeof a, sizeof a);
+        memcpy(&b, y + i * sizeof b, sizeof b);
+        found = a + b;
+        memcpy(&magnitude, &found, sizeof found);
+        any_above |= UINT64_C(0x7fefffffffffffff) - (magnitude & INT64_MAX);
+        found *= half;
+        memcpy(results + i * sizeof found, &found, sizeof found);
+    }
+    for (size_t i = 0; any_above >> 63 && i < count; i++) {
+        memcpy(&found, results + i * sizeof found, sizeof found);
+        if (found - found == 0) continue;
+        memcpy(&a, x + i * sizeof a, sizeof a);
+        memcpy(&b, y + i * sizeof b, sizeof b);
+        found = a * half + b * half;
+        if (found != found) found = (double)NAN;
+        memcpy(results + i * sizeof found, &found, sizeof found);
+    }
+}
+
+static void halve_rows(const struct elementwise *of, int64_t first, int64_t count) {
+    enum { AT_ONCE = 64 };
+    const size_t nbytes = of->result_nbytes;
+    for (int64_t i = first; i < first + count; i += AT_ONCE) {
+        const size_t begin = (size_t)i * nbytes, some = (size_t)(first + count - i < AT_ONCE ? first + count - i : AT_ONCE);
+        (of->type == WF_F32 ? halve_some_f32 : halve_some_f64)(of->row[0] + begin, of->row[1] + begin, of->results + begin, some);
+    }
+}
+
 static bool are_pairs(const struct wf_grouped *grouped) {
+    const wf_op op = grouped->empty->op;
     const wf_type type = grouped->empty->type;
-    return grouped->empty->op == WF_SUM && (type == WF_F32 || type == WF_F64) && grouped->layout->reduced_count == 2 &&
+    return (op == WF_SUM || op == WF_MEAN) && (type == WF_F32 || type == WF_F64) && grouped->layout->reduced_count == 2 &&
            grouped->layout->stride_bytes[0][0] == (int64_t)wf_type_nbytes(type);
 }
 
@@ -209,7 +269,7 @@ bool wf_cpu_try_elementwise(wf_handle *handle, const struct wf_grouped *grouped)
     const struct cpu *cpu = handle->device_state;
     struct elementwise of = {.type = grouped->empty->type, .copy_strided = cpu->tier->copy_strided, .stride_bytes = grouped->layout->stride_bytes[0][0],
                              .results = grouped->output->data, .result_nbytes = wf_type_nbytes(grouped->result_type),
-                             .count = grouped->layout->count, .map = add_rows};
+                             .count = grouped->layout->count, .map = grouped->empty->op == WF_MEAN ? halve_rows : add_rows};
     of.row[0] = of.row[1] = view.data[0];
     if (are_ones(grouped))
         set_map_of_ones(&of, grouped->empty);

@@ -227,7 +227,7 @@ static bool are_exact_columns(const struct job *job) {
  * when the segments are in a tile. */
 static void choose_quotient(struct job *job) {
     enum { FLOAT_SQUARES_MAX = 512 }; /* of columns: more are too far apart in memory */
-    enum { EXACT_F64_MAX = 64 };      /* longer ones that have NaNs would be looked at too long once more */
+    enum { EXACT_F64_MAX = 256 };     /* longer ones that have NaNs would be looked at too long once more */
     const struct wf_accumulator *empty = job->grouped->empty;
     bool of_index, is_segment = job->counts_groups >= 0;
     enum wf_part part;

@@ -173,6 +173,7 @@ static void measure_short_groups(const double *reals, const float *singles, cons
     measure_groups("sum f32 of rows apart", WF_SUM, far, wf_groups_axes(1 << 1));
     measure_groups("sum f32 of rows of 4", WF_SUM, four, wf_groups_axes(1 << 1));
     measure_groups("min f32 of two rows", WF_MIN, two, wf_groups_axes(1 << 0));
+    measure_groups("mean f32 of two rows", WF_MEAN, two, wf_groups_axes(1 << 0));
     measure_groups("prod f32 of rows", WF_PROD, few, wf_groups_axes(1 << 1));
     measure_groups("prod f64 of columns", WF_PROD, sixteen, wf_groups_axes(1 << 0));
     measure_groups("norm2 f32 of one each", WF_NORM2, one, wf_groups_axes(1 << 1));

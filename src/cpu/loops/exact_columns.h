@@ -106,12 +106,12 @@ INLINE bool find_exact_sums(struct exact_sums *sums, struct strip strip, double 
 /* ---- results ---- */
 
 /* sum / n, rounded to odd: first by the reciprocal, whose error the remainder, which is exact, takes away.  A power of two divides
- * exactly, as its reciprocal is one, too. */
+ * exactly, as its reciprocal is one, too.  Sets no flag. */
 INLINE vf64 exact_quotient(vf64 sum, vf64 n, vf64 reciprocal, bool is_power) {
-    const vf64 first = sum * reciprocal;
+    const vf64 first = quiet_multiply(sum, reciprocal);
     if (is_power) return first;
-    const vf64 quotient = fused(-fused(first, n, -sum), reciprocal, first);
-    const vf64 found = round_to_odd(quotient, fused(-quotient, n, sum));
+    const vf64 quotient = quiet_multiply_add(-quiet_multiply_add(first, n, -sum), reciprocal, first);
+    const vf64 found = round_to_odd(quotient, quiet_multiply_add(-quotient, n, sum));
     return select_f64((vi64)(sum - sum == 0), found, sum);
 }
 
@@ -119,7 +119,7 @@ INLINE vf64 exact_quotient(vf64 sum, vf64 n, vf64 reciprocal, bool is_power) {
 INLINE vf64 exact_mean_of_f64(vi64 *lost, vf64 sum, vf64 level, vf64 rest, const struct lane_quotient *asked, vf64 reciprocal) {
     if (!asked->is_power) return mean_of_pair(lost, (struct pair){sum, two_sum(-level, rest).low}, asked->divisor, false);
     *lost = (vi64)(magnitude_of_f64(sum) < 0x1p-900) & (vi64)(sum != 0); /* what is subnormal would be rounded twice */
-    return sum * reciprocal;
+    return quiet_multiply(sum, reciprocal);
 }
 
 /* The sum or the mean, which is an f64 even where the element is shorter.  *lost: lanes, not all bits 0, in which it is not known. */

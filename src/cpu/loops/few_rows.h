@@ -137,19 +137,27 @@ INLINE vi64 store_few(rounded *results, vf64 found, const struct few_sums *sums,
     return expects_specials && !gives_nan ? ~(vi64)(found == found) : (vi64){0};
 }
 
-/* Of f64: makes results that have failed what IEEE addition makes of their infinities and NaNs, whatever the order.  Returns those
- * that have none, whose sums have overflowed or are not known, and, unless NaNs are results, those that are NaN. */
-APART vi64 settle_few_specials(rounded *results, vi64 lost, struct strip strip, bool magnitudes, bool gives_nan) {
-    vf64 sum = {0};
-    for (size_t r = 0; r < strip.rows; r++, strip.x += strip.stride_bytes) {
-        const vf64 x = value_of(widen(strip.x), magnitudes);
-        sum += (vf64)((vi64)x & ~(vi64)(x - x == 0));
-    }
-    const vi64 is_special = ~(vi64)(sum == 0);
-    const vf64 found = select_f64(is_special, sum, widen((const unsigned char *)results));
+/* So small that numbers, of which WF_EXACT_ROWS_MAX are added up, do not overflow: what is not finite comes of infinities and NaNs. */
+static const double without_overflow = 0x1p-100;
+
+/* Of f64: makes results that have failed what IEEE addition makes of their infinities and NaNs, whatever the order, as small ones show.
+ * Returns those that have none, whose sums have overflowed or are not known, and, unless NaNs are results, those that are NaN. */
+INLINE vi64 settle_by_small(rounded *results, vi64 lost, vf64 small, bool gives_nan) {
+    const vi64 is_special = ~(vi64)(small - small == 0);
+    const vf64 found = select_f64(is_special, small, widen((const unsigned char *)results));
     store_elements(results, with_quiet_nans(found));
     lost &= ~is_special;
     return gives_nan ? lost : lost | ~(vi64)(found == found);
+}
+
+INLINE vf64 add_small(vf64 sum, const unsigned char *x, bool magnitudes) {
+    return quiet_multiply_add(value_of(widen(x), magnitudes), (vf64){0} + without_overflow, sum);
+}
+
+APART vi64 settle_few_specials(rounded *results, vi64 lost, struct strip strip, bool magnitudes, bool gives_nan) {
+    vf64 small = {0};
+    for (size_t r = 0; r < strip.rows; r++, strip.x += strip.stride_bytes) small = add_small(small, strip.x, magnitudes);
+    return settle_by_small(results, lost, small, gives_nan);
 }
 
 /* Lanes that have failed, of columns that are used, the first of which is that one. */
@@ -232,17 +240,41 @@ FIND_FEW(find_few_special_means, FEW_MEAN, true)
 
 /* ---- sums that are exact ---- */
 
-/* Results of exact sums, of which some have failed; of f64 what is not finite becomes what IEEE addition makes of it.  Returns
- * whether any that is used stays so. */
+/* The small sums of a strip of f64, a few rows at a time: all rows of a few columns may push each other out of the cache. */
+APART void add_small_rows(vf64 *small, struct strip strip, bool magnitudes) {
+    memset(small, 0, strip.columns / LANES * sizeof *small);
+    for (size_t r = 0; r < strip.rows; r += EXACT_ROWS) {
+        const size_t rows = strip.rows - r < EXACT_ROWS ? strip.rows - r : EXACT_ROWS;
+        for (size_t c = 0; c < strip.columns; c += LANES) {
+            const unsigned char *x = strip.x + (int64_t)r * strip.stride_bytes + c * sizeof(uword);
+            vf64 sum = small[c / LANES];
+            for (size_t i = 0; i < rows; i++, x += strip.stride_bytes) sum = add_small(sum, x, magnitudes);
+            small[c / LANES] = sum;
+        }
+    }
+}
+
+/* Of f64: what is not finite becomes what IEEE addition makes of it: in many vectors by a pass over all rows. */
+static void settle_exact_specials(rounded *results, vi64 *lost, struct strip strip, bool magnitudes, bool gives_nan) {
+    enum { OFTEN = 4 };
+    vf64 small[EXACT_COLUMNS_MAX / LANES];
+    const size_t vectors = strip.columns / LANES;
+    size_t special = 0;
+    for (size_t v = 0; v < vectors; v++) special += any_lane_set(lost[v]);
+    const bool are_many = special > vectors / OFTEN;
+    if (are_many) add_small_rows(small, strip, magnitudes);
+    for (size_t v = 0; v < vectors; v++, results += LANES, strip.x += LANES * sizeof(uword)) {
+        if (!any_lane_set(lost[v])) continue;
+        lost[v] = are_many ? settle_by_small(results, lost[v], small[v], gives_nan)
+                           : settle_few_specials(results, lost[v], strip, magnitudes, gives_nan);
+    }
+}
+
+/* Results of exact sums, of which some have failed.  Returns whether any that is used stays so. */
 APART bool settle_exact(rounded *results, vi64 *lost, struct strip strip, size_t used, enum few_asked asked, bool gives_nan) {
     vi64 any = {0};
-    for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES) {
-        vi64 *some = lost + c / LANES;
-        for (size_t v = 0; v < FEW_VECTORS; v++, strip.x += LANES * sizeof(uword))
-            if (IS_F64 && any_lane_set(some[v]))
-                some[v] = settle_few_specials(results + c + v * LANES, some[v], strip, asked == FEW_MAGNITUDES, gives_nan);
-        any |= any_used(some, c, used);
-    }
+    if (IS_F64) settle_exact_specials(results, lost, strip, asked == FEW_MAGNITUDES, gives_nan);
+    for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES) any |= any_used(lost + c / LANES, c, used);
     return any_lane_set(any);
 }
 
@@ -263,9 +295,51 @@ INLINE bool finish_exact(rounded *results, const struct exact_sums *sums, struct
     return !any_lane_set(any) || !settle_exact(results, lost, strip, used, asked, quotient->gives_nan);
 }
 
+/* Whether results are made without a flag: those of f16 and bf16, and most means of f64, take more operations. */
+INLINE bool are_made_quietly(const struct wf_quotient *quotient, enum few_asked asked) {
+    if (IS_F64) return asked != FEW_MEAN || (quotient->is_power && !quotient->counts);
+    return ELEMENT == ELEMENT_F32 && !quotient->counts;
+}
+
+/* The results of some columns, the first of which is that one of a strip, from their sums.  Returns lanes as find_few does. */
+INLINE vi64 make_exact_few(rounded *results, const struct exact_sums sums[FEW_VECTORS], struct strip some, size_t column, size_t used,
+                           const struct lane_quotient *lanes, vf64 reciprocal, enum few_asked asked, bool gives_nan) {
+    vi64 lost[FEW_VECTORS];
+    UNROLLED
+    for (size_t v = 0; v < FEW_VECTORS; v++, results += LANES, some.x += LANES * sizeof(uword)) {
+        struct few_sums told = {.lost = {0}};
+        const vf64 found = exact_result(&told.lost, &sums[v], lanes, reciprocal, asked == FEW_MEAN);
+        lost[v] = store_few(results, found, &told, FEW_SUM, true, gives_nan);
+        if (IS_F64 && any_lane_set(lost[v])) lost[v] = settle_few_specials(results, lost[v], some, asked == FEW_MAGNITUDES, gives_nan);
+    }
+    return any_used(lost, column, used);
+}
+
+/* The results of columns of a few rows, which are made while their sums are in registers, without a flag, which then tells whether
+ * these were exact. */
+INLINE bool find_exactly_at_once(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient, double level,
+                                 enum few_asked asked) {
+    const struct exact_constants constants = exact_constants(level);
+    const struct lane_quotient lanes = quotient_at(quotient, 0);
+    vf64 reciprocal = 1 / lanes.divisor;
+    vi64 any = {0};
+    pin(&reciprocal);
+    if (asked == FEW_MEAN && !lanes.is_power) forget_rounding();
+    for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES, strip.x += FEW_VECTORS * LANES * sizeof(uword)) {
+        struct exact_sums sums[FEW_VECTORS];
+        add_exact_rows(sums, strip, &constants, asked == FEW_MAGNITUDES, true, true);
+        any |= make_exact_few(results + c, sums, strip, c, used, &lanes, reciprocal, asked, quotient->gives_nan);
+    }
+    const bool is_exact = !has_rounded();
+    if (!is_exact) forget_rounding();
+    return is_exact && !any_lane_set(any);
+}
+
 /* The results of at most EXACT_COLUMNS_MAX columns. */
 INLINE bool find_exactly_of_strip(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient,
                                   double level, enum few_asked asked) {
+    if (strip.rows <= EXACT_ROWS && are_made_quietly(quotient, asked))
+        return find_exactly_at_once(results, strip, used, quotient, level, asked);
     struct exact_sums sums[EXACT_COLUMNS_MAX / LANES];
     return find_exact_sums(sums, strip, level, asked == FEW_MAGNITUDES) &&
            finish_exact(results, sums, strip, used, quotient, asked);
@@ -425,7 +499,7 @@ void WF_LOOPS_NAME(find_few_rows, TYPE, TIER)(const struct wf_panel *rows, size_
         /* whose results stay: where this one fails, they may be others, as which of two ways is taken depends on a vector's lanes */
         if (begin != first) memcpy((rounded *)results + first, found + (first - begin), (columns - first) * sizeof *found);
     }
-    forget_rounding();
+    if (has_rounded()) forget_rounding();
 }
 
 #endif

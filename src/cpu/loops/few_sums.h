@@ -45,12 +45,12 @@ INLINE vf64 round_to_element(vf64 x) {
 
 typedef uword vshort __attribute__((vector_size(LANES * sizeof(uword))));
 
-/* Stores elements, which are exact as f64. */
+/* Stores elements, which are exact as f64; f32 are rounded to them, without a flag. */
 INLINE void store_elements(storage *results, vf64 x) {
     if (IS_F64) {
         memcpy(results, &x, sizeof x);
     } else if (ELEMENT == ELEMENT_F32) {
-        vf32 single = __builtin_convertvector(x, vf32);
+        vf32 single = quiet_f32_of(x);
         memcpy(results, &single, sizeof single);
     } else {
         /* An f32 whose exponent field is the element's. */

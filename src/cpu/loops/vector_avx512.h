@@ -224,6 +224,10 @@ INLINE vf64 quiet_add(vf64 a, vf64 b) {
     return (vf64)_mm512_add_round_pd((__m512d)a, (__m512d)b, QUIETLY);
 }
 
+INLINE vf32 quiet_f32_of(vf64 x) {
+    return (vf32)_mm512_cvt_roundpd_ps((__m512d)x, QUIETLY);
+}
+
 INLINE bool has_rounded(void) {
     return _mm_getcsr() & _MM_EXCEPT_INEXACT;
 }

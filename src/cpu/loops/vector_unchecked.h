@@ -17,6 +17,10 @@ INLINE vf64 quiet_add(vf64 a, vf64 b) {
     return a + b;
 }
 
+INLINE vf32 quiet_f32_of(vf64 x) {
+    return __builtin_convertvector(x, vf32);
+}
+
 INLINE vf64 add_where_negative(vf64 sum, vf64 term, vf64 x) {
     return sum + (vf64)((vi64)term & ((vi64)x < 0));
 }
