@@ -249,7 +249,7 @@ def parts_of_each(elements, form):
 
 def fraction(bits, form):
     negative, m, e = parts(bits, form)
-    return (-m if negative else m) * Fraction(2) ** e
+    return Fraction((-m if negative else m) << max(e, 0), 1 << max(-e, 0))
 
 
 @functools.lru_cache(8)
