@@ -32,7 +32,6 @@ def programs(tmp_path_factory):
     return program
 
 
-# MPICH's ranks wait by spinning: more of them than processors are slow, and get a selection.
 @pytest.mark.parametrize("library,count,what", [
     SLOW("openmpi", 1, "all"), ("openmpi", 3, "all"), SLOW("openmpi", 8, "all"), ("mpich", 1, "few"),
     SLOW("mpich", 2, "all"), SLOW("mpich", 4, "few"), SLOW("openmpi", 9, "few")])  # 9: more than send all to all
@@ -166,7 +165,6 @@ def test_ranks_print_one_answer(library, files, texts, tmp_path):
     assert failed.returncode != 0 and failed.stderr.count("warpfold: standard input") == 1
 
 
-# MPICH's ranks spin: few of them.
 @pytest.mark.slow
 @pytest.mark.parametrize("library,counts", [("openmpi", (1, 3, 8)), ("mpich", (2, 3))])
 def test_ranks_share_tables_texts_and_rows(library, counts, tmp_path):

@@ -3,6 +3,7 @@
 The program is $WARPFOLD_CLI, or build/warpfold of this tree.
 """
 
+import math
 import os
 import re
 import struct
@@ -11,7 +12,7 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
-from oracle import FLOATS, INTEGERS, STATS, TYPECODES, Oracle, Real, fraction, to_float
+from oracle import FLOATS, INTEGERS, STATS, TYPECODES, Oracle, Real, parts, to_float
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CLI = str(Path(os.environ.get("WARPFOLD_CLI", ROOT / "build" / "warpfold")).absolute())
@@ -119,21 +120,34 @@ def width_of(type_name):
 def shortest_decimal(bits, form):
     """(digits, exponent): the shortest decimal digits * 10**exponent that is nearer to a positive float than to any
     other, found by trying.  Of several the nearest, and of two the even one."""
-    value = fraction(bits, form)
-    below = (value - fraction(bits - 1, form)) / 2
-    above = (fraction(bits + 1, form) - value) / 2 if bits + 1 < form.infinity else below
-    exponent = len(str(value.numerator)) - len(str(value.denominator))
-    if Fraction(10)**exponent > value:
-        exponent -= 1
+    here, one = multiple(bits, form), 1 << 1 - form.lowest
+    below = here - multiple(bits - 1, form)
+    above = multiple(bits + 1, form) - here if bits + 1 < form.infinity else below
+    value = 2 * here  # over `one`, as are half of the distances
+    exponent = log10_floor(value, one)
     while True:
-        unit = Fraction(10)**exponent
+        unit, times = one * 10**max(exponent, 0), 10**max(-exponent, 0)
         fitting = [
-            (abs(digits * unit - value), digits % 2, digits) for digits in (value // unit, value // unit + 1)
-            if inside(digits * unit - value, below, above, bits % 2 == 0)
+            (abs(digits * unit - value * times), digits % 2, digits)
+            for digits in (value * times // unit, value * times // unit + 1)
+            if inside(digits * unit - value * times, below * times, above * times, bits % 2 == 0)
         ]
         if fitting:
             return min(fitting)[2], exponent
         exponent -= 1
+
+
+def multiple(bits, form):
+    """The float as a multiple of the least one."""
+    _, m, e = parts(bits, form)
+    return m << e - form.lowest
+
+
+def log10_floor(numerator, denominator):
+    exponent = (numerator.bit_length() - denominator.bit_length() + 1) * 30103 // 100000 + 1
+    while denominator * 10**max(exponent, 0) > numerator * 10**max(-exponent, 0):
+        exponent -= 1
+    return exponent
 
 
 def inside(difference, below, above, closed):
@@ -153,7 +167,8 @@ def decimal_text(bits, form):
 
 
 def hexadecimal_text(bits, form):
-    significand, exponent = float(fraction(bits, form)).hex().split("p")
+    _, m, e = parts(bits, form)
+    significand, exponent = math.ldexp(m, e).hex().split("p")
     return (significand.rstrip("0").rstrip(".") if "." in significand else significand) + "p" + exponent
 
 

@@ -15,7 +15,8 @@ BUILD = Path(os.environ.get("WARPFOLD_BUILD", ROOT / "build"))
 START = {"openmpi": ["--oversubscribe"], "mpich": []}
 # Ranks of one machine need no network, and tests may run as root.
 ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "self,vader",
-               "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+               "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_pml": "ob1",
+               "LD_PRELOAD": str(BUILD / "tests" / "waiting.so")}
 
 
 @lru_cache

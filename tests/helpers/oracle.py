@@ -15,7 +15,7 @@ import operator
 import os
 import sys
 from array import array
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import blake2b
@@ -249,7 +249,20 @@ def parts_of_each(elements, form):
 
 def fraction(bits, form):
     negative, m, e = parts(bits, form)
-    return (-m if negative else m) * Fraction(2) ** e
+    return Fraction((-m if negative else m) << max(e, 0), 1 << max(-e, 0))
+
+
+@functools.lru_cache(8)
+def ones(width, count):
+    """The integer of so many lanes of that width, with a 1 in each."""
+    return int.from_bytes((1).to_bytes(width // 8, sys.byteorder) * count, sys.byteorder)
+
+
+def has_magnitude_above(limit, data, form):
+    """Whether any float has.  All are looked at as lanes of one integer: one above carries into its sign's place."""
+    each = ones(form.width, len(data) * 8 // form.width)
+    magnitudes = int.from_bytes(data, sys.byteorder) & each * (form.sign - 1)
+    return magnitudes + each * (form.sign - 1 - limit) & each * form.sign != 0
 
 
 # ---- prod of floats ----------------------------------------------------------------------------------
@@ -404,12 +417,14 @@ class Oracle:
 
     @once
     def nans(self):
-        if not self.form:
+        if not self.has_specials or not has_magnitude_above(self.form.infinity, self.data, self.form):
             return []
         limit, mask = self.form.infinity, self.form.sign - 1
-        if max(map(mask.__and__, self.elements), default=0) <= limit:
-            return []
         return [index for index, bits in enumerate(self.elements, self.first_index) if bits & mask > limit]
+
+    @once
+    def has_specials(self):
+        return bool(self.form) and has_magnitude_above(self.form.infinity - 1, self.data, self.form)
 
     @once
     def numbers(self):
@@ -451,7 +466,7 @@ class Oracle:
     @once
     def infinities(self):
         """The signs that infinities have."""
-        if not self.form:
+        if not self.has_specials:
             return set()
         limit, sign = self.form.infinity, self.form.sign
         return {bits >= sign for bits in {limit, limit | sign}.intersection(self.numbers)}
@@ -462,7 +477,7 @@ class Oracle:
         if not self.form:
             totals = sum(self.numbers), sum(map(operator.mul, self.numbers, self.numbers)), sum(map(abs, self.numbers))
         else:
-            totals = self.sums_by_exponent() if self.form.sign >> 16 else self.sums_of_16_bits()
+            totals = self.sums_by_exponent()
         return [total * self.times for total in totals]
 
     def sums_by_exponent(self):
@@ -478,17 +493,6 @@ class Oracle:
             signed += magnitude if exponents[field] < NEGATIVE else -magnitude
             squares += sum(map(operator.mul, significands, significands)) << 2 * shift
             magnitudes += magnitude
-        return signed, squares, magnitudes
-
-    def sums_of_16_bits(self):
-        """The same, each bit pattern taken as many times as it occurs."""
-        times = Counter(self.finite_numbers)
-        signed = squares = magnitudes = 0
-        for count, (negative, m, e) in zip(times.values(), parts_of_all(list(times), self.form)):
-            magnitude = m << (e - self.lowest)
-            signed += count * (-magnitude if negative else magnitude)
-            squares += count * magnitude**2
-            magnitudes += count * magnitude
         return signed, squares, magnitudes
 
     # What the policy makes of it.
@@ -570,12 +574,17 @@ class Oracle:
     @once
     def extremes(self):
         """(index, element) of the first least and of the first greatest; -0 is less than +0."""
-        order = self.numbers
+        least, greatest = min(self.numbers), max(self.numbers)
         if self.form:
-            sign = self.form.sign
-            order = [x if x < sign else sign - 1 - x for x in order]
-        places = ((op, order.index(choose(order))) for op, choose in (("min", min), ("max", max)))
+            least, greatest = self.extremes_of_bits(least, greatest)
+        places = ((op, self.numbers.index(bits)) for op, bits in (("min", least), ("max", greatest)))
         return {op: (self.indices[place], self.numbers[place]) for op, place in places}
+
+    def extremes_of_bits(self, lowest, highest):
+        """Of floats, whose negative ones have the higher bits, the lower the greater; these are the lowest and the highest."""
+        sign = self.form.sign
+        least = highest if highest >= sign else lowest
+        return least, max(map(sign.__xor__, self.numbers)) ^ sign if lowest < sign else lowest
 
     def sum_or_mean(self, divisor):
         if self.infinities:
@@ -605,7 +614,8 @@ class Oracle:
         if not self.form:
             return integer(max(map(abs, self.numbers), default=0))
         # Magnitudes have the order of their bits.
-        _, m, e = parts(max(map((self.form.sign - 1).__and__, self.numbers), default=0), self.form)
+        ends = [x & self.form.sign - 1 for _, x in self.extremes.values()] if self.numbers else [0]
+        _, m, e = parts(max(ends), self.form)
         return Real(False, m << (e - self.lowest), self.denominator)
 
     def product(self, result_type):
@@ -656,7 +666,7 @@ class PairOracle:
     def places_above(self, magnitude):
         """Of the pairs of which either element has a larger one."""
         mask = self.form.sign - 1
-        return {place for side in self.sides if max(map(mask.__and__, side), default=0) > magnitude
+        return {place for side, data in zip(self.sides, self.data) if has_magnitude_above(magnitude, data, self.form)
                 for place, bits in enumerate(side) if bits & mask > magnitude}
 
     @once

@@ -6,8 +6,8 @@
  *
  * TESTS_NVRTC         the file of the real NVRTC; by default it is looked for as the library does
  * TESTS_NVRTC_CACHE   the folder of the entries; by default they lie beside this library
- * TESTS_NVRTC_QUICK   the engine's PTX is optimized less (but see is_of_a_result): "mid", or what else
- *                     --Ofast-compile may be; then, after spaces, what options else
+ * TESTS_NVRTC_QUICK   the engine's PTX is optimized less: "mid", or what else --Ofast-compile may be; then, after spaces,
+ *                     what options else
  * TESTS_NVRTC_FULL    the types whose kernels are optimized as usual all the same: "f32 i8"
  * TESTS_NVRTC_UNRUN   likewise for the engine's machine code, where no GPU is to execute it
  * TESTS_NVRTC_LOG     a file that tells of each compilation: the processor's seconds, bytes of PTX, mode, the source's name,
@@ -143,19 +143,12 @@ static bool is_made_of(wf_nvrtc_program program, const char *name) {
     return !strncmp(program->name, name, strlen(name));
 }
 
-/* Whether the kernel reduces a whole array to a result.  With less optimization the code that makes results stays
- * that of every op and type, which takes as long as to optimize it, and is up to four times as much to load. */
-static bool is_of_a_result(wf_nvrtc_program program, const char *option) {
-    static const char finish[] = "-DFINISH_OP=";
-    return is_made_of(program, "reduce.") && !strncmp(option, finish, strlen(finish));
-}
-
 /* NULL: as usual. */
 static const char *quick_mode(wf_nvrtc_program program, int option_count, const char *const *options) {
     bool is_ptx = false, is_full = false;
     for (int i = 0; i < option_count; i++) {
         is_ptx |= strstr(options[i], "=compute_") != NULL;
-        is_full |= names_type(options[i], getenv("TESTS_NVRTC_FULL")) || is_of_a_result(program, options[i]);
+        is_full |= names_type(options[i], getenv("TESTS_NVRTC_FULL"));
     }
     if (option_count >= OPTIONS_MAX || !is_of_engine(program)) return NULL;
     if (!is_ptx) return getenv("TESTS_NVRTC_UNRUN");

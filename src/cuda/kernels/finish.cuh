@@ -270,7 +270,8 @@ static void copy_words(struct wf_partial *to, const struct wf_partial *from)
 
 // Called by all lanes of one warp, and by one warp of a block at a time (blocks of one dimension).  The partial is in
 // shared or global memory, contains what the op needs, and must not change meanwhile.  The target is aligned.
-static void finish(const struct wf_partial *partial, struct finish_settings settings, struct finish_target target)
+static __device__ __forceinline__ void finish(const struct wf_partial *partial, struct finish_settings settings,
+                                              struct finish_target target)
 {
     /* Of the one thread that finishes: memory of its own would be set aside for every thread that the chip can hold. */
     __shared__ struct wf_total sum, products;
