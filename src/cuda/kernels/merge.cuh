@@ -55,6 +55,7 @@ static __device__ __forceinline__ void find_in_chunk(const struct wf_kernel_argu
         if (e != NOWHERE) found = (32 * j + lane_number()) * PER_VECTOR + e;
     }
     found = warp_min(found);
+    __syncwarp(); // after all have read the index
     if (lane_number() == 0) *index += found;
 }
 
