@@ -98,10 +98,11 @@ typedef struct exact_sums exact_sums_function(struct row row, const unsigned cha
 INLINE void sum_exact_rows(struct exact_sums *all, const struct wf_rows *rows, const struct exact_constants *constants,
                            struct exact_row_kind kind, exact_sums_function *sums_of_row) {
     const unsigned char *end = end_of_all(rows) + (kind.apart - 1) * (rows->count - 1) * (int64_t)sizeof(uword);
+    const struct exact_constants own = *constants; /* in registers, whatever is written */
     struct exact_sums sums[LANES];
     for (size_t r = 0; r < rows->rows; r += LANES) {
         const size_t taken = rows->rows - r < LANES ? rows->rows - r : LANES;
-        for (size_t i = 0; i < taken; i++) sums[i] = sums_of_row(row_at(rows, r + i), end, constants, kind);
+        for (size_t i = 0; i < taken; i++) sums[i] = sums_of_row(row_at(rows, r + i), end, &own, kind);
         memset(sums + taken, 0, (LANES - taken) * sizeof *sums);
         all[r / LANES] = join_exact_rows(sums);
     }
