@@ -135,7 +135,7 @@ bool task_whole(const struct judge_task *task, const char *text, const struct sc
                 simt_message *message);
 bool task_number(const struct judge_task *task, const char *text, const struct scope *scope,
                  long double *number, simt_message *message);
-/* Whether a buffer may have so many elements. */
+/* Whether a buffer may have `count` elements. */
 bool task_count_fits(const struct judge_task *task, const struct argument *argument, long double count, const struct scope *scope,
                      simt_message *message);
 bool scope_find(const struct scope *scope, const char *name, size_t length, struct number *number);

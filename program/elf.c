@@ -16,7 +16,7 @@ static bool read_header(const struct elf *elf, Elf64_Ehdr *header) {
            header->e_ident[EI_DATA] == order && (header->e_type == ET_EXEC || header->e_type == ET_DYN);
 }
 
-/* Entry `index` of a table that has so many, each of entry_nbytes. */
+/* Reads entry `index` of a table of `count` entries of entry_nbytes each. */
 static bool read_entry(const struct elf *elf, uint64_t offset, unsigned count, size_t entry_nbytes, unsigned index, void *entry,
                        size_t nbytes) {
     if (entry_nbytes != nbytes || index >= count) return false;

@@ -421,7 +421,7 @@ void simt_prepared_clear(struct launch *launch); /* device_runtime.c */
 void simt_births_clear(struct launch *launch); /* leaks.c */
 void simt_leaks_find(struct launch *launch); /* records what the launch allocated and lost */
 
-/* fault.c: what to do about an access so many bytes from the beginning of an array that it is outside of. */
+/* fault.c: how to cure an access outside of an array, `offset` bytes from its beginning. */
 const char *simt_array_cure(int64_t offset);
 const char *simt_alignment_cure(const simt_event *event); /* of an address that is no multiple of what is accessed there; may be empty */
 /* A finding with which the launch goes on, or has ended: of the event's block nothing but its index need be there. */
@@ -466,7 +466,7 @@ struct loop {
     uint32_t exit; /* the first instruction at which a thread may leave it; NO_PC: there is none */
 };
 
-/* order.c: the innermost around the instruction of at least so many instructions; false: it is in none. */
+/* order.c: the innermost loop around the instruction that has at least length_least instructions; false: there is none. */
 bool simt_loop_of(const simt_event *event, uint32_t pc, uint32_t length_least, struct loop *loop);
 
 /* deciders.c: where it reads from memory what decides at the loop's exit; NO_PC: nowhere, as far as is known. */

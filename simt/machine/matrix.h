@@ -36,7 +36,7 @@ enum matrix_kind { MATRIX_MMA, MATRIX_WMMA, MATRIX_LOAD, MATRIX_STORE, MATRIX_RO
 /* Products of one mma of 8x8x4 of f16. */
 enum { QUADS = 4 };
 
-/* Of the matrix that a is half of, mma.sp: 4 bits for each chunk say which elements a has; so many chunks has a row at most. */
+/* mma.sp: of each chunk of the matrix, 4 bits say which of its elements a has; a row has at most CHUNKS_MAX chunks. */
 enum { FRAGMENT_REGISTERS_MAX = 8, CHUNKS_MAX = 16, SPARSE_BITS = 4 };
 
 /* What an opcode says. */
@@ -49,7 +49,7 @@ struct matrix_shape {
     bool is_by_halves;       /* of 8-bit floats, as ptxas makes it for Hopper: matrix_multiply.c */
     bool is_of_quads;        /* 8x8x4 of f16: four products, each of four lanes and the four that are 16 further on */
     bool is_of_differences; /* of single bits: those are counted that differ, else those that are set in both */
-    uint8_t chunk; /* mma.sp, wgmma.sp: of so many neighbours in a row of a matrix twice as wide, a has half; 0: a is whole */
+    uint8_t chunk; /* mma.sp, wgmma.sp: of how many neighbours in a row a has half; 0: a is the whole matrix */
 };
 
 /* wgmma.mma_async: each warp of the four multiplies 16 rows of a with b, eight columns at a time. */

@@ -43,7 +43,7 @@ bool simt_types_fit(enum type type, enum type other) {
  *   {o}          offsets of pixels in braces, two less than there are coordinates
  *   {g}          a gradient: of one coordinate as a value or in braces, or a vector
  *   [c]          the handle of a texture or surface and coordinates
- *   =4 =2        a vector of so many results of 32 bits
+ *   =4 =2        a vector of 4 or 2 results of 32 bits
  *   ={} {}       results or values of the opcode's type in braces, even one; registers may be wider
  *   label, targets (.branchtargets)
  * The first row whose modifiers (all of those named) the opcode has says what it is; rows after it with the

@@ -28,7 +28,7 @@ enum { PAGE_BITS = 10, PAGE_NBYTES = 1 << PAGE_BITS, CELL_BITS_MAX = 2 };
 struct release {
     struct clock clocks[SCOPES], fenced[SCOPES]; /* what was added last of what a thread had fenced */
     uint64_t block;
-    uint64_t count; /* of them: whoever has acquired so many has nothing more to learn here */
+    uint64_t count; /* of them: whoever has acquired this many has nothing more to learn here */
     bool is_of_several; /* blocks */
     uint64_t unsettled[SCOPES]; /* the first stamp that was not settled when what all of the block know was added; 0: it was not */
 };

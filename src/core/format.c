@@ -110,9 +110,9 @@ enum { POWER_MAX = 22, FEW = 3, FEW_SHIFT_MIN = 10, FEW_SHIFT_MAX = 62 }; /* 10^
 static const uint64_t powers_of_10[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
                                         10000000000, 100000000000};
 
-/* Whether a whole number of 10^-FEW reads back as the number, because it lies within half a gap.  Numbers of so many bits after the
- * point have no two of them there; the gap below a power of two is another.  Which of both is larger is not foreseeable: there
- * is no branch for it. */
+/* Whether a whole number of 10^-FEW reads back as the number, because it lies within half a gap.  With at least FEW_SHIFT_MIN
+ * bits after the point, at most one lies there; below a power of two the gap is another.  Whether one does cannot be predicted,
+ * so there is no branch for it. */
 static inline bool has_few_digits(const struct usual *number, uint64_t *digits) {
     if (number->shift < FEW_SHIFT_MIN || number->shift > FEW_SHIFT_MAX || !(number->mantissa & (number->mantissa - 1))) return false;
     const uint64_t power = powers_of_10[FEW], scaled = number->mantissa * power, half = UINT64_C(1) << (number->shift - 1);

@@ -215,8 +215,9 @@ typedef void wf_row_quotients_function(const struct wf_rows *rows, const struct 
                                        bool *has_failed);
 
 #define WF_ROWS_APART_MAX 4 /* elements, of 4 or 8 bytes; of others, and of segments, 1 */
-/* Finds the sums of values or magnitudes, or the means, of at most WF_COLUMNS_MAX rows of floats whose elements are so many apart.
- * False, and nothing of use written, if not all are known to be exact; if rows are no multiple of 8, more results are written. */
+/* Finds the sums of values or magnitudes, or the means, of at most WF_COLUMNS_MAX rows of floats whose elements are `apart`
+ * elements apart.  False, and nothing of use written, if not all are known to be exact; if rows are no multiple of 8, more
+ * results are written. */
 typedef bool wf_exact_rows_function(const struct wf_rows *rows, int64_t apart, const struct wf_quotient *asked, void *results);
 
 /* Grids onto which elements are split, so that what each level takes is an integer, in units of 2^exponent; a level

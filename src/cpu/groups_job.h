@@ -56,7 +56,7 @@ struct job {
     bool uses_columns;  /* are folded side by side */
     bool must_be_whole; /* but one by one unless a tile has all elements of its groups */
     /* Tiles are copied first, so that they are columns of an array of their own, and reduced as this says; NULL: they are
-     * not. Each of a tile's results is then so many, along a dimension that counts faster. */
+     * not. Each of a tile's results is then several, along a dimension that counts faster. */
     struct job *packed;
     int64_t apart;      /* how many elements; 0: more than wf_exact_rows_function takes, or tiles are no rows */
     struct dimension inner;
@@ -205,8 +205,9 @@ void wf_few_write_nans(const struct few_without_nans *others, const struct job *
 #define WF_BOUNDED_COLUMNS_MAX 256
 bool wf_few_bound_columns(const struct job *job, const struct few *few, size_t columns, bool *has_failed);
 
-/* Writes the results of rows whose elements are so many apart (segments': 1), if they are sums or means that the processor tells to
- * be exact, where the last ones were, too.  False, and nothing of use written, if they must be found otherwise. */
+/* Writes the results of rows whose elements are `apart` elements apart (segments': 1), if they are sums or means that the
+ * processor tells to be exact, where the last ones were, too.  False, and nothing of use written, if they must be found
+ * otherwise. */
 bool wf_few_find_exact_rows(struct worker *worker, const struct job *job, const struct few *few, int64_t apart);
 
 /* Writes the results of rows as bounds of their errors decide; has_failed: for each row, whether the general path must

@@ -83,7 +83,7 @@ struct wf_group_arguments {
     long long tiles;                 /* warps' shares of the results */
     /* Of tall columns: what warps have found of them, then what joined ones have; u32: how many are open, then int of each: which. */
     unsigned long long sums, open;
-    long long rows_joined;           /* that are taken for one row of so many more columns, whole warps' */
+    long long rows_joined;           /* that are taken for one row with as many times the columns, which fill whole warps */
     long long shares, share;         /* into which such rows are cut; rows of one */
     long long offset_stride;         /* bytes */
     long long first_index, ddof;

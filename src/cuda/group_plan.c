@@ -104,7 +104,7 @@ void wf_cuda_group_plan_fill(struct wf_cuda_group_plan *plan, int resident, cons
     if (blocks) plan->grid = blocks < shares ? blocks : shares < 1 ? 1 : shares;
 }
 
-/* Whether so many warps' shares keep the GPU's warps busy for most of the time. */
+/* Whether `tiles` shares, one for a warp at a time, keep the GPU's warps busy for most of the time. */
 static bool are_tiles_enough(int64_t tiles, const struct wf_gpu *gpu) {
     int64_t warps = (int64_t)gpu->multiprocessors * WARPS_OF_ROWS, rounds = (tiles + warps - 1) / warps;
     return 10 * tiles >= 7 * rounds * warps;

@@ -93,7 +93,7 @@ static int64_t words_nbytes(const struct wf_accumulator *empty, int64_t groups) 
     return (table_nbytes(empty, groups) * (has_index_stage(empty) ? 2 : 1) + 7) / 8 * 8;
 }
 
-/* Shared memory of a block, of which a multiprocessor has so many. */
+/* The shared memory of a block where a multiprocessor runs `blocks` of them. */
 static int room_of_block(const struct wf_gpu *gpu, int blocks) {
     enum { RESERVED_NBYTES = 1024, SCAN_NBYTES = 256 }; /* of each block, by the driver, and for scans */
     int room = gpu->shared_per_multiprocessor / blocks - RESERVED_NBYTES;
@@ -142,7 +142,7 @@ static int record_nbytes(const struct wf_accumulator *empty) {
     return wf_type_nbytes(empty->type) == 8 ? 16 : 8;
 }
 
-/* One key in so many tells how much room buckets need. */
+/* Of how many keys one is sampled, to tell how much room buckets need. */
 static int64_t sample_every(int64_t count, int64_t buckets) {
     int64_t samples = buckets * WF_TABLE_BUCKET_SAMPLES;
     return samples && count > samples ? count / samples : 1;

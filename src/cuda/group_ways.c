@@ -205,7 +205,7 @@ bool wf_cuda_group_adds_tall_again(const struct wf_cuda_group_task *task) {
     return task->empty->type == WF_F64 && has_sums(task);
 }
 
-/* Whether n*n is an f64 for so many elements, by which sums of squares are divided. */
+/* Whether n*n, by which sums of squares are divided, is an f64. */
 static bool may_be_shared(const struct wf_cuda_group_task *task) {
     enum { ELEMENTS_MAX = 1 << 26 };
     return is_tried_by_teams(task) && task->elements <= ELEMENTS_MAX;

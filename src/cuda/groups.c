@@ -166,7 +166,7 @@ static bool are_alike_in_vectors(const struct wf_group_arguments *r) {
     return bits % WF_GROUP_VECTOR_NBYTES == 0;
 }
 
-/* Whether neighbours lie side by side, and rows of them are whole units of so many bytes. */
+/* Whether neighbours lie side by side, and rows of them are whole units of `unit` bytes. */
 static bool are_units_of_neighbours(const struct job *job, uint64_t unit) {
     const struct wf_group_arguments *r = &job->arguments;
     if (!r->ndim) return false;

@@ -40,8 +40,8 @@ enum {
 /* Shared memory of a warp's tile: elements, keys of 32 bits, and where runs begin. */
 #define WF_TABLE_RUN_NBYTES(element_nbytes) ((WF_TABLE_RUN_TILE + WF_TABLE_RUN_MAX) * (element_nbytes) + 6 * WF_TABLE_RUN_TILE + 16)
 
-/* Records for which a bucket has room, of which a sample has so many: an eighth more than the likeliest number, and some, which is at
- * least 5.6 standard deviations more. */
+/* Records for which a bucket has room that has `sampled` records of the sample: an eighth more than the likeliest number, and
+ * some, which is at least 5.6 standard deviations more. */
 #define WF_TABLE_ROOM(sampled, every) (((sampled) + (sampled) / 8 + 64) * (every))
 
 /* What has been found out, at first all 0. */
@@ -93,7 +93,7 @@ struct wf_table_arguments {
     int kept;   /* groups that a block keeps in shared memory, a power of two, where copies is 0 */
     int blocks;                       /* that elements are shared by, a piece for each */
     int buckets, bucket_log2;         /* ranges of 2^bucket_log2 keys each, to which elements are brought first; 0: none */
-    int bucket_far;                   /* so many times as many of a sample's neighbours need keys far from each other as near ones, or more */
+    int bucket_far;                   /* buckets need this many times as many far neighbours in a sample as near ones */
     int tile;                         /* elements that a block sorts by bucket at a time */
     int sample_every;                 /* of elements one, that tells how much room buckets need */
     unsigned long long bucket_begins; /* u32 for each bucket, and one more: elements of a sample, then where rooms begin */

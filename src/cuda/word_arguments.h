@@ -17,7 +17,7 @@ struct wf_word_arguments {
     /* of an array's elements */
     long long first_index, end_index, count;
     unsigned long long partial; /* struct wf_partial */
-    /* With a shape: results, in C order, and the words before theirs; slots of groups, of which there are so many, and the
+    /* With a shape: results, in C order, and the words before theirs; the slots of slot_count groups, and the
      * number of the first one's result.  results 0, and no slots: there is no shape, and a partial. */
     long long results, slot_count, first_result;
     int has_shape, head_added, head_largest;

@@ -158,7 +158,7 @@ static const struct {
     add_form *add;
 } forms[] = {{{1, 2}, add_two_spans}, {{1, 4}, add_four_spans}, {{2, 4}, add_two_bands}, {{4, 4}, add_four_bands}};
 
-/* The least that holds so many exponents: the first one all of f16. */
+/* The smallest form that holds that many exponents: the first one holds all of f16. */
 static int form_of(int exponents) {
     int form = 0;
     while (SHARES_POWERS && extent_of(forms[form].form) < exponents) form++;

@@ -42,7 +42,7 @@ INLINE vsword placed_lanes(vsword others, lane_choice chosen, vsword order, vswo
 
 enum { APART_MAX = 8 };
 
-/* Elements of so many words are so many elements apart; or, backwards, are before the one before. */
+/* Elements of `words` words lie `apart` elements apart; backwards: each before the one before it. */
 struct stride {
     int words, apart;
     bool backwards;
