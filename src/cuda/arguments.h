@@ -21,6 +21,7 @@ struct wf_kernel_arguments {
     unsigned long long published; /* of each word those of all blocks, 0 before and after */
     unsigned long long working;  /* struct wf_partial: the identity, before and after */
     unsigned long long ticket;   /* unsigned, 0 before and after */
+    unsigned long long uncertain; /* unsigned: whether a kernel that may lose something leaves the result to the next (kernels/losses.cuh) */
     unsigned long long partial;  /* struct wf_partial: where the outcome goes, if not 0 */
     unsigned long long value;    /* where the result goes, if not 0: an element of its type */
     unsigned long long status;   /* where the result's wf_error goes, if not 0: an int */

@@ -59,6 +59,28 @@ static struct wf_kernel_key make_key(const struct wf_accumulator *acc, const str
     return key;
 }
 
+/* Whether a result may be made of sums that lack something, and if that leaves it uncertain, once more of exact ones: see
+ * kernels/losses.cuh. */
+static bool may_lose(const struct wf_cuda *cuda, const struct wf_accumulator *acc, const struct wf_cuda_task *task,
+                     const struct wf_cuda_target *target) {
+    const unsigned others = ~(unsigned)(WF_PART_SUM | WF_PART_SQUARES);
+    if (!target->value || task->nbytes < cuda->gpu.loses_from) return false;
+    return acc->type == WF_F64 && acc->parts & WF_PART_SQUARES && !(acc->parts & others) && wf_accumulator_may_lose(acc);
+}
+
+static wf_error launch(wf_handle *handle, const struct wf_accumulator *acc, const struct wf_cuda_plan *plan,
+                       const struct wf_kernel_key *key, struct wf_kernel_arguments *reduction, long long count) {
+    struct wf_cuda *cuda = handle->device_state;
+    void *arguments[] = {reduction};
+    wf_cuda_function function;
+    wf_error error = wf_kernels_reduce(handle, &cuda->gpu, &cuda->kernels, key, plan->shared_nbytes, &function);
+    if (error) return error;
+    wf_cuda_result result = wf_driver_launch(function, (unsigned)plan->grid, (unsigned)plan->block, (unsigned)plan->shared_nbytes,
+                                             cuda->stream, arguments, key->repeats);
+    return wf_driver_check(handle, result, "cuLaunchKernel", "the %s of %lld %s", wf_op_name(acc->op), count,
+                           wf_type_name(acc->type));
+}
+
 wf_error wf_cuda_launch(wf_handle *handle, const struct wf_accumulator *acc, const struct wf_cuda_range *range,
                         const struct wf_cuda_target *target) {
     struct wf_cuda *cuda = handle->device_state;
@@ -69,6 +91,7 @@ wf_error wf_cuda_launch(wf_handle *handle, const struct wf_accumulator *acc, con
         .published = cuda->published,
         .working = cuda->working,
         .ticket = cuda->ticket,
+        .uncertain = cuda->ticket + 8,
         .partial = target->partial,
         .value = target->value,
         .status = target->status,
@@ -79,19 +102,20 @@ wf_error wf_cuda_launch(wf_handle *handle, const struct wf_accumulator *acc, con
         .nan = (int)acc->nan,
         .result_type = (int)acc->result_type,
     };
-    void *arguments[] = {&reduction};
-    wf_cuda_function function;
     cut(&reduction, range, nbytes, alignment);
-    struct wf_cuda_task task = {acc->type, acc->parts, is_indexed(acc), alignment, vectors_nbytes(&reduction)};
+    struct wf_cuda_task task = {acc->type, acc->parts, is_indexed(acc), alignment, vectors_nbytes(&reduction), false};
     struct wf_cuda_plan plan = cuda->plan = wf_cuda_plan_make(&task, &cuda->gpu);
     cuda->group_plan.grid = 0;
     struct wf_kernel_key key = make_key(acc, &plan, alignment, target->value != 0);
-    wf_error error = wf_kernels_reduce(handle, &cuda->gpu, &cuda->kernels, &key, plan.shared_nbytes, &function);
-    if (error) return error;
-    return WF_DRIVER_CALL(handle, LaunchKernel,
-                          (function, (unsigned)plan.grid, 1, 1, (unsigned)plan.block, 1, 1,
-                           (unsigned)plan.shared_nbytes, cuda->stream, arguments, NULL),
-                          "the %s of %lld %s", wf_op_name(acc->op), (long long)range->count, wf_type_name(acc->type));
+    if (!plan.is_small && may_lose(cuda, acc, &task, target)) {
+        task.loses = key.repeats = true;
+        struct wf_cuda_plan losing = wf_cuda_plan_make(&task, &cuda->gpu);
+        struct wf_kernel_key first = make_key(acc, &losing, alignment, true);
+        first.loses = true;
+        wf_error error = launch(handle, acc, &losing, &first, &reduction, range->count);
+        if (error) return error;
+    }
+    return launch(handle, acc, &plan, &key, &reduction, range->count);
 }
 
 /* ---- slots --------------------------------------------------------------------------------------- */

@@ -1,0 +1,73 @@
+"""Results of large arrays on the GPU that are made of sums which may lack what is wide (src/cuda/kernels/losses.cuh): the CPU's
+bits, whatever the data."""
+
+import itertools
+
+import pytest
+
+numpy = pytest.importorskip("numpy", reason="no numpy")
+
+import gpu_data  # noqa: E402
+import warpfold_ctypes as wf  # noqa: E402
+from cuda_helpers import gpu  # noqa: E402, F401: a fixture
+from samples import NAN_POLICIES, agree  # noqa: E402
+from test_gpu import LARGE_WAYS, ONE_BLOCK, Engines, outcome, outcome_on_device  # noqa: E402
+
+LOSING = {"WARPFOLD_CUDA_LOSES_FROM": "0"}
+OPS = ("var", "std", "norm2")
+
+
+@pytest.fixture(scope="module")
+def engines(gpu):  # noqa: F811
+    return Engines(gpu)
+
+
+def reals(make):
+    """The packed elements that a function makes of a count and a source of random numbers."""
+    def packed(count):
+        return numpy.asarray(make(count, numpy.random.default_rng(count)), numpy.float64).tobytes()
+
+    return packed
+
+
+def wide(count, random):
+    return random.standard_normal(count) * numpy.exp(random.uniform(-40, 40, count))
+
+
+# What decides the result lies below what is lost, or just there; or it decides nothing, but leaves the range.
+ADVERSARIES = {
+    "a mean that cancels": lambda count, random: 1e9 + 1e-7 * random.standard_normal(count),
+    "but one all alike": lambda count, random: numpy.r_[numpy.full(count - 1, 0.1), 1e-40],
+    "one huge one, the last": lambda count, random: numpy.r_[random.standard_normal(count - 1), 1e250],
+    "one huge one, the first": lambda count, random: numpy.r_[1e200, random.standard_normal(count - 1)],
+    "rising": lambda count, random: numpy.sort(numpy.exp(random.uniform(-600, 600, count))),
+    "falling": lambda count, random: -numpy.sort(numpy.exp(random.uniform(-300, 300, count)))[::-1],
+    "by turns": lambda count, random: numpy.where(numpy.arange(count) // 700 % 2, random.uniform(-1, 1, count), wide(count, random)),
+    "squares that underflow": lambda count, random: wide(count, random) * 2.0**-600,
+    "squares that overflow": lambda count, random: wide(count, random) * 2.0**600,
+    "least subnormals": lambda count, random: random.integers(-3, 4, count) * 2.0**-1074,
+    "subnormals of all sizes": lambda count, random: numpy.exp2(random.uniform(-1074, -1000, count)),
+    "a root that is a tie": lambda count, random: numpy.r_[2.0**53 + 2, 2.0**27, 2.0**-200, numpy.zeros(count - 3)],
+    "a square and a bit": lambda count, random: numpy.r_[1.0, 2.0**-500, numpy.zeros(count - 2)],
+    "pairs that cancel": lambda count, random: numpy.repeat(wide(count // 2 + 1, random), 2)[:count] * (-1.0)**numpy.arange(count),
+    "nothing but -0 and one": lambda count, random: numpy.r_[numpy.full(count - 1, -0.0), 1e-200],
+    "infinities among wide ones": lambda count, random: numpy.where(random.random(count) < 0.001, numpy.inf, wide(count, random)),
+    "NaNs among wide ones": lambda count, random: numpy.where(random.random(count) < 0.001, numpy.nan, wide(count, random)),
+    "wide": wide,
+    "lognormal": lambda count, random: numpy.exp(8 * random.standard_normal(count)),
+    "uniform": lambda count, random: random.uniform(-1, 1, count),
+}
+
+
+@pytest.mark.parametrize("ways", (LARGE_WAYS, ONE_BLOCK), ids=("blocks", "one block"))
+@pytest.mark.parametrize("name", ADVERSARIES)
+def test_results_of_hard_data(engines, name, ways):
+    """Of a few chunks, and of several segments of each warp."""
+    handle = wf.Handle("cuda:0", **ways | LOSING)
+    for count in engines.choose((5, 70001, (1 << 22) + 5), (7001,)):
+        data = reals(ADVERSARIES[name])(count)
+        on_host, on_device = wf.vector(data, "f64"), engines.gpu_vector(data, "f64")
+        for op, nan in itertools.product(OPS, NAN_POLICIES if "NaN" in name else NAN_POLICIES[:1]):
+            expected = outcome(engines.host, op, [on_host], nan=nan)
+            expected = expected.split(":")[0] if isinstance(expected, str) else expected
+            agree(expected, outcome_on_device(engines, op, [on_device], handle=handle, nan=nan), op, name, count, nan)
