@@ -10,11 +10,13 @@ numpy = pytest.importorskip("numpy", reason="no numpy")
 import gpu_data  # noqa: E402
 import warpfold_ctypes as wf  # noqa: E402
 from cuda_helpers import gpu  # noqa: E402, F401: a fixture
-from samples import NAN_POLICIES, agree  # noqa: E402
+from each_type import but_slow  # noqa: E402
+from samples import NAN_POLICIES, agree, nbytes_of  # noqa: E402
 from test_gpu import LARGE_WAYS, ONE_BLOCK, Engines, outcome, outcome_on_device  # noqa: E402
 
 LOSING = {"WARPFOLD_CUDA_LOSES_FROM": "0"}
-OPS = ("var", "std", "norm2")
+OPS = ("var", "std", "norm2", "dot")
+TYPES = but_slow(("f64", "f32", "bf16"), "f32", "bf16")
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +26,10 @@ def engines(gpu):  # noqa: F811
 
 def reals(make):
     """The packed elements that a function makes of a count and a source of random numbers."""
-    def packed(count):
-        return numpy.asarray(make(count, numpy.random.default_rng(count)), numpy.float64).tobytes()
+    def packed(type_name, count):
+        draw = gpu_data.Draw(type_name, count)
+        with numpy.errstate(all="ignore"):
+            return draw.from_reals(numpy.asarray(make(count, numpy.random.default_rng(count)), numpy.float64)).tobytes()
 
     return packed
 
@@ -59,15 +63,31 @@ ADVERSARIES = {
 }
 
 
+def check(engines, handle, type_name, data, *context):
+    """Each op, with each policy where there are NaNs; of a dot the second operand is the first in reverse order."""
+    reverse = numpy.frombuffer(data, gpu_data.UNSIGNED[nbytes_of(type_name)])[::-1].tobytes()
+    has_nans = any("nan" in str(word).lower() or word in ("changing", "any_bits", "specials_often") for word in context)
+    for op, nan in itertools.product(OPS, NAN_POLICIES if has_nans else NAN_POLICIES[:1]):
+        each = [data, reverse][:2 if op == "dot" else 1]
+        expected = outcome(engines.host, op, [wf.vector(elements, type_name) for elements in each], nan=nan)
+        expected = expected.split(":")[0] if isinstance(expected, str) else expected
+        got = outcome_on_device(engines, op, [engines.gpu_vector(elements, type_name) for elements in each], handle=handle, nan=nan)
+        agree(expected, got, op, type_name, *context, nan)
+
+
+@pytest.mark.parametrize("type_name", TYPES)
 @pytest.mark.parametrize("ways", (LARGE_WAYS, ONE_BLOCK), ids=("blocks", "one block"))
 @pytest.mark.parametrize("name", ADVERSARIES)
-def test_results_of_hard_data(engines, name, ways):
+def test_results_of_hard_data(engines, name, ways, type_name):
     """Of a few chunks, and of several segments of each warp."""
     handle = wf.Handle("cuda:0", **ways | LOSING)
     for count in engines.choose((5, 70001, (1 << 22) + 5), (7001,)):
-        data = reals(ADVERSARIES[name])(count)
-        on_host, on_device = wf.vector(data, "f64"), engines.gpu_vector(data, "f64")
-        for op, nan in itertools.product(OPS, NAN_POLICIES if "NaN" in name else NAN_POLICIES[:1]):
-            expected = outcome(engines.host, op, [on_host], nan=nan)
-            expected = expected.split(":")[0] if isinstance(expected, str) else expected
-            agree(expected, outcome_on_device(engines, op, [on_device], handle=handle, nan=nan), op, name, count, nan)
+        check(engines, handle, type_name, reals(ADVERSARIES[name])(type_name, count), name, count)
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+@pytest.mark.parametrize("kind", gpu_data.FLOAT_KINDS)
+def test_results_of_each_kind(engines, kind, type_name):
+    handle = wf.Handle("cuda:0", **ONE_BLOCK | LOSING)
+    for count in engines.choose(((1 << 20) + 77, (1 << 22) + 5), (60_000 // nbytes_of(type_name),)):
+        check(engines, handle, type_name, gpu_data.make(type_name, count, kind, "losses"), kind, count)

@@ -63,9 +63,10 @@ static struct wf_kernel_key make_key(const struct wf_accumulator *acc, const str
  * kernels/losses.cuh. */
 static bool may_lose(const struct wf_cuda *cuda, const struct wf_accumulator *acc, const struct wf_cuda_task *task,
                      const struct wf_cuda_target *target) {
-    const unsigned others = ~(unsigned)(WF_PART_SUM | WF_PART_SQUARES);
-    if (!target->value || task->nbytes < cuda->gpu.loses_from) return false;
-    return acc->type == WF_F64 && acc->parts & WF_PART_SQUARES && !(acc->parts & others) && wf_accumulator_may_lose(acc);
+    const bool of_pairs = acc->parts == WF_PART_DOT;
+    const bool of_squares = acc->parts & WF_PART_SQUARES && !(acc->parts & ~(unsigned)(WF_PART_SUM | WF_PART_SQUARES));
+    if (!target->value || (of_pairs ? 2 : 1) * task->nbytes < cuda->gpu.loses_from) return false;
+    return (of_pairs || of_squares) && acc->type != WF_F16 && wf_accumulator_may_lose(acc);
 }
 
 static wf_error launch(wf_handle *handle, const struct wf_accumulator *acc, const struct wf_cuda_plan *plan,

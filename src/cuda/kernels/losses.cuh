@@ -13,7 +13,7 @@
 
 #if LOSES
 
-static_assert(WIDTH == 64 && HAS_SQUARES && !HAS_ABS && !HAS_EXTREMES && !IS_SMALL, "others were not measured");
+static_assert(HAS_PRODUCT_SUM && !HAS_ABS && !HAS_EXTREMES && !IS_F16 && !IS_SMALL, "others have nothing to gain, or were not tried");
 
 #define ROUGH_MARGIN 3 // binades: more, and too much is lost; fewer, and levels are placed again more often
 #define ROUGH_AFTER 7  // chunks that go to all levels, shortly after each other: of uniform numbers next to none
@@ -28,9 +28,10 @@ typedef struct {
 
 static __shared__ bounds warp_bounds[BLOCK / 32];
 
-// The power of two by which elements are multiplied, so that no bit that matters of products below 2^top leaves the range.
+// The power of two by which elements of f64 are multiplied, so that no bit that matters of products below 2^top leaves the range.
 static __device__ __forceinline__ int scale_of(int top)
 {
+    if (WIDTH < 64) return 0;
     return top > 1000 || top < -880 ? max(min(-top / 2, 1022), -1022) : 0;
 }
 

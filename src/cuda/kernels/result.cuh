@@ -24,7 +24,7 @@ static __device__ __forceinline__ bool is_special_result(const struct wf_kernel_
 // By the first warp: makes the result of either end of what the sums may be, and notes whether that leaves a doubt.
 static __device__ __forceinline__ void write_certain_result(const struct wf_kernel_arguments *r, struct finish_settings settings)
 {
-    const u64 infinite = WF_SPECIAL_POSITIVE_INFINITY | WF_SPECIAL_NEGATIVE_INFINITY;
+    const u64 infinite = WF_SPECIAL_POSITIVE_INFINITY | WF_SPECIAL_NEGATIVE_INFINITY | WF_SPECIAL_INVALID;
     const bool specials_decide = (block_partial.special_seen & infinite) || (block_partial.nan_count && r->nan != WF_NAN_OMIT);
     bounds lost = collect_losses(r);
     if (specials_decide) lost.sum.units = lost.products.units = 0;

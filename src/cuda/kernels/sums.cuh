@@ -217,12 +217,13 @@ static __device__ __forceinline__ void place_for(sums_state *sums, const lane_st
 // Multiplies a chunk by a power of two.  What becomes subnormal so is rounded, by less than 2^-900 of a unit of what is lost.
 static __device__ __forceinline__ void scale_chunk(const sums_state *sums, vector x[VECTORS])
 {
+    if (WIDTH < 64) return;
     const double power = power_of_two(sums->scale);
 #pragma unroll
     for (int i = 0; i < VECTORS * PER_VECTOR; i++) {
         double scaled = __dmul_rn(widen(element_at(&x[i / PER_VECTOR], i % PER_VECTOR)), power);
-        x[i / PER_VECTOR].word[2 * (i % PER_VECTOR)] = (u32)__double2loint(scaled);
-        x[i / PER_VECTOR].word[2 * (i % PER_VECTOR) + 1] = (u32)__double2hiint(scaled);
+        x[i / PER_VECTOR].word[2 * i % 4] = (u32)__double2loint(scaled);
+        x[i / PER_VECTOR].word[2 * i % 4 + 1] = (u32)__double2hiint(scaled);
     }
 }
 
@@ -240,9 +241,12 @@ static __device__ __forceinline__ void make_rough(sums_state *sums)
     sums->values_to = sums->products_to = TO_FEW;
     sums->sees_zeros = false;
     sums->look_at = NOWHERE;
-    sums->below[0] = SPECIAL_WORD;
-    sums->from[0] = 0;
-    limit(sums, 0, sums->high[0], 0);
+#pragma unroll
+    for (int i = 0; i < OPERANDS; i++) {
+        sums->below[i] = SPECIAL_WORD;
+        sums->from[i] = 0;
+        limit(sums, i, sums->high[i], 0);
+    }
 }
 
 #endif
@@ -544,7 +548,10 @@ static __device__ __forceinline__ void sums_add(sums_state *sums, vector x[VECTO
                                                 int values_to, int products_to)
 {
 #if LOSES
-    if (sums->scale && products_to != TO_NOTHING) scale_chunk(sums, x);
+    if (sums->scale && products_to != TO_NOTHING) {
+        scale_chunk(sums, x);
+        if (OPERANDS == 2) scale_chunk(sums, y);
+    }
 #endif
     if (values_to == TO_FEW && products_to == TO_FEW) {
         add_to_levels(sums, x, y, VALUE_FEW, PRODUCT_FEW);
