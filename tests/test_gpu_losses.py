@@ -15,8 +15,8 @@ from samples import NAN_POLICIES, agree, nbytes_of  # noqa: E402
 from test_gpu import LARGE_WAYS, ONE_BLOCK, Engines, outcome, outcome_on_device  # noqa: E402
 
 LOSING = {"WARPFOLD_CUDA_LOSES_FROM": "0"}
-OPS = ("var", "std", "norm2", "dot")
-TYPES = but_slow(("f64", "f32", "bf16"), "f32", "bf16")
+OPS = ("var", "std", "norm2")
+TYPES = but_slow(("f64", "f32"), "f32")
 
 
 @pytest.fixture(scope="module")
@@ -63,16 +63,15 @@ ADVERSARIES = {
 }
 
 
-def check(engines, handle, type_name, data, *context):
-    """Each op, with each policy where there are NaNs; of a dot the second operand is the first in reverse order."""
-    reverse = numpy.frombuffer(data, gpu_data.UNSIGNED[nbytes_of(type_name)])[::-1].tobytes()
+def check(engines, ways, type_name, data, *context):
+    """Each op, with each policy where there are NaNs.  The first call of a handle loses what it may."""
+    on_host, on_device = wf.vector(data, type_name), engines.gpu_vector(data, type_name)
     has_nans = any("nan" in str(word).lower() or word in ("changing", "any_bits", "specials_often") for word in context)
     for op, nan in itertools.product(OPS, NAN_POLICIES if has_nans else NAN_POLICIES[:1]):
-        each = [data, reverse][:2 if op == "dot" else 1]
-        expected = outcome(engines.host, op, [wf.vector(elements, type_name) for elements in each], nan=nan)
+        handle = wf.Handle("cuda:0", **ways | LOSING)
+        expected = outcome(engines.host, op, [on_host], nan=nan)
         expected = expected.split(":")[0] if isinstance(expected, str) else expected
-        got = outcome_on_device(engines, op, [engines.gpu_vector(elements, type_name) for elements in each], handle=handle, nan=nan)
-        agree(expected, got, op, type_name, *context, nan)
+        agree(expected, outcome_on_device(engines, op, [on_device], handle=handle, nan=nan), op, type_name, *context, nan)
 
 
 @pytest.mark.parametrize("type_name", TYPES)
@@ -80,14 +79,12 @@ def check(engines, handle, type_name, data, *context):
 @pytest.mark.parametrize("name", ADVERSARIES)
 def test_results_of_hard_data(engines, name, ways, type_name):
     """Of a few chunks, and of several segments of each warp."""
-    handle = wf.Handle("cuda:0", **ways | LOSING)
     for count in engines.choose((5, 70001, (1 << 22) + 5), (7001,)):
-        check(engines, handle, type_name, reals(ADVERSARIES[name])(type_name, count), name, count)
+        check(engines, ways, type_name, reals(ADVERSARIES[name])(type_name, count), name, count)
 
 
 @pytest.mark.parametrize("type_name", TYPES)
 @pytest.mark.parametrize("kind", gpu_data.FLOAT_KINDS)
 def test_results_of_each_kind(engines, kind, type_name):
-    handle = wf.Handle("cuda:0", **ONE_BLOCK | LOSING)
     for count in engines.choose(((1 << 20) + 77, (1 << 22) + 5), (60_000 // nbytes_of(type_name),)):
-        check(engines, handle, type_name, gpu_data.make(type_name, count, kind, "losses"), kind, count)
+        check(engines, ONE_BLOCK, type_name, gpu_data.make(type_name, count, kind, "losses"), kind, count)

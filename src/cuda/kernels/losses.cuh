@@ -13,7 +13,7 @@
 
 #if LOSES
 
-static_assert(HAS_PRODUCT_SUM && !HAS_ABS && !HAS_EXTREMES && !IS_F16 && !IS_SMALL, "others have nothing to gain, or were not tried");
+static_assert(WIDTH >= 32 && HAS_SQUARES && !HAS_DOT && !HAS_ABS && !HAS_EXTREMES && !IS_SMALL, "others do not gain, or were not tried");
 
 #define ROUGH_MARGIN 3 // binades: more, and too much is lost; fewer, and levels are placed again more often
 #define ROUGH_AFTER 7  // chunks that go to all levels, shortly after each other: of uniform numbers next to none

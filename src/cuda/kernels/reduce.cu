@@ -2,7 +2,7 @@
 // index is needed, -DIS_SMALL=0|1, -DBLOCK, -DVECTORS, -DSTAGES, -DALIGNMENT (stream.cuh), -DRESIDENT blocks
 // on a multiprocessor, -DSUMS_NBYTES of shared memory for each warp's sums, and -DFINISH_OP=, -DFINISH_TYPE=,
 // -DFINISH_RESULT_TYPE= where the result is finished here, too.  -DLOSES=1: what is wide may be lost (losses.cuh), and -DREPEATS=1:
-// the kernel that follows such a one, and adds all where it left the result uncertain.
+// this may follow such a kernel, to add all where that left the result uncertain.
 //
 // In a small array each thread takes its vectors at once (small.cuh).  In others each warp takes chunks by the grid's
 // stride, a segment at a time (segment.cuh); what is no whole chunk goes the slow path (slow_path.cuh).  Lanes merge into
@@ -117,8 +117,10 @@ static __device__ __forceinline__ void reduce_stream(const struct wf_kernel_argu
 extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) reduce(const __grid_constant__ struct wf_kernel_arguments reduction)
 {
 #if REPEATS
-    wait_for_those_before();
-    if (!load_global_u32((const u32 *)reduction.uncertain)) return;
+    if (reduction.outcome) {
+        wait_for_those_before();
+        if (load_global_u32((const u32 *)reduction.outcome) != WF_LOSING_LEFT_DOUBT) return;
+    }
 #endif
 #if IS_SMALL
     reduce_small(&reduction);

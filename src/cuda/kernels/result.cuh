@@ -41,7 +41,7 @@ static __device__ __forceinline__ void write_certain_result(const struct wf_kern
     if (lane_number() != 0) return;
     const bool is_certain = is_exact || (!error && bits[0] == bits[1]);
     if (is_certain) store_result(target_of(r), (wf_type)FINISH_RESULT_TYPE, bits[1], error);
-    *(u32 *)r->uncertain = !is_certain;
+    *(u32 *)r->outcome = is_exact ? WF_LOSING_LOST_NOTHING : is_certain ? WF_LOSING_WAS_WORTH_IT : WF_LOSING_LEFT_DOUBT;
 }
 
 #endif

@@ -241,12 +241,9 @@ static __device__ __forceinline__ void make_rough(sums_state *sums)
     sums->values_to = sums->products_to = TO_FEW;
     sums->sees_zeros = false;
     sums->look_at = NOWHERE;
-#pragma unroll
-    for (int i = 0; i < OPERANDS; i++) {
-        sums->below[i] = SPECIAL_WORD;
-        sums->from[i] = 0;
-        limit(sums, i, sums->high[i], 0);
-    }
+    sums->below[0] = SPECIAL_WORD;
+    sums->from[0] = 0;
+    limit(sums, 0, sums->high[0], 0);
 }
 
 #endif
@@ -548,10 +545,7 @@ static __device__ __forceinline__ void sums_add(sums_state *sums, vector x[VECTO
                                                 int values_to, int products_to)
 {
 #if LOSES
-    if (sums->scale && products_to != TO_NOTHING) {
-        scale_chunk(sums, x);
-        if (OPERANDS == 2) scale_chunk(sums, y);
-    }
+    if (sums->scale && products_to != TO_NOTHING) scale_chunk(sums, x);
 #endif
     if (values_to == TO_FEW && products_to == TO_FEW) {
         add_to_levels(sums, x, y, VALUE_FEW, PRODUCT_FEW);
