@@ -25,8 +25,8 @@ struct wf_cuda_slot {
 
 /* Whether results are made of sums that may lack something (kernels/losses.cuh): tried now and then, and always where it was worth it. */
 struct wf_cuda_losing {
-    volatile int *outcome; /* enum wf_losing: of the last one that has ended; pinned, after `host_partials` */
-    int waits;             /* calls until the next trial */
+    volatile int *outcome; /* enum wf_losing: the last that was asked for, and has come; pinned, after `host_partials` */
+    int waits;             /* calls until it is asked for again */
 };
 
 struct wf_cuda {

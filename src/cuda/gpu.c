@@ -107,8 +107,8 @@ static wf_error open_device(wf_handle *handle, const struct wf_driver *driver, c
     return wf_driver_check(handle, result, "cuDevicePrimaryCtxRetain", "cuda:%d", gpu->ordinal);
 }
 
-/* In less, a second launch takes as long as what is gained. */
-#define LOSES_FROM (INT64_C(1) << 26)
+/* In less, a second launch takes as long as what is gained, or nearly so. */
+#define LOSES_FROM (INT64_C(1) << 28)
 
 wf_error wf_gpu_open(wf_handle *handle, const char *name, struct wf_gpu *gpu) {
     char why[512];

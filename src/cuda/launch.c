@@ -72,15 +72,15 @@ static int losing_of(const struct wf_accumulator *acc) {
     return 2 * (acc->type == WF_F64) + !!(acc->parts & WF_PART_SUM);
 }
 
-/* Narrow data lose nothing, and would wait for a second kernel that finds nothing to do: 4 to 14 us.  So this is tried once in so
- * many calls, and from then on for as long as it is worth it.  In a graph, whose data are not known yet, nothing is tried. */
-static bool is_worth_losing(struct wf_cuda *cuda, const struct wf_accumulator *acc) {
+/* Narrow data lose nothing, and would wait for a second kernel that finds nothing to do, 14 us, and the host for what was found, 9.
+ * So this is tried, and asked for, once in so many calls, and the others do as was best then.  In a graph, whose data are not
+ * known yet, nothing is tried. */
+static bool is_worth_losing(struct wf_cuda *cuda, const struct wf_accumulator *acc, bool *asks) {
     enum { CALLS = 64 };
     struct wf_cuda_losing *losing = &cuda->losing[losing_of(acc)];
-    if (*losing->outcome == WF_LOSING_WAS_WORTH_IT) return true;
-    if (wf_cuda_is_capturing(cuda->stream) || losing->waits-- > 0) return false;
-    losing->waits = CALLS - 1;
-    return true;
+    *asks = !wf_cuda_is_capturing(cuda->stream) && losing->waits-- <= 0;
+    if (*asks) losing->waits = CALLS - 1;
+    return *asks || *losing->outcome == WF_LOSING_WAS_WORTH_IT;
 }
 
 static wf_error launch(wf_handle *handle, const struct wf_accumulator *acc, const struct wf_cuda_plan *plan,
@@ -94,6 +94,26 @@ static wf_error launch(wf_handle *handle, const struct wf_accumulator *acc, cons
                                              cuda->stream, arguments, key->repeats && reduction->outcome);
     return wf_driver_check(handle, result, "cuLaunchKernel", "the %s of %lld %s", wf_op_name(acc->op), count,
                            wf_type_name(acc->type));
+}
+
+/* Launches a kernel that may lose something, and one that adds all exactly if the result is not certain then, whose key it is. */
+static wf_error launch_pair(wf_handle *handle, const struct wf_accumulator *acc, const struct wf_cuda_task *task,
+                            const struct wf_kernel_key *key, struct wf_kernel_arguments *reduction, long long count) {
+    struct wf_cuda *cuda = handle->device_state;
+    struct wf_cuda_task losing = *task;
+    losing.loses = true;
+    struct wf_cuda_plan plan = wf_cuda_plan_make(&losing, &cuda->gpu);
+    struct wf_kernel_key first = make_key(acc, &plan, key->alignment, true);
+    first.loses = true;
+    reduction->outcome = cuda->ticket + 8;
+    wf_error error = launch(handle, acc, &plan, &first, reduction, count);
+    return error ? error : launch(handle, acc, &cuda->plan, key, reduction, count);
+}
+
+static wf_error ask_for_outcome(wf_handle *handle, const struct wf_accumulator *acc, const struct wf_kernel_arguments *reduction) {
+    const struct wf_cuda *cuda = handle->device_state;
+    void *to = (void *)cuda->losing[losing_of(acc)].outcome;
+    return WF_DRIVER_CALL(handle, MemcpyDtoHAsync, (to, reduction->outcome, sizeof(int), cuda->stream), "what was lost");
 }
 
 wf_error wf_cuda_launch(wf_handle *handle, const struct wf_accumulator *acc, const struct wf_cuda_range *range,
@@ -122,20 +142,10 @@ wf_error wf_cuda_launch(wf_handle *handle, const struct wf_accumulator *acc, con
     cuda->group_plan.grid = 0;
     struct wf_kernel_key key = make_key(acc, &plan, alignment, target->value != 0);
     key.repeats = !plan.is_small && may_lose(cuda, acc, &task, target);
-    if (key.repeats && is_worth_losing(cuda, acc)) {
-        task.loses = true;
-        reduction.outcome = cuda->ticket + 8;
-        struct wf_cuda_plan losing = wf_cuda_plan_make(&task, &cuda->gpu);
-        if (losing.shared_nbytes < plan.shared_nbytes) losing.shared_nbytes = plan.shared_nbytes; /* else the next must wait for another split of caches */
-        struct wf_kernel_key first = make_key(acc, &losing, alignment, true);
-        first.loses = true;
-        wf_error error = launch(handle, acc, &losing, &first, &reduction, range->count);
-        if (error) return error;
-    }
-    wf_error error = launch(handle, acc, &plan, &key, &reduction, range->count);
-    if (error || !reduction.outcome || wf_cuda_is_capturing(cuda->stream)) return error;
-    return WF_DRIVER_CALL(handle, MemcpyDtoHAsync, ((void *)cuda->losing[losing_of(acc)].outcome, reduction.outcome, sizeof(int), cuda->stream),
-                          "what was lost");
+    bool asks = false;
+    if (!key.repeats || !is_worth_losing(cuda, acc, &asks)) return launch(handle, acc, &plan, &key, &reduction, range->count);
+    wf_error error = launch_pair(handle, acc, &task, &key, &reduction, range->count);
+    return error || !asks ? error : ask_for_outcome(handle, acc, &reduction);
 }
 
 /* ---- slots --------------------------------------------------------------------------------------- */

@@ -27,6 +27,7 @@ static __device__ __forceinline__ void write_certain_result(const struct wf_kern
     const u64 infinite = WF_SPECIAL_POSITIVE_INFINITY | WF_SPECIAL_NEGATIVE_INFINITY | WF_SPECIAL_INVALID;
     const bool specials_decide = (block_partial.special_seen & infinite) || (block_partial.nan_count && r->nan != WF_NAN_OMIT);
     bounds lost = collect_losses(r);
+    const bool is_whole = !lost.sum.units && !lost.products.units;
     if (specials_decide) lost.sum.units = lost.products.units = 0;
     const bool is_exact = !lost.sum.units && !lost.products.units;
     u64 bits[2] = {0, 0};
@@ -41,7 +42,7 @@ static __device__ __forceinline__ void write_certain_result(const struct wf_kern
     if (lane_number() != 0) return;
     const bool is_certain = is_exact || (!error && bits[0] == bits[1]);
     if (is_certain) store_result(target_of(r), (wf_type)FINISH_RESULT_TYPE, bits[1], error);
-    *(u32 *)r->outcome = is_exact ? WF_LOSING_LOST_NOTHING : is_certain ? WF_LOSING_WAS_WORTH_IT : WF_LOSING_LEFT_DOUBT;
+    *(u32 *)r->outcome = is_whole ? WF_LOSING_LOST_NOTHING : is_certain ? WF_LOSING_WAS_WORTH_IT : WF_LOSING_LEFT_DOUBT;
 }
 
 #endif
