@@ -88,3 +88,14 @@ def test_results_of_hard_data(engines, name, ways, type_name):
 def test_results_of_each_kind(engines, kind, type_name):
     for count in engines.choose(((1 << 20) + 77, (1 << 22) + 5), (60_000 // nbytes_of(type_name),)):
         check(engines, ONE_BLOCK, type_name, gpu_data.make(type_name, count, kind, "losses"), kind, count)
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+def test_a_handle_goes_on_with_what_was_best(engines, type_name):
+    """Until it looks again: what loses something and is certain, and then meets data of which it is not, or that lose nothing."""
+    handle = wf.Handle("cuda:0", **LARGE_WAYS | LOSING)
+    names = ("wide", "wide", "but one all alike", "pairs that cancel", "uniform", "lognormal") * engines.choose(30, 1)
+    arrays = {name: reals(ADVERSARIES[name])(type_name, engines.choose(70001, 3001)) for name in names}
+    for turn, name in enumerate(names):
+        expected = outcome(engines.host, "var", [wf.vector(arrays[name], type_name)])
+        agree(expected, outcome_on_device(engines, "var", [engines.gpu_vector(arrays[name], type_name)], handle=handle), name, turn)
