@@ -34,8 +34,16 @@ def reals(make):
     return packed
 
 
+def uniform(count, random):
+    return random.uniform(-1, 1, count)
+
+
 def wide(count, random):
     return random.standard_normal(count) * numpy.exp(random.uniform(-40, 40, count))
+
+
+def with_some(special, count, random):
+    return numpy.where(random.random(count) < 0.001, special, wide(count, random))
 
 
 # What decides the result lies below what is lost, or just there; or it decides nothing, but leaves the range.
@@ -46,20 +54,20 @@ ADVERSARIES = {
     "one huge one, the first": lambda count, random: numpy.r_[1e200, random.standard_normal(count - 1)],
     "rising": lambda count, random: numpy.sort(numpy.exp(random.uniform(-600, 600, count))),
     "falling": lambda count, random: -numpy.sort(numpy.exp(random.uniform(-300, 300, count)))[::-1],
-    "by turns": lambda count, random: numpy.where(numpy.arange(count) // 700 % 2, random.uniform(-1, 1, count), wide(count, random)),
+    "by turns": lambda count, random: numpy.where(numpy.arange(count) // 700 % 2, uniform(count, random), wide(count, random)),
     "squares that underflow": lambda count, random: wide(count, random) * 2.0**-600,
     "squares that overflow": lambda count, random: wide(count, random) * 2.0**600,
     "least subnormals": lambda count, random: random.integers(-3, 4, count) * 2.0**-1074,
     "subnormals of all sizes": lambda count, random: numpy.exp2(random.uniform(-1074, -1000, count)),
     "a root that is a tie": lambda count, random: numpy.r_[2.0**53 + 2, 2.0**27, 2.0**-200, numpy.zeros(count - 3)],
     "a square and a bit": lambda count, random: numpy.r_[1.0, 2.0**-500, numpy.zeros(count - 2)],
-    "pairs that cancel": lambda count, random: numpy.repeat(wide(count // 2 + 1, random), 2)[:count] * (-1.0)**numpy.arange(count),
+    "pairs that cancel": lambda count, random: numpy.outer(wide(count // 2 + 1, random), (1, -1)).ravel()[:count],
     "nothing but -0 and one": lambda count, random: numpy.r_[numpy.full(count - 1, -0.0), 1e-200],
-    "infinities among wide ones": lambda count, random: numpy.where(random.random(count) < 0.001, numpy.inf, wide(count, random)),
-    "NaNs among wide ones": lambda count, random: numpy.where(random.random(count) < 0.001, numpy.nan, wide(count, random)),
+    "infinities among wide ones": lambda count, random: with_some(numpy.inf, count, random),
+    "NaNs among wide ones": lambda count, random: with_some(numpy.nan, count, random),
     "wide": wide,
     "lognormal": lambda count, random: numpy.exp(8 * random.standard_normal(count)),
-    "uniform": lambda count, random: random.uniform(-1, 1, count),
+    "uniform": uniform,
 }
 
 
@@ -92,10 +100,11 @@ def test_results_of_each_kind(engines, kind, type_name):
 
 @pytest.mark.parametrize("type_name", TYPES)
 def test_a_handle_goes_on_with_what_was_best(engines, type_name):
-    """Until it looks again: what loses something and is certain, and then meets data of which it is not, or that lose nothing."""
+    """Until it looks again: after data that lose something and are certain come some that are not, or lose nothing."""
     handle = wf.Handle("cuda:0", **LARGE_WAYS | LOSING)
     names = ("wide", "wide", "but one all alike", "pairs that cancel", "uniform", "lognormal") * engines.choose(30, 1)
     arrays = {name: reals(ADVERSARIES[name])(type_name, engines.choose(70001, 3001)) for name in names}
     for turn, name in enumerate(names):
         expected = outcome(engines.host, "var", [wf.vector(arrays[name], type_name)])
-        agree(expected, outcome_on_device(engines, "var", [engines.gpu_vector(arrays[name], type_name)], handle=handle), name, turn)
+        on_device = engines.gpu_vector(arrays[name], type_name)
+        agree(expected, outcome_on_device(engines, "var", [on_device], handle=handle), name, turn)

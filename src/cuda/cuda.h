@@ -23,7 +23,8 @@ struct wf_cuda_slot {
     bool busy;
 };
 
-/* Whether results are made of sums that may lack something (kernels/losses.cuh): tried now and then, and always where it was worth it. */
+/* Whether results are made of sums that may lack something (kernels/losses.cuh): tried now and then, and always where that was
+ * worth it. */
 struct wf_cuda_losing {
     volatile int *outcome; /* enum wf_losing: the last that was asked for, and has come; pinned, after `host_partials` */
     int waits;             /* calls until it is asked for again */

@@ -72,9 +72,9 @@ static int losing_of(const struct wf_accumulator *acc) {
     return 2 * (acc->type == WF_F64) + !!(acc->parts & WF_PART_SUM);
 }
 
-/* Narrow data lose nothing, and would wait for a second kernel that finds nothing to do, 14 us, and the host for what was found, 9.
- * So this is tried, and asked for, once in so many calls, and the others do as was best then.  In a graph, whose data are not
- * known yet, nothing is tried. */
+/* Narrow data lose nothing, and would wait for a second kernel that finds nothing to do, 14 us, and for the copy of that, 9.
+ * So this is tried, and asked for, once in so many calls, and the others do as was best then.  In a graph, whose data are
+ * not known yet, nothing is tried. */
 static bool is_worth_losing(struct wf_cuda *cuda, const struct wf_accumulator *acc, bool *asks) {
     enum { CALLS = 64 };
     struct wf_cuda_losing *losing = &cuda->losing[losing_of(acc)];
@@ -90,13 +90,14 @@ static wf_error launch(wf_handle *handle, const struct wf_accumulator *acc, cons
     wf_cuda_function function;
     wf_error error = wf_kernels_reduce(handle, &cuda->gpu, &cuda->kernels, key, plan->shared_nbytes, &function);
     if (error) return error;
-    wf_cuda_result result = wf_driver_launch(function, (unsigned)plan->grid, (unsigned)plan->block, (unsigned)plan->shared_nbytes,
-                                             cuda->stream, arguments, key->repeats && reduction->outcome);
+    wf_cuda_result result = wf_driver_launch(function, (unsigned)plan->grid, (unsigned)plan->block,
+                                             (unsigned)plan->shared_nbytes, cuda->stream, arguments,
+                                             key->repeats && reduction->outcome);
     return wf_driver_check(handle, result, "cuLaunchKernel", "the %s of %lld %s", wf_op_name(acc->op), count,
                            wf_type_name(acc->type));
 }
 
-/* Launches a kernel that may lose something, and one that adds all exactly if the result is not certain then, whose key it is. */
+/* Launches a kernel that may lose something, and the one of the key, which adds all exactly if the result is not certain. */
 static wf_error launch_pair(wf_handle *handle, const struct wf_accumulator *acc, const struct wf_cuda_task *task,
                             const struct wf_kernel_key *key, struct wf_kernel_arguments *reduction, long long count) {
     struct wf_cuda *cuda = handle->device_state;
@@ -110,7 +111,8 @@ static wf_error launch_pair(wf_handle *handle, const struct wf_accumulator *acc,
     return error ? error : launch(handle, acc, &cuda->plan, key, reduction, count);
 }
 
-static wf_error ask_for_outcome(wf_handle *handle, const struct wf_accumulator *acc, const struct wf_kernel_arguments *reduction) {
+static wf_error ask_for_outcome(wf_handle *handle, const struct wf_accumulator *acc,
+                                const struct wf_kernel_arguments *reduction) {
     const struct wf_cuda *cuda = handle->device_state;
     void *to = (void *)cuda->losing[losing_of(acc)].outcome;
     return WF_DRIVER_CALL(handle, MemcpyDtoHAsync, (to, reduction->outcome, sizeof(int), cuda->stream), "what was lost");

@@ -119,7 +119,8 @@ static bool move_limbs(int rows, uint32_t *limb, const struct wf_bound *bound, i
     return !(__shfl_sync(FINISH_LANES, limb[rows - 1], 31) >> 31);
 }
 
-// What wf_total_of_exact does, by a warp.  bound: NULL, or to be added to the magnitude, or subtracted; false: that is none, and 0.
+// What wf_total_of_exact does, by a warp.  bound: NULL, or to be added to the magnitude, or subtracted; false: that is none,
+// and 0 here.
 static bool total_of_digits(struct wf_total *total, const unsigned long long *digits, int low, int high,
                             const struct wf_bound *bound = NULL, bool is_most = false)
 {
@@ -314,8 +315,8 @@ static __device__ __forceinline__ wf_type result_type_of(struct finish_settings 
     return settings.result_type ? (wf_type)settings.result_type : wf_op_result_type((wf_op)settings.op, (wf_type)settings.type);
 }
 
-// The bits of the result, and its error, in lane 0.  end: NULL, or at which end of what they may be the sums are taken: an error, too,
-// where there is no such end.
+// The bits of the result, and its error, in lane 0.  end: NULL, or at which end of what they may be the sums are taken: an
+// error, too, where there is no such end.
 static __device__ __forceinline__ wf_error finish_bits(const struct wf_partial *partial, struct finish_settings settings,
                                                        const struct finish_end *end, uint64_t *bits)
 {
@@ -348,7 +349,8 @@ static __device__ __forceinline__ wf_error finish_bits(const struct wf_partial *
         __syncwarp();
         exists = true; // of a sum that may be 0, a square
         if (!has_infinity(&finish) && !propagates_nan(&finish))
-            exists = numerator_of_digits(&products, partial->product_sum, &sum.magnitude, (uint64_t)element_count(&finish), low, high, end);
+            exists = numerator_of_digits(&products, partial->product_sum, &sum.magnitude, (uint64_t)element_count(&finish), low,
+                                         high, end);
     } else if (needs & (WF_PART_SQUARES | WF_PART_DOT)) {
         exists = total_of_digits(&products, partial->product_sum, 2 * low, 2 * high, of_products, is_most) && exists;
     }

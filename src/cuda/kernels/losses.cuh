@@ -1,7 +1,7 @@
-// What a kernel's sums may lack of the exact ones, where few levels do not hold a chunk and it goes to them all the same: their last
-// additions round, by half a unit at most (core/losses.h).  Each warp notes a bound of that, each block publishes its warps', and the
-// last block makes the result of either end of what the sums may be.  If these are not the same bits, it sets a flag, and the kernel
-// that follows adds all again, exactly.
+// What a kernel's sums may lack of the exact ones, where few levels do not hold a chunk and it goes to them all the same: their
+// last additions round, by half a unit at most (core/losses.h).  Each warp notes a bound of that, each block publishes its
+// warps', and the last block makes the result of either end of what the sums may be.  If these are not the same bits, it says
+// so, and the kernel that follows adds all again, exactly.
 
 #ifndef LOSSES_CUH
 #define LOSSES_CUH
@@ -13,7 +13,8 @@
 
 #if LOSES
 
-static_assert(WIDTH >= 32 && HAS_SQUARES && !HAS_DOT && !HAS_ABS && !HAS_EXTREMES && !IS_SMALL, "others do not gain, or were not tried");
+static_assert(WIDTH >= 32 && HAS_SQUARES && !HAS_DOT && !HAS_ABS && !HAS_EXTREMES && !IS_SMALL,
+              "others do not gain, or were not tried");
 
 #define ROUGH_MARGIN 3 // binades: more, and too much is lost; fewer, and levels are placed again more often
 #define ROUGH_AFTER 7  // chunks that go to all levels, shortly after each other: of uniform numbers next to none
@@ -28,7 +29,8 @@ typedef struct {
 
 static __shared__ bounds warp_bounds[BLOCK / 32];
 
-// The power of two by which elements of f64 are multiplied, so that no bit that matters of products below 2^top leaves the range.
+// The power of two by which elements of f64 are multiplied, so that no bit that matters of products below 2^top leaves the
+// range.
 static __device__ __forceinline__ int scale_of(int top)
 {
     if (WIDTH < 64) return 0;
@@ -66,7 +68,8 @@ static __device__ __forceinline__ void publish_losses(const struct wf_kernel_arg
 // The bound that a lane so far away has.
 static __device__ __forceinline__ struct wf_bound bound_of_lane(struct wf_bound bound, int distance)
 {
-    struct wf_bound other = {__shfl_xor_sync(ALL_LANES, bound.units, distance), __shfl_xor_sync(ALL_LANES, bound.exponent, distance)};
+    struct wf_bound other = {__shfl_xor_sync(ALL_LANES, bound.units, distance),
+                             __shfl_xor_sync(ALL_LANES, bound.exponent, distance)};
     return other;
 }
 

@@ -17,7 +17,8 @@
 
 #define OPERANDS (HAS_DOT ? 2 : 1)
 
-// -DLOSES=1: where few levels do not hold a chunk, its lowest bits are left out, with a bound (losses.cuh), so no bins are needed.
+// -DLOSES=1: where few levels do not hold a chunk, its lowest bits are left out, with a bound (losses.cuh), so bins are not
+// needed.
 #ifndef LOSES
 #define LOSES 0
 #endif

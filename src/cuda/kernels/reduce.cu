@@ -1,8 +1,8 @@
 // The reduction of an array, whole: -DTYPE_<name>, -DHAS_<PART>=0|1 for each part, -DIS_INDEXED=0|1 whether an extreme's
 // index is needed, -DIS_SMALL=0|1, -DBLOCK, -DVECTORS, -DSTAGES, -DALIGNMENT (stream.cuh), -DRESIDENT blocks
 // on a multiprocessor, -DSUMS_NBYTES of shared memory for each warp's sums, and -DFINISH_OP=, -DFINISH_TYPE=,
-// -DFINISH_RESULT_TYPE= where the result is finished here, too.  -DLOSES=1: what is wide may be lost (losses.cuh), and -DREPEATS=1:
-// this may follow such a kernel, to add all where that left the result uncertain.
+// -DFINISH_RESULT_TYPE= where the result is finished here, too.  -DLOSES=1: what is wide may be lost (losses.cuh), and
+// -DREPEATS=1: this may follow such a kernel, to add all where that left the result uncertain.
 //
 // In a small array each thread takes its vectors at once (small.cuh).  In others each warp takes chunks by the grid's
 // stride, a segment at a time (segment.cuh); what is no whole chunk goes the slow path (slow_path.cuh).  Lanes merge into

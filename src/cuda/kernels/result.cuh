@@ -22,7 +22,8 @@ static __device__ __forceinline__ bool is_special_result(const struct wf_kernel_
 #if LOSES
 
 // By the first warp: makes the result of either end of what the sums may be, and notes whether that leaves a doubt.
-static __device__ __forceinline__ void write_certain_result(const struct wf_kernel_arguments *r, struct finish_settings settings)
+static __device__ __forceinline__ void write_certain_result(const struct wf_kernel_arguments *r,
+                                                            struct finish_settings settings)
 {
     const u64 infinite = WF_SPECIAL_POSITIVE_INFINITY | WF_SPECIAL_NEGATIVE_INFINITY | WF_SPECIAL_INVALID;
     const bool specials_decide = (block_partial.special_seen & infinite) || (block_partial.nan_count && r->nan != WF_NAN_OMIT);

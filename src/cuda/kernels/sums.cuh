@@ -527,7 +527,8 @@ static __device__ __forceinline__ void sums_look(sums_state *sums, lane_state *l
     lane->strays = is_few || is_late ? 0 : lane->strays + 1;
     lane->bins = !is_bins || is_late ? 0 : lane->bins + 1;
     if (!is_few) lane->looked_at = chunk;
-    int most = LOSES ? TO_FEW : lane->bins >= OFTEN ? TO_BINS : GO_TO_ALL && lane->strays >= OFTEN && LEVELS > PRODUCT_FEW ? TO_ALL : TO_FEW;
+    int most = lane->bins >= OFTEN ? TO_BINS : GO_TO_ALL && lane->strays >= OFTEN && LEVELS > PRODUCT_FEW ? TO_ALL : TO_FEW;
+    if (LOSES) most = TO_FEW;
     make_usual(sums, min(*values_to, most), min(*products_to, most), range_x, range_y);
     sums->look_at = most != TO_FEW || sums->sees_zeros ? chunk + LOOK_AGAIN : NOWHERE;
 #endif
