@@ -23,6 +23,13 @@ struct wf_cuda_slot {
     bool busy;
 };
 
+/* Whether results are made of sums that may lack something (kernels/losses.cuh): tried now and then, and always where that was
+ * worth it. */
+struct wf_cuda_losing {
+    volatile int *outcome; /* enum wf_losing: the last that was asked for, and has come; pinned, after `host_partials` */
+    int waits;             /* calls until it is asked for again */
+};
+
 struct wf_cuda {
     struct wf_gpu gpu;
     wf_cuda_stream stream;
@@ -42,6 +49,7 @@ struct wf_cuda {
     wf_cuda_pointer partials; /* struct wf_partial for each slot */
     wf_cuda_pointer extrema;  /* struct wf_block_extrema for each block of the largest grid */
     struct wf_partial *host_partials; /* pinned: one for each slot, copied from `partials` */
+    struct wf_cuda_losing losing[4]; /* of f32 and f64, of squares alone and with values */
     struct wf_cuda_slot slot[WF_CUDA_SLOTS];
     wf_handle cpu; /* for arrays too small to be worth a launch */
     struct wf_accumulator added; /* by the current call, until it succeeds */

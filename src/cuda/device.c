@@ -214,9 +214,13 @@ static wf_error make_scratch(wf_handle *handle, struct wf_cuda *cuda) {
     cuda->ticket = cuda->working + partial;
     cuda->partials = cuda->ticket + 64;
     cuda->extrema = cuda->partials + WF_CUDA_SLOTS * partial;
-    error = WF_DRIVER_CALL(handle, MemHostAlloc,
-                           ((void **)&cuda->host_partials, WF_CUDA_SLOTS * partial, WF_CUDA_HOST_PORTABLE),
-                           "%zu bytes", WF_CUDA_SLOTS * partial);
+    const size_t pinned = WF_CUDA_SLOTS * partial + sizeof(int[4]);
+    error = WF_DRIVER_CALL(handle, MemHostAlloc, ((void **)&cuda->host_partials, pinned, WF_CUDA_HOST_PORTABLE), "%zu bytes",
+                           pinned);
+    for (int i = 0; i < 4 && !error; i++) {
+        cuda->losing[i].outcome = (int *)(cuda->host_partials + WF_CUDA_SLOTS) + i;
+        *cuda->losing[i].outcome = WF_LOSING_IS_UNKNOWN;
+    }
     for (int i = 0; i < WF_CUDA_SLOTS && !error; i++)
         error = WF_DRIVER_CALL(handle, EventCreate, (&cuda->slot[i].done, WF_CUDA_EVENT_NO_TIMING), "cuda:%d",
                                cuda->gpu.ordinal);

@@ -107,6 +107,9 @@ static wf_error open_device(wf_handle *handle, const struct wf_driver *driver, c
     return wf_driver_check(handle, result, "cuDevicePrimaryCtxRetain", "cuda:%d", gpu->ordinal);
 }
 
+/* In less, a second launch takes as long as what is gained, or nearly so. */
+#define LOSES_FROM (INT64_C(1) << 28)
+
 wf_error wf_gpu_open(wf_handle *handle, const char *name, struct wf_gpu *gpu) {
     char why[512];
     *gpu = (struct wf_gpu){.ordinal = -1};
@@ -115,6 +118,8 @@ wf_error wf_gpu_open(wf_handle *handle, const char *name, struct wf_gpu *gpu) {
     wf_error error = open_device(handle, driver, name, gpu);
     const char *small = wf_getenv("WARPFOLD_CUDA_SMALL");
     gpu->takes_small = !small || strcmp(small, "0");
+    const char *from = wf_getenv("WARPFOLD_CUDA_LOSES_FROM");
+    gpu->loses_from = from ? atoll(from) : LOSES_FROM;
     const char *fewer = getenv("WARPFOLD_CUDA_MULTIPROCESSORS");
     int count = fewer ? atoi(fewer) : 0;
     if (count > 0 && count < gpu->multiprocessors) gpu->multiprocessors = count;

@@ -16,6 +16,7 @@ struct wf_gpu {
     int shared_per_multiprocessor, shared_per_block; /* bytes; per block what opting in allows */
     int64_t l2_nbytes;
     bool takes_small; /* small arrays have kernels of their own, unless WARPFOLD_CUDA_SMALL is 0 */
+    int64_t loses_from; /* bytes of an array whose sums may lack something (kernels/losses.cuh): WARPFOLD_CUDA_LOSES_FROM */
     int64_t memory_nbytes;
 };
 

@@ -72,6 +72,8 @@ static void list_options(const struct wf_kernel_key *key, struct options *option
     add_number(options, "SUMS_NBYTES", key->sums_nbytes);
     if (key->walk) add_number(options, "WALK", key->walk - 1);
     if (key->walk) add_number(options, "IS_SHORT", key->is_short);
+    if (key->loses) add_number(options, "LOSES", 1);
+    if (key->repeats) add_number(options, "REPEATS", 1);
     if (!key->finish_op) return;
     add_number(options, "FINISH_OP", (int)key->finish_op);
     add_number(options, "FINISH_TYPE", (int)key->type);

@@ -14,6 +14,7 @@ struct wf_kernel_key {
     int block, vectors, stages, resident, sums_nbytes;
     wf_op finish_op;      /* WF_OP_NONE: the result is not finished there */
     wf_type finish_type;  /* of the result */
+    int loses, repeats;   /* kernels/reduce.cu's LOSES and REPEATS */
 };
 
 struct wf_kernel {

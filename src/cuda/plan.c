@@ -79,7 +79,7 @@ static int bins_nbytes(const struct wf_cuda_task *task) {
 }
 
 static int sums_nbytes(const struct wf_cuda_task *task, bool is_small) {
-    if (!is_float(task) || task->type == WF_F16 || !(has_values(task) || has_products(task))) return 0;
+    if (!is_float(task) || task->type == WF_F16 || task->loses || !(has_values(task) || has_products(task))) return 0;
     if (is_packed(task) && !is_small) return packed_nbytes(task);
     return is_small || task->type == WF_F64 || has_products(task) ? wide_nbytes(task, is_small) : bins_nbytes(task);
 }

@@ -12,6 +12,7 @@ struct wf_cuda_task {
     bool is_indexed; /* the index of an extremum is needed */
     int alignment;     /* bytes: all addresses are multiples of it; 16, 8, 4, 2 or 1 */
     int64_t nbytes;  /* of one array's vectors of 16 bytes, those at its ends that exist in part included */
+    bool loses;      /* sums may lack what is wide: kernels/losses.cuh */
 };
 
 /* The kernel is compiled for all but the grid. */

@@ -10,6 +10,7 @@
 #include "warpfold.h"
 #include "kernels/big.cuh"
 #include "core/finish.c"
+#include "core/losses.h"
 #include "core/partial_words.h"
 
 // The settings of a reduction, as in wf_accumulator.
@@ -94,8 +95,34 @@ static void keep_big(struct wf_big *big, int rows, const uint32_t *limb, int low
     big->lowest = lowest;
 }
 
-// What wf_total_of_exact does, by a warp.
-static void total_of_digits(struct wf_total *total, const unsigned long long *digits, int low, int high)
+// An end of what sums may be that lack something (core/losses.h): in which a variance has most or least of its squares, and the
+// other way round of its sum.
+struct finish_end {
+    struct wf_bound sum, products;
+    bool is_most;
+};
+
+// Adds a bound to a natural number, in units of 2^low, or subtracts it; returns whether that is a natural number.
+static bool move_limbs(int rows, uint32_t *limb, const struct wf_bound *bound, int low, bool is_most)
+{
+    const int distance = bound->exponent - low, first = distance / 32;
+    const wf_u128 units = (wf_u128)bound->units << distance % 32;
+    uint64_t sum[FINISH_ROWS_MAX];
+    if (!bound->units) return true;
+#pragma unroll
+    for (int row = 0; row < rows; row++) {
+        const int at = 32 * row + threadIdx.x % 32 - first;
+        uint32_t part = at < 0 || at > 3 ? 0 : (uint32_t)(units >> 32 * at);
+        sum[row] = limb[row] + (is_most ? part : (uint64_t)~part + (row == 0 && threadIdx.x % 32 == 0));
+    }
+    move_carries(rows, sum, limb);
+    return !(__shfl_sync(FINISH_LANES, limb[rows - 1], 31) >> 31);
+}
+
+// What wf_total_of_exact does, by a warp.  bound: NULL, or to be added to the magnitude, or subtracted; false: that is none,
+// and 0 here.
+static bool total_of_digits(struct wf_total *total, const unsigned long long *digits, int low, int high,
+                            const struct wf_bound *bound = NULL, bool is_most = false)
 {
     const int digit_count = wf_exact_digit_count(low, high), rows = (digit_count + 31) / 32;
     uint64_t sum[FINISH_ROWS_MAX];
@@ -107,10 +134,19 @@ static void total_of_digits(struct wf_total *total, const unsigned long long *di
 #pragma unroll
     for (int row = 0; row < rows; row++)
         if (negative) limb[row] = ~limb[row] + (32 * row + (int)(threadIdx.x % 32) <= lowest);
+    bool exists = true;
+    if (bound) {
+        exists = move_limbs(rows, limb, bound, low, is_most);
+#pragma unroll
+        for (int row = 0; row < rows; row++)
+            if (!exists) limb[row] = 0;
+        lowest = find_lowest(rows, limb);
+    }
     keep_big(&total->magnitude, rows, limb, lowest);
-    if (threadIdx.x % 32) return;
+    if (threadIdx.x % 32) return exists;
     total->negative = negative;
     total->exponent = low;
+    return exists;
 }
 
 // ---- the numerator of a variance, by a warp, a lane for a column of each row of 32
@@ -171,9 +207,9 @@ static void subtract_limbs(int rows, uint32_t *limb, const uint32_t *subtrahend)
     move_carries(rows, sum, limb);
 }
 
-// count * squares - sum^2.
-static void numerator_of_digits(struct wf_total *numerator, const unsigned long long *squares, const struct wf_big *sum,
-                                uint64_t count, int low, int high)
+// count * squares - sum^2.  end: NULL, or where the squares are, and the sum was moved to; false: there is none.
+static bool numerator_of_digits(struct wf_total *numerator, const unsigned long long *squares, const struct wf_big *sum,
+                                uint64_t count, int low, int high, const struct finish_end *end = NULL)
 {
     const int digit_count = wf_exact_digit_count(2 * low, 2 * high), of_square = 2 * wf_exact_digit_count(low, high);
     const int rows = (max(digit_count + 2, of_square) + 31) / 32; // a factor of 64 bits is two limbs more
@@ -181,11 +217,17 @@ static void numerator_of_digits(struct wf_total *numerator, const unsigned long 
     uint32_t limb[FINISH_ROWS_MAX], square[FINISH_ROWS_MAX];
     sum_digits(squares, digit_count, rows, digit_sums);
     move_carries(rows, digit_sums, limb);
+    bool exists = !end || move_limbs(rows, limb, &end->products, 2 * low, end->is_most);
     multiply_limbs(rows, limb, count);
     square_limbs(rows, square, sum);
     subtract_limbs(rows, limb, square);
+    if (end) exists = exists && !(__shfl_sync(FINISH_LANES, limb[rows - 1], 31) >> 31);
+#pragma unroll
+    for (int row = 0; row < rows; row++)
+        if (!exists) limb[row] = 0;
     keep_big(&numerator->magnitude, rows, limb, find_lowest(rows, limb));
     if (threadIdx.x % 32 == 0) numerator->exponent = 2 * low;
+    return exists;
 }
 
 static struct wf_number number_of_product(const struct wf_partial *partial)
@@ -268,16 +310,21 @@ static void copy_words(struct wf_partial *to, const struct wf_partial *from)
     to->product_flags = from->product_flags;
 }
 
-// Called by all lanes of one warp, and by one warp of a block at a time (blocks of one dimension).  The partial is in
-// shared or global memory, contains what the op needs, and must not change meanwhile.  The target is aligned.
-static __device__ __forceinline__ void finish(const struct wf_partial *partial, struct finish_settings settings,
-                                              struct finish_target target)
+static __device__ __forceinline__ wf_type result_type_of(struct finish_settings settings)
+{
+    return settings.result_type ? (wf_type)settings.result_type : wf_op_result_type((wf_op)settings.op, (wf_type)settings.type);
+}
+
+// The bits of the result, and its error, in lane 0.  end: NULL, or at which end of what they may be the sums are taken: an
+// error, too, where there is no such end.
+static __device__ __forceinline__ wf_error finish_bits(const struct wf_partial *partial, struct finish_settings settings,
+                                                       const struct finish_end *end, uint64_t *bits)
 {
     /* Of the one thread that finishes: memory of its own would be set aside for every thread that the chip can hold. */
     __shared__ struct wf_total sum, products;
     wf_op op = (wf_op)settings.op;
     wf_type type = (wf_type)settings.type;
-    wf_type result_type = settings.result_type ? (wf_type)settings.result_type : wf_op_result_type(op, type);
+    wf_type result_type = result_type_of(settings);
     int low = wf_type_low_exponent(type), high = wf_type_high_exponent(type);
     unsigned needs = wf_op_parts(op);
 
@@ -293,23 +340,39 @@ static __device__ __forceinline__ void finish(const struct wf_partial *partial, 
     finish.sum = &sum;
     finish.product_sum = &products;
     finish.square = 0;
-    if (needs & WF_PART_SUM) total_of_digits(&sum, partial->sum, low, high);
-    if (needs & WF_PART_ABS) total_of_digits(&sum, partial->abs, low, high);
     finish.has_numerator = op == WF_VAR || op == WF_STD;
+    const struct wf_bound *of_sum = end ? &end->sum : NULL, *of_products = end ? &end->products : NULL;
+    bool is_most = end && end->is_most, exists = true;
+    if (needs & WF_PART_SUM) exists = total_of_digits(&sum, partial->sum, low, high, of_sum, is_most != finish.has_numerator);
+    if (needs & WF_PART_ABS) exists = total_of_digits(&sum, partial->abs, low, high, of_sum, is_most);
     if (finish.has_numerator) {
         __syncwarp();
+        exists = true; // of a sum that may be 0, a square
         if (!has_infinity(&finish) && !propagates_nan(&finish))
-            numerator_of_digits(&products, partial->product_sum, &sum.magnitude, (uint64_t)element_count(&finish), low, high);
+            exists = numerator_of_digits(&products, partial->product_sum, &sum.magnitude, (uint64_t)element_count(&finish), low,
+                                         high, end);
     } else if (needs & (WF_PART_SQUARES | WF_PART_DOT)) {
-        total_of_digits(&products, partial->product_sum, 2 * low, 2 * high);
+        exists = total_of_digits(&products, partial->product_sum, 2 * low, 2 * high, of_products, is_most) && exists;
     }
+    wf_error error = WF_OK;
     if (threadIdx.x % 32 == 0) {
         wf_value value;
         finish.product = number_of_product(&words);
-        wf_error error = finish_value(&finish, op, result_type, &value);
-        store_result(target, result_type, value.v.u, error);
+        error = finish_value(&finish, op, result_type, &value);
+        *bits = value.v.u;
     }
     __syncwarp();
+    return error || exists ? error : WF_ERROR_RANGE;
+}
+
+// Called by all lanes of one warp, and by one warp of a block at a time (blocks of one dimension).  The partial is in
+// shared or global memory, contains what the op needs, and must not change meanwhile.  The target is aligned.
+static __device__ __forceinline__ void finish(const struct wf_partial *partial, struct finish_settings settings,
+                                              struct finish_target target)
+{
+    uint64_t bits;
+    wf_error error = finish_bits(partial, settings, NULL, &bits);
+    if (threadIdx.x % 32 == 0) store_result(target, result_type_of(settings), bits, error);
 }
 
 #endif

@@ -17,6 +17,12 @@
 
 #define OPERANDS (HAS_DOT ? 2 : 1)
 
+// -DLOSES=1: where few levels do not hold a chunk, its lowest bits are left out, with a bound (losses.cuh), so bins are not
+// needed.
+#ifndef LOSES
+#define LOSES 0
+#endif
+
 // Narrow values alone go to bins, as do f16 values together with products, whose bins are registers; everything else goes to levels,
 // and what these do not hold to wide bins, or, of bf16 and its squares, to packed ones.
 #define USES_BINS (HAS_VALUE_SUM && !IS_SMALL && (IS_F16 || (IS_FLOAT && WIDTH < 64 && !HAS_PRODUCT_SUM)))
@@ -24,7 +30,7 @@
 #define USES_PRODUCT_LEVELS (IS_FLOAT && HAS_PRODUCT_SUM)
 #define USES_ERROR_LEVELS (USES_PRODUCT_LEVELS && WIDTH == 64)
 #define USES_LEVELS (USES_VALUE_LEVELS || USES_PRODUCT_LEVELS)
-#define USES_WIDE (USES_LEVELS && !IS_F16) // f16's levels hold all
+#define USES_WIDE (USES_LEVELS && !IS_F16 && !LOSES) // f16's levels hold all
 #define USES_PACKED (USES_WIDE && !IS_SMALL && IS_BF16 && HAS_SQUARES && HAS_VALUE_SUM) // in their place
 
 // Of f16 two levels have 84 bits and one has 42: all products have 80, all values 40.

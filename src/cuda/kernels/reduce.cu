@@ -1,7 +1,8 @@
 // The reduction of an array, whole: -DTYPE_<name>, -DHAS_<PART>=0|1 for each part, -DIS_INDEXED=0|1 whether an extreme's
 // index is needed, -DIS_SMALL=0|1, -DBLOCK, -DVECTORS, -DSTAGES, -DALIGNMENT (stream.cuh), -DRESIDENT blocks
 // on a multiprocessor, -DSUMS_NBYTES of shared memory for each warp's sums, and -DFINISH_OP=, -DFINISH_TYPE=,
-// -DFINISH_RESULT_TYPE= where the result is finished here, too.
+// -DFINISH_RESULT_TYPE= where the result is finished here, too.  -DLOSES=1: what is wide may be lost (losses.cuh), and
+// -DREPEATS=1: this may follow such a kernel, to add all where that left the result uncertain.
 //
 // In a small array each thread takes its vectors at once (small.cuh).  In others each warp takes chunks by the grid's
 // stride, a segment at a time (segment.cuh); what is no whole chunk goes the slow path (slow_path.cuh).  Lanes merge into
@@ -11,11 +12,13 @@
 #include "arguments.h"
 #include "kernels/result.cuh" // its place decides the layout of shared memory
 #include "kernels/bins.cuh"
+#include "kernels/chain.cuh"
 #include "kernels/digits.cuh"
 #include "kernels/grid.cuh"
 #include "kernels/lane.cuh"
 #include "kernels/merge.cuh"
 #include "kernels/parts.cuh"
+#include "kernels/relaxed.cuh"
 #include "kernels/segment.cuh"
 #include "kernels/slow_path.cuh"
 #include "kernels/stream.cuh"
@@ -79,6 +82,9 @@ static __device__ __forceinline__ void take_all(const struct wf_kernel_arguments
     s.ring = shared + warp_number() * RING_NBYTES;
     stream_begin(&s);
     clear_block_digits();
+#if LOSES
+    clear_losses();
+#endif
     __syncthreads();
     take_chunks(&s, lane, memory);
     place_at_chunks(r, lane, s.first, s.step);
@@ -96,6 +102,10 @@ static __device__ __forceinline__ void reduce_stream(const struct wf_kernel_argu
     lane_clear(&lane);
     take_all(r, &lane);
     merge_warps(&lane);
+#if LOSES
+    if (threadIdx.x == 0) publish_losses(r);
+    __syncthreads();
+#endif
     if (gridDim.x > 1) {
         if (!merge_blocks(r, has_special(), &specials)) return;
         collect_blocks(r, specials);
@@ -106,6 +116,12 @@ static __device__ __forceinline__ void reduce_stream(const struct wf_kernel_argu
 
 extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) reduce(const __grid_constant__ struct wf_kernel_arguments reduction)
 {
+#if REPEATS
+    if (reduction.outcome) {
+        wait_for_those_before();
+        if (load_global_u32((const u32 *)reduction.outcome) != WF_LOSING_LEFT_DOUBT) return;
+    }
+#endif
 #if IS_SMALL
     reduce_small(&reduction);
 #else

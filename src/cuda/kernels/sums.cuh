@@ -2,13 +2,15 @@
 // rounding error.
 //
 // Of each chunk the exponents decide, before anything is added: to few levels, to all of them, or, what is too wide for
-// these, to bins that take anything: wide ones, or packed ones.  Levels are placed by a chunk's own range,
+// these, to bins that take anything: wide ones, or packed ones, or, where sums may lack something, to few levels as well
+// (losses.cuh).  Levels are placed by a chunk's own range,
 // and again where a later one needs other places; so nothing has to be taken back, and done again.
 
 #ifndef SUMS_CUH
 #define SUMS_CUH
 
 #include "kernels/levels.cuh"
+#include "kernels/losses.cuh"
 #include "kernels/magnitude.cuh"
 #include "kernels/packed.cuh"
 #include "kernels/specials.cuh"
@@ -19,7 +21,7 @@ enum { TO_FEW, TO_ALL, TO_BINS, TO_NOTHING };
 
 // Values and products of narrow types go to the same place: additions that one of them would not need take less time than
 // instructions that their cache does not hold.  With the extremes besides, there is only room for the few levels and the bins.
-#define GO_TOGETHER (USES_VALUE_LEVELS && USES_PRODUCT_LEVELS && WIDTH < 64)
+#define GO_TOGETHER (USES_VALUE_LEVELS && USES_PRODUCT_LEVELS && (WIDTH < 64 || LOSES))
 #define GO_TO_ALL !(GO_TOGETHER && HAS_EXTREMES)
 
 typedef struct {
@@ -36,6 +38,10 @@ typedef struct {
     char *memory;                        // for bins
     bool values_hold, products_hold;     // whether these bins hold something
     u32 bins_since;                      // which chunk
+#if LOSES
+    int scale;     // what is added is 2^scale times too large
+    bool is_rough; // the levels lack something
+#endif
 } sums_state;
 
 // ---- which class
@@ -91,10 +97,15 @@ static __device__ __forceinline__ u32 word_of_field(int field)
 // Places the levels, which must be empty, for exponent fields up to these.
 static __device__ __forceinline__ void place_levels(sums_state *sums, int high_x, int high_y)
 {
-    int top = top_of_values(high_x);
-    if (USES_PRODUCT_LEVELS) levels_clear(&sums->product_sum, top + top_of_values(high_y));
-    if (USES_ERROR_LEVELS) // half a unit of the product
-        levels_clear(&sums->product_errors, top + top_of_values(high_y) - 53);
+    int top = top_of_values(high_x), of_products = top + top_of_values(high_y);
+#if LOSES
+    sums->scale = scale_of(of_products);
+    sums->is_rough = false;
+    top += sums->scale;
+    of_products += 2 * sums->scale;
+#endif
+    if (USES_PRODUCT_LEVELS) levels_clear(&sums->product_sum, of_products);
+    if (USES_ERROR_LEVELS) levels_clear(&sums->product_errors, of_products - 53); // half a unit of the product
 #if USES_VALUE_LEVELS
     levels_clear(&sums->sum, top);
     levels_clear(&sums->abs, top);
@@ -154,6 +165,7 @@ static __device__ __forceinline__ int margin_of(field_range x, field_range y)
                      ? top_of_values(x.high) + top_of_values(y.high) - LOWEST_BIT(x.low, y.low)
                      : top_of_values(x.high) - (x.low - BIAS - FRACTION_BITS);
     int few_left = few * LEVEL_BITS - needed, left = LEVELS * LEVEL_BITS - needed;
+    if (LOSES && few_left < 0) return left < 0 ? ROUGH_MARGIN : min(left / share, ROUGH_MARGIN);
     return few_left >= 0 ? min((few_left + share) / (2 * share), 2) : max(left, 0) / share;
 }
 
@@ -165,11 +177,19 @@ static __device__ __forceinline__ int high_with_margin(int high, int margin)
 static __device__ __forceinline__ void flush_levels(const sums_state *sums, int of_values,
                                                     int of_products, struct wf_partial *block)
 {
-    if (USES_PRODUCT_LEVELS) levels_flush(&sums->product_sum, of_products, 2 * LOW_EXPONENT, block->product_sum);
-    if (USES_ERROR_LEVELS) levels_flush(&sums->product_errors, of_products, 2 * LOW_EXPONENT, block->product_sum);
+    const int low = LOW_EXPONENT + SCALE(sums);
+    if (USES_PRODUCT_LEVELS) levels_flush(&sums->product_sum, of_products, 2 * low, block->product_sum);
+    if (USES_ERROR_LEVELS) levels_flush(&sums->product_errors, of_products, 2 * low, block->product_sum);
 #if USES_VALUE_LEVELS
-    if (HAS_SUM) levels_flush(&sums->sum, of_values, LOW_EXPONENT, block->sum);
-    if (HAS_ABS) levels_flush(&sums->abs, of_values, LOW_EXPONENT, block->abs);
+    if (HAS_SUM) levels_flush(&sums->sum, of_values, low, block->sum);
+    if (HAS_ABS) levels_flush(&sums->abs, of_values, low, block->abs);
+#endif
+#if LOSES
+    if (!sums->is_rough) return;
+#if USES_VALUE_LEVELS
+    note_loss(false, level_unit(&sums->sum, VALUE_FEW - 1) - sums->scale, LOW_EXPONENT);
+#endif
+    note_loss(true, level_unit(&sums->product_sum, PRODUCT_FEW - 1) - 2 * sums->scale, 2 * LOW_EXPONENT);
 #endif
 }
 
@@ -184,13 +204,49 @@ static __device__ __forceinline__ void place_for(sums_state *sums, const lane_st
 {
     int margin = margin_of(x, y), high_x = high_with_margin(x.high, margin), high_y = high_with_margin(y.high, margin);
     bool is_first = sums->high[0] < 0, is_above = x.high > sums->high[0] || y.high > sums->high[OPERANDS - 1];
-    if (!is_above && (chunk - sums->placed_at < PLACED_WHILE || lane->strays < OFTEN)) return;
+    if (!is_above && (IS_ROUGH(sums) || chunk - sums->placed_at < PLACED_WHILE || lane->strays < OFTEN)) return;
     int before = is_first ? 2 * TO_BINS + 1 : class_of_all(sums->high[0], sums->high[OPERANDS - 1], x, y);
-    if (class_of_all(high_x, high_y, x, y) >= before) return;
+    if (!(LOSES && is_above) && class_of_all(high_x, high_y, x, y) >= before) return;
     if (!is_first) flush_levels(sums, LEVELS, LEVELS, &block_partial);
     place_levels(sums, high_x, high_y);
     sums->placed_at = chunk;
 }
+
+#if LOSES
+
+// Multiplies a chunk by a power of two.  What becomes subnormal so is rounded, by less than 2^-900 of a unit of what is lost.
+static __device__ __forceinline__ void scale_chunk(const sums_state *sums, vector x[VECTORS])
+{
+    if (WIDTH < 64) return;
+    const double power = power_of_two(sums->scale);
+#pragma unroll
+    for (int i = 0; i < VECTORS * PER_VECTOR; i++) {
+        double scaled = __dmul_rn(widen(element_at(&x[i / PER_VECTOR], i % PER_VECTOR)), power);
+        x[i / PER_VECTOR].word[2 * i % 4] = (u32)__double2loint(scaled);
+        x[i / PER_VECTOR].word[2 * i % 4 + 1] = (u32)__double2hiint(scaled);
+    }
+}
+
+// Whether the chunk goes to few levels that do not hold it: at once where nothing else does, and instead of all levels where
+// these have been needed often.
+static __device__ __forceinline__ bool goes_roughly(const sums_state *sums, const lane_state *lane, int to)
+{
+    return sums->is_rough || sums->scale || to == TO_BINS || (to == TO_ALL && lane->strays >= ROUGH_AFTER);
+}
+
+// From now on all chunks that are not above the levels do so, without a closer look.
+static __device__ __forceinline__ void make_rough(sums_state *sums)
+{
+    sums->is_rough = true;
+    sums->values_to = sums->products_to = TO_FEW;
+    sums->sees_zeros = false;
+    sums->look_at = NOWHERE;
+    sums->below[0] = SPECIAL_WORD;
+    sums->from[0] = 0;
+    limit(sums, 0, sums->high[0], 0);
+}
+
+#endif
 
 // ---- to levels
 
@@ -472,8 +528,15 @@ static __device__ __forceinline__ void sums_look(sums_state *sums, lane_state *l
     lane->bins = !is_bins || is_late ? 0 : lane->bins + 1;
     if (!is_few) lane->looked_at = chunk;
     int most = lane->bins >= OFTEN ? TO_BINS : GO_TO_ALL && lane->strays >= OFTEN && LEVELS > PRODUCT_FEW ? TO_ALL : TO_FEW;
+    if (LOSES) most = TO_FEW;
     make_usual(sums, min(*values_to, most), min(*products_to, most), range_x, range_y);
     sums->look_at = most != TO_FEW || sums->sees_zeros ? chunk + LOOK_AGAIN : NOWHERE;
+#endif
+#if LOSES
+    if (goes_roughly(sums, lane, *products_to)) {
+        make_rough(sums);
+        *values_to = *products_to = TO_FEW;
+    }
 #endif
     if (PLAIN_SPECIAL && !lane->is_not_negative_zero) sums->below[0] = 0;
 }
@@ -482,18 +545,21 @@ static __device__ __forceinline__ void sums_look(sums_state *sums, lane_state *l
 static __device__ __forceinline__ void sums_add(sums_state *sums, vector x[VECTORS], vector y[VECTORS], u32 chunk,
                                                 int values_to, int products_to)
 {
+#if LOSES
+    if (sums->scale && products_to != TO_NOTHING) scale_chunk(sums, x);
+#endif
     if (values_to == TO_FEW && products_to == TO_FEW) {
         add_to_levels(sums, x, y, VALUE_FEW, PRODUCT_FEW);
         return;
     }
-    if (!USES_WIDE || values_to == TO_NOTHING) return;
+    if (!(USES_WIDE || LOSES) || values_to == TO_NOTHING) return;
     if (GO_TOGETHER) values_to = products_to;
-    if (GO_TOGETHER && values_to != TO_BINS) {
+    if (GO_TOGETHER && (LOSES || values_to != TO_BINS)) {
         if (GO_TO_ALL) add_to_levels(sums, x, y, LEVELS, LEVELS);
         return;
     }
-    bool values_to_bins = USES_VALUE_LEVELS && values_to == TO_BINS;
-    bool products_to_bins = USES_PRODUCT_LEVELS && products_to == TO_BINS;
+    bool values_to_bins = USES_WIDE && USES_VALUE_LEVELS && values_to == TO_BINS;
+    bool products_to_bins = USES_WIDE && USES_PRODUCT_LEVELS && products_to == TO_BINS;
     if (values_to_bins || products_to_bins) add_to_bins(sums, x, y, chunk, values_to_bins, products_to_bins);
     if (USES_PRODUCT_LEVELS && !products_to_bins) add_to_levels(sums, x, y, 0, LEVELS);
     if (!USES_VALUE_LEVELS || values_to_bins) return;
