@@ -415,6 +415,43 @@ def instructions_of(pair, op, axes, array, chosen, counted):
     return sum(float(line) for line in counted.read_text().split())
 
 
+NANS = {"f16": (0x7e00, 0xfe00, 0x7c01, 0xfc01, 0x7fff, 0xffff), "bf16": (0x7fc0, 0xffc0, 0x7f81, 0xff81, 0x7fff, 0xffff),
+        "f32": (0x7fc00000, 0xffc00000, 0x7f800001, 0xff800001, 0x7fffffff, 0xffffffff),
+        "f64": (0x7ff8 << 48, 0xfff8 << 48, (0x7ff << 52) + 1, (0xfff << 52) + 1, (1 << 63) - 1, (1 << 64) - 1)}
+
+
+def put_nans(array, rng, groups, most):
+    """Into one column of a matrix or another, in any row: up to so many, of any bits."""
+    data, nbytes, (count, width) = bytearray(array.data), array.nbytes, array.shape
+    for column in groups:
+        for row in rng.choices((0, count - 1, *range(count)), k=rng.randint(1, most)):
+            at = (row * width + column) * nbytes
+            data[at:at + nbytes] = rng.choice(NANS[array.type]).to_bytes(nbytes, "little")
+    array.data = bytes(data)
+
+
+@pytest.mark.parametrize("type_name, op", (("f32", "argmax"), ("f64", "argmin"), ("f16", "argmin"), ("bf16", "argmax")))
+def test_indices_among_nans_in_chunks(pair, type_name, op, tmp_path, monkeypatch):
+    """NaNs of any bits, of which the first wins, or which are left out, cost a lane's group little; where there is no number, or a NaN
+    is an error, the results are found otherwise."""
+    rng, counted, shape = random.Random(f"gpu nans {type_name}"), tmp_path / "counted", (45, 130)
+    plain = Laid(type_name, shape, rng, "plain", plain=True)
+    array = Laid(type_name, shape, rng, "wild", plain=True)
+    put_nans(array, rng, range(0, shape[1], 2), 3)
+    for nan in NAN_POLICIES:
+        pair.check(op, library.wf_groups_axes(1), [array], shape, nan=nan, first_index=rng.choice((0, 7)))
+        assert library.wf_handle_plan(pair.device.pointer).startswith(OF_COLUMNS)
+    if not pair.gpu.is_real:
+        monkeypatch.setenv("FAKE_CUDA_COUNT", str(counted))
+        usual = instructions_of(pair, op, 1, plain, {}, counted)
+        for nan in ("propagate", "omit"):
+            assert instructions_of(pair, op, 1, array, {"nan": nan}, counted) < 1.5 * usual, nan
+        monkeypatch.delenv("FAKE_CUDA_COUNT")
+    put_nans(array, rng, [3] * 100, 45)
+    for nan in NAN_POLICIES:
+        pair.check(op, library.wf_groups_axes(1), [array], shape, "hardly any number", nan=nan)
+
+
 TIED = {"f64": lambda rng: struct.unpack("=f", struct.pack("=f", rng.gauss(0, 1)))[0], "f32": lambda rng: float(rng.randrange(4096)),
         "f16": lambda rng: float(rng.randrange(100)), "bf16": lambda rng: float(rng.randrange(20))}
 

@@ -26,15 +26,15 @@ static __device__ __forceinline__ bool is_better_key(narrow_key a, narrow_key b)
     return HAS_MIN ? a < b : a > b;
 }
 
-// Of which a NaN's is better than any other, and its inverse.
-static __device__ __forceinline__ narrow_key winning_key(unit bits)
+// Of which NaNs' are better than all others, or worse, as the shift is; and its inverse.
+static __device__ __forceinline__ narrow_key shifted_key(unit bits, narrow_key shift)
 {
-    return (narrow_key)(unit)(narrow_key_of(bits) + shift_of_nans(true));
+    return (narrow_key)(unit)(narrow_key_of(bits) + shift);
 }
 
-static __device__ __forceinline__ unit unit_of_winning(narrow_key key)
+static __device__ __forceinline__ unit unit_of_shifted(narrow_key key, narrow_key shift)
 {
-    return unit_of_narrow(key - shift_of_nans(true));
+    return unit_of_narrow(key - shift);
 }
 
 #endif
