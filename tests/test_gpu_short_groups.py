@@ -568,21 +568,44 @@ def test_ragged_rows_of_narrow_integers(pair, type_name):
             assert library.wf_handle_plan(pair.device.pointer).startswith(BY_TEAMS_IN_REGISTERS), (op, length)
 
 
+def equal_extremes(type_name, is_min):
+    """Numbers of which the best are several, or the worst that an element can be."""
+    bits = 8 * struct.calcsize(TYPECODES[type_name])
+    least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if type_name[0] == "i" else (0, (1 << bits) - 1)
+    worst, best = (most, least) if is_min else (least, most)
+    near = best - 1 if best > 0 else best + 1
+    return {"worst": [worst], "best": [best], "two": [worst, best], "few": [worst] * 200 + [best], "near": [worst, worst, best, near]}
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("type_name, op", (("i8", "argmin"), ("i8", "argmax"), ("u8", "argmax"), ("i16", "argmax"), ("u16", "argmin")))
 def test_the_first_of_equal_extremes_of_narrow_integers(pair, type_name, op):
     """The worst that an element can be stands for what is not the row's, and elements are compared with their places behind them."""
     rng = random.Random(f"gpu equal extremes {type_name} {op}")
-    bits = 8 * struct.calcsize(TYPECODES[type_name])
-    least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if type_name[0] == "i" else (0, (1 << bits) - 1)
-    worst, best = (most, least) if op == "argmin" else (least, most)
-    near = best - 1 if best > 0 else best + 1
-    numbers = {"worst": [worst], "best": [best], "two": [worst, best], "few": [worst] * 200 + [best], "near": [worst, worst, best, near]}
     for length in (33, 100, 130, 515, 1003):
-        for kind, choices in numbers.items():
+        for kind, choices in equal_extremes(type_name, op == "argmin").items():
             array = Laid(type_name, (20, length), rng, "plain", plain=True)
             array.data = struct.pack(f"={20 * length}{TYPECODES[type_name]}", *rng.choices(choices, k=20 * length))
             pair.check(op, library.wf_groups_axes(2), [array], array.shape, kind)
+
+
+OF_WHOLE_ROWS = (("i8", "argmin"), ("i8", "max"), ("u8", "argmax"), ("u8", "mean"), ("i16", "argmax"), ("u16", "min"), ("i16", "sum"))
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name, op", OF_WHOLE_ROWS)
+def test_short_rows_of_whole_vectors(pair, type_name, op):
+    """A lane has one row after the other, of up to two vectors, which are on their way before the last row is left, or of more; some are
+    apart."""
+    rng, each = random.Random(f"gpu whole rows {type_name} {op}"), 16 // struct.calcsize(TYPECODES[type_name])
+    most = 6 if op in ("sum", "mean") else 2 if each == 16 else 3
+    for vectors, rows in ((1 if each == 16 else 2, 9031), (most, 4200)):
+        for kind, choices in equal_extremes(type_name, op in ("min", "argmin")).items():
+            array = matrix(type_name, rows, (vectors + (kind == "few")) * each, rng, "plain", 16 if pair.gpu.is_real else 1)
+            array.data = struct.pack(f"=500{TYPECODES[type_name]}", *rng.choices(choices, k=500)) * (len(array.data) // (500 * array.nbytes) + 1)
+            array.shape = array.shape[0], vectors * each
+            pair.check(op, library.wf_groups_axes(2), [array], array.shape, kind, first_index=rng.choice((0, 7)))
+            assert library.wf_handle_plan(pair.device.pointer).startswith(ONE_IN_REGISTERS), (kind, vectors)
 
 
 BY_TEAMS_OF_SEGMENTS = {"f32": ("sum", "var"), "bf16": ("mean",), "f16": ("norm2", "max"), "i8": ("sum", "argmin"), "i32": ()}

@@ -37,6 +37,17 @@ static __device__ __forceinline__ unit unit_of_shifted(narrow_key key, narrow_ke
     return unit_of_narrow(key - shift);
 }
 
+#if IS_NARROW_INTEGER
+
+// Of the halves of words, as integers of 16 bits.
+static __device__ __forceinline__ u32 better_halves(u32 a, u32 b)
+{
+    if (IS_SIGNED) return HAS_MIN ? __vmins2(a, b) : __vmaxs2(a, b);
+    return HAS_MIN ? __vminu2(a, b) : __vmaxu2(a, b);
+}
+
+#endif
+
 #endif
 
 #if ARE_EXTREMES_BY_KEYS
@@ -76,13 +87,6 @@ static __device__ __forceinline__ void add_row_element(row_sums *sums, unit elem
 }
 
 #if IS_NARROW_INTEGER
-
-// Of the halves of words, as integers of 16 bits.
-static __device__ __forceinline__ u32 better_halves(u32 a, u32 b)
-{
-    if (IS_SIGNED) return HAS_MIN ? __vmins2(a, b) : __vmaxs2(a, b);
-    return HAS_MIN ? __vminu2(a, b) : __vmaxu2(a, b);
-}
 
 // Bytes are the higher ones of halves, which decide: every other one as it is, the others shifted.
 static __device__ __forceinline__ void add_row_vector(row_sums *sums, const vector *v)
