@@ -84,19 +84,21 @@ static __device__ __forceinline__ chunk_state begin_chunks(const struct wf_group
 
 #if WIDTH <= 16
 
-// The better key wins, and of equal ones the one that comes first.
-static __device__ __forceinline__ u32 key_and_place(unit element, int k, narrow_key shift)
+// The better key wins, and of equal ones the one that comes first.  high_shift: in the upper half of a word, as the key is then.
+static __device__ __forceinline__ u32 key_and_place(unit element, int k, u32 high_shift)
 {
-    return shifted_key(element, shift) << 16 | (u32)(HAS_MIN ? k : CHUNK - 1 - k);
+    return (narrow_key_of(element) << 16) + high_shift + (u32)(HAS_MIN ? k : CHUNK - 1 - k);
 }
 
 static __device__ __forceinline__ chunk_state best_of_chunk(const unit *elements, int left, narrow_key shift)
 {
-    u32 best = key_and_place(elements[0], 0, shift);
+    u32 high_shift = shift << 16;
+    asm("" : "+r"(high_shift)); // else the compiler adds before it shifts, which takes an instruction more for each element
+    u32 best = key_and_place(elements[0], 0, high_shift);
 #pragma unroll
     for (int k = 1; k < CHUNK; k++) {
         if (k % STEP == 0 && k >= left) break;
-        best = better_key(best, key_and_place(elements[k], k, shift));
+        best = better_key(best, key_and_place(elements[k], k, high_shift));
     }
     chunk_state found = {best >> 16, (int)(HAS_MIN ? best & 0xffff : CHUNK - 1 - (best & 0xffff)), shift};
     return found;
