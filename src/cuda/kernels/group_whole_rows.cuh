@@ -11,21 +11,27 @@
 
 #if ARE_WHOLE_ROWS_OF_LANES
 
-#define VECTORS_AHEAD 2
+#define VECTORS_AHEAD 3
 
 typedef struct {
     group_place place;
     vector v[VECTORS_AHEAD]; // the first ones
 } row_ahead;
 
+// As many of a row's from this one on as there are.
+static __device__ __forceinline__ void load_whole_vectors(u64 address, int first, int vectors, vector *v)
+{
+#pragma unroll
+    for (int i = 0; i < VECTORS_AHEAD; i++)
+        if (first + i < vectors) v[i] = load_vector(address, (u64)(first + i));
+}
+
 // vectors: of a row.
 static __device__ __forceinline__ row_ahead ask_for_row(const struct wf_group_arguments *r, i64 result, int vectors)
 {
     const bool exists = result < r->count;
     row_ahead row = {find_place(r, exists ? result : 0), {{{0, 0, 0, 0}}}};
-#pragma unroll
-    for (int i = 0; i < VECTORS_AHEAD; i++)
-        if (exists && i < vectors) row.v[i] = load_vector(row.place.x, (u64)i);
+    load_whole_vectors(row.place.x, 0, exists ? vectors : 0, row.v);
     return row;
 }
 
@@ -44,16 +50,22 @@ static __device__ __forceinline__ void add_whole_vector(chunk_state *state, cons
 #endif
 }
 
+static __device__ __forceinline__ void add_whole_vectors(chunk_state *state, const vector *v, int first, int vectors)
+{
+#pragma unroll
+    for (int i = 0; i < VECTORS_AHEAD; i++)
+        if (first + i < vectors) add_whole_vector(state, &v[i], (first + i) * PER_VECTOR);
+}
+
 static __device__ __forceinline__ chunk_state add_whole_row(const struct wf_group_arguments *r, const row_ahead *row, int vectors)
 {
     chunk_state state = begin_chunks(r, element_at(&row->v[0], 0));
-#pragma unroll
-    for (int i = 0; i < VECTORS_AHEAD; i++)
-        if (i < vectors) add_whole_vector(&state, &row->v[i], i * PER_VECTOR);
-#pragma unroll 4
-    for (int i = VECTORS_AHEAD; i < vectors; i++) {
-        const vector v = load_vector(row->place.x, (u64)i);
-        add_whole_vector(&state, &v, i * PER_VECTOR);
+    add_whole_vectors(&state, row->v, 0, vectors);
+#pragma unroll 1
+    for (int first = VECTORS_AHEAD; first < vectors; first += VECTORS_AHEAD) {
+        vector v[VECTORS_AHEAD];
+        load_whole_vectors(row->place.x, first, vectors, v);
+        add_whole_vectors(&state, v, first, vectors);
     }
     return state;
 }
