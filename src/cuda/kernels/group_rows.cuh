@@ -11,7 +11,7 @@
 
 #if ARE_ROWS_OF_TEAMS || ARE_LONG_ROWS
 
-#define WHOLE_ROW_VECTORS (ARE_ROWS_OF_TEAMS && ARE_SUMS_OF_TEAMS && WIDTH >= 32 ? 8 : 4) // that a lane has on their way ...
+#define WHOLE_ROW_VECTORS (ARE_SUMS_OF_TEAMS && WIDTH >= 32 ? 8 : 4) // that a lane has on their way ...
 #define ROW_VECTORS (ARE_SEGMENTS_OF_TEAMS ? 4 : WHOLE_ROW_VECTORS)                       // ... and where segments begin or end inside of vectors
 
 #if !ARE_EXTREMES_BY_PAIRS && !IS_NARROW_INTEGER
