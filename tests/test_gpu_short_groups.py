@@ -601,7 +601,7 @@ def test_short_rows_of_whole_vectors(pair, type_name, op):
     most = 6 if op in ("sum", "mean") else 2 if each == 16 else 3
     for vectors, rows in ((1 if each == 16 else 2, 9031), (most, 4200)):
         for kind, choices in equal_extremes(type_name, op in ("min", "argmin")).items():
-            array = matrix(type_name, rows, (vectors + (kind == "few")) * each, rng, "plain", 16 if pair.gpu.is_real else 1)
+            array = matrix(type_name, rows, (vectors + (kind == "few")) * each, rng, "plain", 64 if pair.gpu.is_real else 1)
             array.data = struct.pack(f"=500{TYPECODES[type_name]}", *rng.choices(choices, k=500)) * (len(array.data) // (500 * array.nbytes) + 1)
             array.shape = array.shape[0], vectors * each
             pair.check(op, library.wf_groups_axes(2), [array], array.shape, kind, first_index=rng.choice((0, 7)))
@@ -635,6 +635,25 @@ def test_segments_of_teams(pair, type_name):
             is_tried = op in ("sum", "mean") or (array.nbytes <= 2 if op in ("max", "argmin") else type_name in FLOATS)
             if is_tried and offsets[-1] * array.nbytes >= 32 * count:
                 assert library.wf_handle_plan(pair.device.pointer).startswith(b"segments in registers"), (op, choice)
+
+
+@pytest.mark.parametrize("type_name, op", (("f32", "sum"), ("f32", "argmin"), ("f32", "var"), ("i32", "sum"), ("u32", "max")))
+def test_many_segments_of_lanes(pair, type_name, op):
+    """So many that each lane has one, which loads vectors at its ends whole, but for those at the ends of memory; the array
+    begins inside of a vector, too."""
+    rng, count = random.Random(f"gpu segments of lanes {type_name} {op}"), 200_000 if pair.gpu.is_real else 8_250
+    for choice, shift in ((range(1, 40), 0), ((17, 1, 18, 2, 40), 1), (range(9, 30), 3)):
+        lengths = rng.choices(choice, k=750) * (count // 750)
+        offsets = [0, *itertools.accumulate(lengths)]
+        array = Laid(type_name, (2000,), rng, rng.choice(SAMPLED_KINDS) if type_name == "f32" else "wild", plain=True)
+        places = offsets[-1] + shift
+        array.data = (array.data[:2000 * array.nbytes] * (places // 2000 + 1))[:places * array.nbytes]
+        array.offset, array.shape = shift * array.nbytes, (offsets[-1],)
+        labels, here = pair.labels_there(offsets, "i32", 1), integer_vector(offsets, "i64")
+        groups, groups_there = (library.wf_groups_segments(0, len(lengths), byref(made)) for made in (here, labels))
+        pair.check(op, groups, [array], choice, shift, groups_there=groups_there, nan=rng.choice(("propagate", "error")))
+        plan = library.wf_handle_plan(pair.device.pointer)
+        assert plan.startswith(b"segments in registers; else groups by 1 lane each"), plan
 
 
 DOT_SHORT = ("f32", "f64", "bf16", "f16", "i8", "u32", "i32")
