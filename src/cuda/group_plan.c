@@ -122,7 +122,7 @@ static bool are_rows_enough(const struct wf_cuda_group_plan *plan, const struct 
     bool are_narrow_sums = wf_type_nbytes(task->empty->type) <= 2 && !wf_cuda_group_has_pieces_of_rows(task);
     if (plan->pieces == 1) return true;
     if (wf_cuda_group_may_leave_rows_open(task)) return plan->tiles >= 2 * warps;
-    return are_narrow_sums ? are_tiles_enough(plan->tiles, gpu) : 10 * plan->tiles >= 7 * warps;
+    return are_narrow_sums ? are_tiles_enough(plan->tiles, gpu) : 10 * plan->tiles >= 6 * warps;
 }
 
 /* More lanes share a row than where each has bins, so that they load more of it at once. */
