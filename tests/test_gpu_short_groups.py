@@ -284,6 +284,18 @@ def test_long_rows(pair, type_name):
             check_teams(pair, repeated(array, shape), shape, 2, kind, rng, b"rows in registers", 1)
 
 
+def test_which_long_rows_are_shared(pair):
+    """One round of warps takes whole rows, unless their sums may be left open; fewer rows are shared in full rounds."""
+    if pair.gpu.is_real:
+        pytest.skip("a GPU has as many warps as it has")
+    rng, whole = random.Random("gpu shared rows"), b"rows in registers; else"
+    for rows, elements, op, plan in ((64, 24_576, "sum", b"rows in registers, each in 2 shares"), (64, 16_384, "sum", whole),
+                                     (64, 24_576, "norm2", whole), (30, 16_384, "sum", b"rows in registers, each in 4 shares")):
+        array = repeated(Laid("f32", (1, 1999), rng, "plain", plain=True), (rows, elements))
+        pair.check(op, library.wf_groups_axes(2), [array], array.shape)
+        assert library.wf_handle_plan(pair.device.pointer).startswith(plan), (rows, library.wf_handle_plan(pair.device.pointer))
+
+
 TALL_EXTREMES = ("i8", "u8", "i16", "u32", "i64", "f32", "f64")  # integers of each width, of either sign
 
 
