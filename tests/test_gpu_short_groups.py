@@ -284,6 +284,18 @@ def test_long_rows(pair, type_name):
             check_teams(pair, repeated(array, shape), shape, 2, kind, rng, b"rows in registers", 1)
 
 
+def test_which_long_rows_are_shared(pair):
+    """One round of warps takes whole rows, unless their sums may be left open; fewer rows are shared in full rounds."""
+    if pair.gpu.is_real:
+        pytest.skip("a GPU has as many warps as it has")
+    rng, whole = random.Random("gpu shared rows"), b"rows in registers; else"
+    for rows, elements, op, plan in ((64, 24_576, "sum", b"rows in registers, each in 2 shares"), (64, 16_384, "sum", whole),
+                                     (64, 24_576, "norm2", whole), (30, 16_384, "sum", b"rows in registers, each in 4 shares")):
+        array = repeated(Laid("f32", (1, 1999), rng, "plain", plain=True), (rows, elements))
+        pair.check(op, library.wf_groups_axes(2), [array], array.shape)
+        assert library.wf_handle_plan(pair.device.pointer).startswith(plan), (rows, library.wf_handle_plan(pair.device.pointer))
+
+
 TALL_EXTREMES = ("i8", "u8", "i16", "u32", "i64", "f32", "f64")  # integers of each width, of either sign
 
 
@@ -415,6 +427,43 @@ def instructions_of(pair, op, axes, array, chosen, counted):
     return sum(float(line) for line in counted.read_text().split())
 
 
+NANS = {"f16": (0x7e00, 0xfe00, 0x7c01, 0xfc01, 0x7fff, 0xffff), "bf16": (0x7fc0, 0xffc0, 0x7f81, 0xff81, 0x7fff, 0xffff),
+        "f32": (0x7fc00000, 0xffc00000, 0x7f800001, 0xff800001, 0x7fffffff, 0xffffffff),
+        "f64": (0x7ff8 << 48, 0xfff8 << 48, (0x7ff << 52) + 1, (0xfff << 52) + 1, (1 << 63) - 1, (1 << 64) - 1)}
+
+
+def put_nans(array, rng, groups, most):
+    """Into one column of a matrix or another, in any row: up to so many, of any bits."""
+    data, nbytes, (count, width) = bytearray(array.data), array.nbytes, array.shape
+    for column in groups:
+        for row in rng.choices((0, count - 1, *range(count)), k=rng.randint(1, most)):
+            at = (row * width + column) * nbytes
+            data[at:at + nbytes] = rng.choice(NANS[array.type]).to_bytes(nbytes, "little")
+    array.data = bytes(data)
+
+
+@pytest.mark.parametrize("type_name, op", (("f32", "argmax"), ("f64", "argmin"), ("f16", "argmin"), ("bf16", "argmax")))
+def test_indices_among_nans_in_chunks(pair, type_name, op, tmp_path, monkeypatch):
+    """NaNs of any bits, of which the first wins, or which are left out, cost a lane's group little; where there is no number, or a NaN
+    is an error, the results are found otherwise."""
+    rng, counted, shape = random.Random(f"gpu nans {type_name}"), tmp_path / "counted", (45, 130)
+    plain = Laid(type_name, shape, rng, "plain", plain=True)
+    array = Laid(type_name, shape, rng, "wild", plain=True)
+    put_nans(array, rng, range(0, shape[1], 2), 3)
+    for nan in NAN_POLICIES:
+        pair.check(op, library.wf_groups_axes(1), [array], shape, nan=nan, first_index=rng.choice((0, 7)))
+        assert library.wf_handle_plan(pair.device.pointer).startswith(OF_COLUMNS)
+    if not pair.gpu.is_real:
+        monkeypatch.setenv("FAKE_CUDA_COUNT", str(counted))
+        usual = instructions_of(pair, op, 1, plain, {}, counted)
+        for nan in ("propagate", "omit"):
+            assert instructions_of(pair, op, 1, array, {"nan": nan}, counted) < 1.5 * usual, nan
+        monkeypatch.delenv("FAKE_CUDA_COUNT")
+    put_nans(array, rng, [3] * 100, 45)
+    for nan in NAN_POLICIES:
+        pair.check(op, library.wf_groups_axes(1), [array], shape, "hardly any number", nan=nan)
+
+
 TIED = {"f64": lambda rng: struct.unpack("=f", struct.pack("=f", rng.gauss(0, 1)))[0], "f32": lambda rng: float(rng.randrange(4096)),
         "f16": lambda rng: float(rng.randrange(100)), "bf16": lambda rng: float(rng.randrange(20))}
 
@@ -531,21 +580,44 @@ def test_ragged_rows_of_narrow_integers(pair, type_name):
             assert library.wf_handle_plan(pair.device.pointer).startswith(BY_TEAMS_IN_REGISTERS), (op, length)
 
 
+def equal_extremes(type_name, is_min):
+    """Numbers of which the best are several, or the worst that an element can be."""
+    bits = 8 * struct.calcsize(TYPECODES[type_name])
+    least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if type_name[0] == "i" else (0, (1 << bits) - 1)
+    worst, best = (most, least) if is_min else (least, most)
+    near = best - 1 if best > 0 else best + 1
+    return {"worst": [worst], "best": [best], "two": [worst, best], "few": [worst] * 200 + [best], "near": [worst, worst, best, near]}
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("type_name, op", (("i8", "argmin"), ("i8", "argmax"), ("u8", "argmax"), ("i16", "argmax"), ("u16", "argmin")))
 def test_the_first_of_equal_extremes_of_narrow_integers(pair, type_name, op):
     """The worst that an element can be stands for what is not the row's, and elements are compared with their places behind them."""
     rng = random.Random(f"gpu equal extremes {type_name} {op}")
-    bits = 8 * struct.calcsize(TYPECODES[type_name])
-    least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if type_name[0] == "i" else (0, (1 << bits) - 1)
-    worst, best = (most, least) if op == "argmin" else (least, most)
-    near = best - 1 if best > 0 else best + 1
-    numbers = {"worst": [worst], "best": [best], "two": [worst, best], "few": [worst] * 200 + [best], "near": [worst, worst, best, near]}
     for length in (33, 100, 130, 515, 1003):
-        for kind, choices in numbers.items():
+        for kind, choices in equal_extremes(type_name, op == "argmin").items():
             array = Laid(type_name, (20, length), rng, "plain", plain=True)
             array.data = struct.pack(f"={20 * length}{TYPECODES[type_name]}", *rng.choices(choices, k=20 * length))
             pair.check(op, library.wf_groups_axes(2), [array], array.shape, kind)
+
+
+OF_WHOLE_ROWS = (("i8", "argmin"), ("i8", "max"), ("u8", "argmax"), ("u8", "mean"), ("i16", "argmax"), ("u16", "min"), ("i16", "sum"))
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name, op", OF_WHOLE_ROWS)
+def test_short_rows_of_whole_vectors(pair, type_name, op):
+    """A lane has one row after the other, of up to two vectors, which are on their way before the last row is left, or of more; some are
+    apart."""
+    rng, each = random.Random(f"gpu whole rows {type_name} {op}"), 16 // struct.calcsize(TYPECODES[type_name])
+    most = 6 if op in ("sum", "mean") else 2 if each == 16 else 3
+    for vectors, rows in ((1 if each == 16 else 2, 9031), (most, 4200)):
+        for kind, choices in equal_extremes(type_name, op in ("min", "argmin")).items():
+            array = matrix(type_name, rows, (vectors + (kind == "few")) * each, rng, "plain", 64 if pair.gpu.is_real else 1)
+            array.data = struct.pack(f"=500{TYPECODES[type_name]}", *rng.choices(choices, k=500)) * (len(array.data) // (500 * array.nbytes) + 1)
+            array.shape = array.shape[0], vectors * each
+            pair.check(op, library.wf_groups_axes(2), [array], array.shape, kind, first_index=rng.choice((0, 7)))
+            assert library.wf_handle_plan(pair.device.pointer).startswith(ONE_IN_REGISTERS), (kind, vectors)
 
 
 BY_TEAMS_OF_SEGMENTS = {"f32": ("sum", "var"), "bf16": ("mean",), "f16": ("norm2", "max"), "i8": ("sum", "argmin"), "i32": ()}
@@ -575,6 +647,25 @@ def test_segments_of_teams(pair, type_name):
             is_tried = op in ("sum", "mean") or (array.nbytes <= 2 if op in ("max", "argmin") else type_name in FLOATS)
             if is_tried and offsets[-1] * array.nbytes >= 32 * count:
                 assert library.wf_handle_plan(pair.device.pointer).startswith(b"segments in registers"), (op, choice)
+
+
+@pytest.mark.parametrize("type_name, op", (("f32", "sum"), ("f32", "argmin"), ("f32", "var"), ("i32", "sum"), ("u32", "max")))
+def test_many_segments_of_lanes(pair, type_name, op):
+    """So many that each lane has one, which loads vectors at its ends whole, but for those at the ends of memory; the array
+    begins inside of a vector, too."""
+    rng, count = random.Random(f"gpu segments of lanes {type_name} {op}"), 200_000 if pair.gpu.is_real else 8_250
+    for choice, shift in ((range(1, 40), 0), ((17, 1, 18, 2, 40), 1), (range(9, 30), 3)):
+        lengths = rng.choices(choice, k=750) * (count // 750)
+        offsets = [0, *itertools.accumulate(lengths)]
+        array = Laid(type_name, (2000,), rng, rng.choice(SAMPLED_KINDS) if type_name == "f32" else "wild", plain=True)
+        places = offsets[-1] + shift
+        array.data = (array.data[:2000 * array.nbytes] * (places // 2000 + 1))[:places * array.nbytes]
+        array.offset, array.shape = shift * array.nbytes, (offsets[-1],)
+        labels, here = pair.labels_there(offsets, "i32", 1), integer_vector(offsets, "i64")
+        groups, groups_there = (library.wf_groups_segments(0, len(lengths), byref(made)) for made in (here, labels))
+        pair.check(op, groups, [array], choice, shift, groups_there=groups_there, nan=rng.choice(("propagate", "error")))
+        plan = library.wf_handle_plan(pair.device.pointer)
+        assert plan.startswith(b"segments in registers; else groups by 1 lane each"), plan
 
 
 DOT_SHORT = ("f32", "f64", "bf16", "f16", "i8", "u32", "i32")

@@ -114,7 +114,7 @@ class Bench:
             raise SystemExit(f"groups.py: {op} of {tuple(x.shape)}: {int((~equal).sum())} results differ from the CPU's")
 
 
-KINDS = ("normal", "wide", "any bits", "one NaN")
+KINDS = ("normal", "wide", "any bits", "one NaN", "NaNs")
 
 
 def make(bench, dtype, shape, kind="normal"):
@@ -193,7 +193,7 @@ def orders_of_keys(torch, count, n):
 
 
 def values_that_hurt(torch):
-    """Exponents far apart, and a NaN."""
+    """Exponents far apart, a NaN, and one in a thousand."""
     def wide(x):
         return (x.double() * torch.exp(3 * torch.randn(x.shape, device="cuda"))).to(x.dtype)
 
@@ -202,7 +202,10 @@ def values_that_hurt(torch):
         x.view(-1)[x.numel() // 2] = float("nan")
         return x
 
-    return {"wide": wide, "one NaN": with_nan}
+    def with_nans(x):
+        return x.masked_fill(torch.rand(x.shape, device="cuda") < 0.001, float("nan"))
+
+    return {"wide": wide, "one NaN": with_nan, "NaNs": with_nans}
 
 
 def keys(bench, dtype, counts, ops, chosen):

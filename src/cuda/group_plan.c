@@ -115,9 +115,14 @@ static bool are_several_rounds(int64_t tiles, const struct wf_gpu *gpu) {
     return tiles > (int64_t)gpu->multiprocessors * WARPS_OF_ROWS && are_tiles_enough(tiles, gpu);
 }
 
-/* The same of whole rows, if others would be cut into pieces. */
-static bool are_rows_enough(const struct wf_cuda_group_plan *plan, const struct wf_gpu *gpu) {
-    return plan->pieces == 1 || are_tiles_enough(plan->tiles, gpu);
+/* The same of whole rows, of which one round and a part of another do, too: unless they are sums of narrow types, or what one or another
+ * warp leaves open takes it as long once more. */
+static bool are_rows_enough(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
+    const int64_t warps = (int64_t)gpu->multiprocessors * WARPS_OF_ROWS;
+    bool are_narrow_sums = wf_type_nbytes(task->empty->type) <= 2 && !wf_cuda_group_has_pieces_of_rows(task);
+    if (plan->pieces == 1) return true;
+    if (wf_cuda_group_may_leave_rows_open(task)) return plan->tiles >= 2 * warps;
+    return are_narrow_sums ? are_tiles_enough(plan->tiles, gpu) : 10 * plan->tiles >= 6 * warps;
 }
 
 /* More lanes share a row than where each has bins, so that they load more of it at once. */
@@ -141,13 +146,15 @@ static bool share_segments(struct wf_cuda_group_plan *plan, const struct wf_cuda
 
 /* Few rows are cut into pieces: returns false where those have to be added up otherwise. */
 static bool share_rows(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
-    bool are_enough = are_rows_enough(plan, gpu);
+    bool are_enough = are_rows_enough(plan, task, gpu);
     if (!wf_cuda_group_has_rows(plan, task) || !(are_enough || wf_cuda_group_has_pieces_of_rows(task))) return false;
     plan->held = WF_SHORT_TEAMS;
     take_lanes_of_rows(plan, task);
     if (are_enough) {
         plan->pieces = 1;
         plan->piece = task->elements;
+    } else {
+        choose_pieces(plan, task, count_warps(plan, gpu) / 2); /* fewer, as each has an end of its own */
     }
     if (wf_type_nbytes(task->empty->type) == 8) wf_cuda_group_share_bins(plan, task);
     return true;
@@ -197,10 +204,22 @@ static bool share_tall_columns(struct wf_cuda_group_plan *plan, const struct wf_
     return true;
 }
 
-/* As many warps as the GPU has at a time share rows that are too few for them. */
+/* So many that warps have a few shares each, one after the other, and as few as may be have none in the last round. */
+static int64_t shares_of_row(int64_t rows, int64_t warps, int64_t rounds_min) {
+    enum { ROUNDS_MAX = 4 };
+    int64_t best = 1, best_rounds = 0;
+    for (int64_t rounds = rounds_min; rounds <= ROUNDS_MAX; rounds++) {
+        const int64_t shares = rounds * warps / rows;
+        if (shares && (!best_rounds || shares * best_rounds > best * rounds)) best = shares, best_rounds = rounds;
+    }
+    return best;
+}
+
+/* All warps that the GPU has at a time share rows that are too few for them. */
 static bool share_long_rows(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
     enum { SHARE_MIN = 2048, SHARE_MULTIPLE = 256 /* so that shares begin as rows do, as far as vectors matter */ };
-    const int64_t warps = (int64_t)gpu->multiprocessors * WF_GROUP_TALL_WARPS, shares = (warps + task->groups - 1) / task->groups;
+    const int64_t rounds_min = wf_type_nbytes(task->empty->type) == 1 ? 4 : 2; /* by measuring */
+    const int64_t shares = shares_of_row(task->groups, (int64_t)gpu->multiprocessors * WF_GROUP_TALL_WARPS, rounds_min);
     if (plan->pieces == 1 || !wf_cuda_group_has_long_rows(plan, task)) return false;
     struct wf_cuda_tall_plan tall = {.rows_joined = 1, .tiles = task->groups};
     tall.share = (task->elements + shares - 1) / shares;

@@ -187,6 +187,13 @@ bool wf_cuda_group_has_rows(const struct wf_cuda_group_plan *plan, const struct 
     return of_row >= (is_spread ? SPREAD_NBYTES : WORTHWHILE_NBYTES);
 }
 
+/* Sums of f32 are rounded if the row is so long, and cancel, so that their bound leaves one or another in some thousands open; where
+ * all warps share rows, what is left is kept. */
+bool wf_cuda_group_may_leave_rows_open(const struct wf_cuda_group_task *task) {
+    enum { ELEMENTS_MIN = 24 << 10 };
+    return task->empty->type == WF_F32 && task->elements >= ELEMENTS_MIN && (task->empty->op == WF_SUM || task->empty->op == WF_MEAN);
+}
+
 bool wf_cuda_group_has_pieces_of_rows(const struct wf_cuda_group_task *task) {
     return is_extreme(task);
 }

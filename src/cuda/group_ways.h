@@ -15,6 +15,7 @@ int wf_cuda_group_ring_nbytes(const struct wf_cuda_group_task *task);
 bool wf_cuda_group_has_rows(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task);
 bool wf_cuda_group_has_segments(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task); /* tried like rows */
 bool wf_cuda_group_has_pieces_of_rows(const struct wf_cuda_group_task *task); /* where rows are few */
+bool wf_cuda_group_may_leave_rows_open(const struct wf_cuda_group_task *task); /* whose results are then found by their warps alone */
 bool wf_cuda_group_has_columns(const struct wf_cuda_group_task *task, bool are_few);
 
 /* Whether warps that share columns, or rows, try them in registers. */

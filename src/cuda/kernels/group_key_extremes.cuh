@@ -26,16 +26,27 @@ static __device__ __forceinline__ bool is_better_key(narrow_key a, narrow_key b)
     return HAS_MIN ? a < b : a > b;
 }
 
-// Of which a NaN's is better than any other, and its inverse.
-static __device__ __forceinline__ narrow_key winning_key(unit bits)
+// Of which NaNs' are better than all others, or worse, as the shift is; and its inverse.
+static __device__ __forceinline__ narrow_key shifted_key(unit bits, narrow_key shift)
 {
-    return (narrow_key)(unit)(narrow_key_of(bits) + shift_of_nans(true));
+    return (narrow_key)(unit)(narrow_key_of(bits) + shift);
 }
 
-static __device__ __forceinline__ unit unit_of_winning(narrow_key key)
+static __device__ __forceinline__ unit unit_of_shifted(narrow_key key, narrow_key shift)
 {
-    return unit_of_narrow(key - shift_of_nans(true));
+    return unit_of_narrow(key - shift);
 }
+
+#if IS_NARROW_INTEGER
+
+// Of the halves of words, as integers of 16 bits.
+static __device__ __forceinline__ u32 better_halves(u32 a, u32 b)
+{
+    if (IS_SIGNED) return HAS_MIN ? __vmins2(a, b) : __vmaxs2(a, b);
+    return HAS_MIN ? __vminu2(a, b) : __vmaxu2(a, b);
+}
+
+#endif
 
 #endif
 
@@ -76,13 +87,6 @@ static __device__ __forceinline__ void add_row_element(row_sums *sums, unit elem
 }
 
 #if IS_NARROW_INTEGER
-
-// Of the halves of words, as integers of 16 bits.
-static __device__ __forceinline__ u32 better_halves(u32 a, u32 b)
-{
-    if (IS_SIGNED) return HAS_MIN ? __vmins2(a, b) : __vmaxs2(a, b);
-    return HAS_MIN ? __vminu2(a, b) : __vmaxu2(a, b);
-}
 
 // Bytes are the higher ones of halves, which decide: every other one as it is, the others shifted.
 static __device__ __forceinline__ void add_row_vector(row_sums *sums, const vector *v)

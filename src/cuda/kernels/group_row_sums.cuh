@@ -15,7 +15,7 @@
 // Of columns of f32, of which so many are added up that the roundings of plain sums would leave some open: those of a few elements at
 // a time are plain, and where they are joined, what is left is kept.
 #define HAS_RESTS ((ARE_TALL_COLUMNS || ARE_COLUMNS_OF_LANES) && WIDTH == 32)
-#define ROUNDINGS_WITH_RESTS 32.0 // at most: of 16 elements, and a few times more
+#define ROUNDINGS_WITH_RESTS (ARE_LONG_ROWS ? 64.0 : 32.0) // at most: of 16 elements, of long rows of 32, and a few times more
 #define IS_SUM_HELD (IS_F16 && ARE_IN_CHUNKS) // by an f64: up to 2^13 multiples of 2^-24; so that magnitudes are not needed
 #define IS_LAST_BIT_SOUGHT (!IS_SHORT_OF_SQUARES && !IS_F16) // that of f16 is known
 

@@ -6,11 +6,12 @@
 #define GROUP_ROWS_CUH
 
 #include "kernels/group_decide.cuh"
+#include "kernels/group_places.cuh"
 #include "kernels/group_walk.cuh"
 
 #if ARE_ROWS_OF_TEAMS || ARE_LONG_ROWS
 
-#define WHOLE_ROW_VECTORS (ARE_ROWS_OF_TEAMS && ARE_SUMS_OF_TEAMS && WIDTH >= 32 ? 8 : 4) // that a lane has on their way ...
+#define WHOLE_ROW_VECTORS (ARE_SUMS_OF_TEAMS && WIDTH >= 32 ? 8 : 4) // that a lane has on their way ...
 #define ROW_VECTORS (ARE_SEGMENTS_OF_TEAMS ? 4 : WHOLE_ROW_VECTORS)                       // ... and where segments begin or end inside of vectors
 
 #if !ARE_EXTREMES_BY_PAIRS && !IS_NARROW_INTEGER
@@ -106,38 +107,7 @@ static __device__ __forceinline__ void pad_row_vector(vector *v, int begin, int 
 
 #if HAS_PLACES
 
-#define PLACE_MAX (WIDTH == 8 ? 0xff : 0xffff)
-#define PLACES_OF_WORD (WIDTH == 8 ? 0x03020100u : 0x10000u) // 0 and more, one behind each element
-
 static_assert(WHOLE_ROW_VECTORS * PER_VECTOR <= PLACE_MAX, "an element and its place are a half of a word, or of 16 bits a word");
-
-// Every other element of the word, odd ones or even ones, with its place behind it: so that of equal ones the first is better.
-static __device__ __forceinline__ u32 with_places(u32 word, int first, bool are_odd)
-{
-    const u32 from_first = PLACES_OF_WORD + (u32)first * (WIDTH == 8 ? 0x01010101u : 0x10001u), places = HAS_MIN ? from_first : ~from_first;
-    if (WIDTH == 8) return __byte_perm(word, places, are_odd ? 0x3715 : 0x2604);
-    return __byte_perm(word, places, are_odd ? 0x3276 : 0x1054);
-}
-
-static __device__ __forceinline__ u32 better_with_place(u32 a, u32 b)
-{
-    if (WIDTH == 8) return better_halves(a, b);
-    if (IS_SIGNED) return (u32)(HAS_MIN ? min((int)a, (int)b) : max((int)a, (int)b));
-    return HAS_MIN ? min(a, b) : max(a, b);
-}
-
-static __device__ __forceinline__ u32 best_with_place(const vector *v, const int vectors)
-{
-    u32 odd = with_places(v[0].word[0], 0, true), even = with_places(v[0].word[0], 0, false);
-#pragma unroll
-    for (int i = 1; i < 4 * vectors; i++) {
-        const u32 word = v[i / 4].word[i % 4];
-        odd = better_with_place(odd, with_places(word, i * PER_WORD, true));
-        even = better_with_place(even, with_places(word, i * PER_WORD, false));
-    }
-    const u32 best = better_with_place(odd, even);
-    return WIDTH == 8 ? better_halves(best, best << 16 | best >> 16) & 0xffff : best;
-}
 
 // begin: the number of the first vector's first element.  Padding is not better than what is known at first.
 static __device__ __forceinline__ void add_row_vectors_at(row_sums *sums, const vector *v, const int vectors, int begin,
@@ -187,6 +157,42 @@ static __device__ __forceinline__ row_sums add_row(const struct wf_group_argumen
 
 #if ARE_SEGMENTS_OF_TEAMS
 
+#if WIDTH == 32
+
+// Whether each lane has a segment, or none, whose vectors lie in the array's memory as a whole.  By all lanes.
+static __device__ __forceinline__ bool are_rows_of_lanes(const struct wf_group_arguments *r, u64 address, int count, const team *lanes)
+{
+    const u64 base = address & ~(u64)15, end = (address + (u64)(u32)count * sizeof(unit) + 15) & ~(u64)15;
+    return lanes->log2 == 0 && __all_sync(ALL_LANES, count == 0 || (base >= r->lowest && end <= r->highest));
+}
+
+// By one lane, which loads vectors at its ends whole: one or another lane of the warp is at an end most of the time, and elements one
+// by one took as many loads as all else.
+static __device__ __forceinline__ row_sums add_row_of_lane(const struct wf_group_arguments *r, u64 address, int count, unit first,
+                                                           const team *lanes)
+{
+    const int head = (int)((u32)address & 15) / (int)sizeof(unit), end = count ? head + count : 0;
+    const u64 base = address & ~(u64)15;
+    const unit padding = row_padding(first);
+    row_sums sums = no_row_sums(r, first);
+#pragma unroll 1
+    for (int at = 0; at < end; at += ROW_VECTORS * PER_VECTOR) {
+        vector v[ROW_VECTORS];
+#pragma unroll
+        for (int i = 0; i < ROW_VECTORS; i++) {
+            v[i].word[0] = v[i].word[1] = v[i].word[2] = v[i].word[3] = 0;
+            if (at + i * PER_VECTOR < end) v[i] = load_vector(base, (u64)(u32)(at / PER_VECTOR + i));
+        }
+#pragma unroll
+        for (int e = 0; e < ROW_VECTORS * PER_VECTOR; e++)
+            if (at + e >= end || (e < PER_VECTOR && at + e < head)) v[e / PER_VECTOR].word[e % PER_VECTOR] = (u32)padding;
+        add_row_vectors_at(&sums, v, ROW_VECTORS, at - head, lanes);
+    }
+    return sums;
+}
+
+#endif
+
 // Whether all segments of the warp's teams are whole vectors, as most of one length are, and enough for more of them to be on their way.
 // By all lanes.
 static __device__ __forceinline__ bool are_rows_whole(u64 address, int count, const team *lanes)
@@ -223,6 +229,17 @@ static __device__ __forceinline__ row_sums add_whole_row(const struct wf_group_a
         add_row_vectors_at(&sums, v, WHOLE_ROW_VECTORS, j * PER_VECTOR, lanes);
     }
     return sums;
+}
+
+// By all lanes.
+static __device__ __forceinline__ row_sums add_segment(const struct wf_group_arguments *r, u64 address, int count, unit first,
+                                                       const team *lanes)
+{
+    if (are_rows_whole(address, count, lanes)) return add_whole_row(r, address, count, first, lanes);
+#if WIDTH == 32
+    if (are_rows_of_lanes(r, address, count, lanes)) return add_row_of_lane(r, address, count, first, lanes);
+#endif
+    return add_row(r, address, count, first, lanes);
 }
 
 #endif
@@ -279,13 +296,11 @@ static __device__ __forceinline__ bool reduce_row_of_team(const struct wf_group_
 {
     const int left = exists ? count : 0;
     const unit first = load_unit(address);
-    row_sums sums;
 #if ARE_SEGMENTS_OF_TEAMS
-    if (are_rows_whole(address, left, lanes))
-        sums = add_whole_row(r, address, left, first, lanes);
-    else
+    row_sums sums = add_segment(r, address, left, first, lanes);
+#else
+    row_sums sums = add_row(r, address, left, first, lanes);
 #endif
-        sums = add_row(r, address, left, first, lanes);
     const row_sums alone = sums;
     merge_row_sums(&sums, lanes);
     *number = 0;

@@ -36,7 +36,7 @@
 #define ARE_EXTREMES_BY_KEYS (ARE_EXTREMES_OF_LANES && !ARE_EXTREMES_BY_PAIRS)   // group_key_extremes.cuh
 #define ARE_INTEGER_SUMS ((ARE_SHARED_BY_TEAMS || ARE_IN_CHUNKS) && !HAS_EXTREMES && !IS_FLOAT) // group_integer_sums.cuh
 #define IS_NARROW_INTEGER (!IS_FLOAT && WIDTH <= 16) // several of a word are added, or compared, by one instruction
-#define HAS_PLACES (ARE_ROWS_OF_TEAMS && IS_INDEXED && IS_NARROW_INTEGER) // elements are compared with their places behind them
+#define HAS_PLACES ((ARE_ROWS_OF_TEAMS || ARE_IN_CHUNKS) && IS_INDEXED && IS_NARROW_INTEGER) // elements are compared with their places behind them
 #define ARE_SUMS_OF_TEAMS (ARE_SHARED_BY_TEAMS && !HAS_EXTREMES && IS_FLOAT)  // group_row_sums.cuh, group_row_pairs.cuh
 #if IS_SHORT == 1 || (IS_SHORT >= 5 && !ARE_TALL_COLUMNS)
 #define BIN_LANES (WIDTH < 64 ? 32 : HAS_PRODUCT_SUM ? WF_GROUP_LANES_OF_PRODUCTS : WF_GROUP_LANES_OF_VALUES)

@@ -21,6 +21,7 @@
 #elif defined FINISH_OP
 #include "kernels/group_chunks_ahead.cuh"
 #include "kernels/group_spans.cuh"
+#include "kernels/group_whole_rows.cuh"
 #endif
 #include "kernels/group_state.cuh"
 #include "kernels/group_walk.cuh"
@@ -373,6 +374,12 @@ static __device__ __forceinline__ void reduce_short(const struct wf_group_argume
 static __device__ __forceinline__ void reduce_short(const struct wf_group_arguments *r, const team *lanes, group_state *group)
 {
     const i64 length = last_length(r) < 128 ? r->count : last_length(r), spans = (length + 31) / 32, all = spans * (r->count / length);
+#if ARE_WHOLE_ROWS_OF_LANES
+    if (r->starts_at_vectors) {
+        reduce_whole_rows(r);
+        return;
+    }
+#endif
 #if ARE_CHUNKS_AHEAD
     const chunk_steps steps = steps_of_chunks(r);
     chunk_request next = begin_requests(r, &steps);
