@@ -215,7 +215,8 @@ static __device__ __forceinline__ void choose_frequent(const struct wf_table_arg
 static __device__ __forceinline__ bool is_in_vain(const struct wf_table_arguments *r, int round)
 {
     const int every = 16;
-    return r->is_sampled && round % every == 0 && __any_sync(ALL_LANES, load_global_u32(&findings_of(r)->missed) != 0);
+    const u32 *told = r->whole ? &findings_of(r)->wide : &findings_of(r)->missed;
+    return (r->whole || r->is_sampled) && round % every == 0 && __any_sync(ALL_LANES, load_global_u32(told) != 0);
 }
 
 // The next ones are on their way while those before them are added.

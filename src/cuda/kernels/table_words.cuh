@@ -114,13 +114,22 @@ static __device__ __forceinline__ int find_base_of_squares(const struct wf_table
     return IS_FLOAT ? 2 * find_top(r) - SQUARE_TERMS * r->term_bits : 0;
 }
 
-// Grids do not hold it all: the next ones are laid by all elements, or the keys are sorted.
-static __device__ __forceinline__ void note_missed(const struct wf_table_arguments *r)
+// No grids hold it all: words of all exponents do, or the keys are sorted.
+static __device__ __forceinline__ void note_wide(const struct wf_table_arguments *r)
 {
-    if (r->is_sampled)
-        store_global_u32(&findings_of(r)->missed, 1);
+    if (r->whole)
+        store_global_u32(&findings_of(r)->wide, 1);
     else
         findings_of(r)->failed = 1;
+}
+
+// These grids do not: the next ones are laid by all elements, if there are any.
+static __device__ __forceinline__ void note_missed(const struct wf_table_arguments *r)
+{
+    if (r->is_sampled && r->tries_again)
+        store_global_u32(&findings_of(r)->missed, 1);
+    else
+        note_wide(r);
 }
 
 // Of floats: for each word an f64 whose last bit is the word's unit, so that adding it rounds a value to units.
