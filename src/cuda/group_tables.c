@@ -131,16 +131,14 @@ static int count_whole_words(const struct wf_accumulator *empty) {
     return is_tried && !is_of_nonzero(empty) ? terms + has_counts(empty) : 0;
 }
 
-/* Those of all groups, of which blocks have one range of keys after the other. */
+/* Those of all groups. */
 static int64_t whole_nbytes(const struct wf_accumulator *empty, const struct wf_cuda_table_plan *plan, int64_t groups) {
-    int64_t most = 8 * (int64_t)plan->whole_room * WF_TABLE_WHOLE_RANGES, nbytes = 8 * groups * count_whole_words(empty);
-    return nbytes < most ? nbytes : most;
+    return plan->whole_room ? 8 * groups * count_whole_words(empty) : 0;
 }
 
-/* As many keys as f32 of any exponents allow; f64 of fewer exponents have as few words. */
 static void choose_whole(struct wf_cuda_table_plan *plan, const struct wf_accumulator *empty, int64_t groups, int room) {
-    int words = count_whole_words(empty), of_f32 = WF_TABLE_WHOLE_TERMS + has_counts(empty);
-    if (words == 0 || groups > WF_TABLE_WHOLE_RANGES * WF_TABLE_WHOLE_KEYS(room / 8, of_f32)) return;
+    int words = count_whole_words(empty);
+    if (words == 0 || groups > WF_TABLE_WHOLE_MAX) return;
     plan->whole_room = room / 8;
     plan->looks_whole = groups > WF_TABLE_WHOLE_KEYS(plan->whole_room, words);
 }

@@ -34,7 +34,8 @@ enum {
     WF_TABLE_WHOLE_BITS = 32,      /* of a sum over all exponents: those of each of its words, ... */
     WF_TABLE_WHOLE_TERMS = 9,      /* ... how many of these hold all f32, or bf16, ... */
     WF_TABLE_F64_WHOLE_TERMS = 66, /* ... and f64 */
-    WF_TABLE_WHOLE_RANGES = 8,     /* of keys whose words a block has at a time: more take longer than sorting */
+    WF_TABLE_WHOLE_RANGES = 3,     /* of keys whose words a block has at a time: more take longer than words in global memory */
+    WF_TABLE_WHOLE_MAX = 1 << 14,  /* groups with such words */
     WF_TABLE_RUN_TILE = 256, /* elements of which a warp has the runs of equal keys that begin there, ... */
     WF_TABLE_RUN_MAX = 32,   /* ... and those after them, of the last one */
     WF_TABLE_STRAYS_SEEN = 32, /* keys that a sample keeps, to find whether those of strays are few */

@@ -161,9 +161,9 @@ static __device__ __forceinline__ void merge_kept(const struct wf_table_argument
 static __device__ __forceinline__ bool is_sample_kept(const struct wf_table_arguments *r)
 {
     if (!IS_FLOAT || !r->is_sampled) return true;
-    if (find_slack(r) < 0) note_wide(r);
+    if (find_slack(r) < 0 || are_many_apart(r)) note_wide(r);
     if (is_slack_short(r)) note_missed(r);
-    return !is_slack_short(r);
+    return !is_slack_short(r) && !are_many_apart(r);
 }
 
 static __device__ __forceinline__ void add_in_order(const struct wf_table_arguments *r, u32 words)
@@ -171,6 +171,9 @@ static __device__ __forceinline__ void add_in_order(const struct wf_table_argume
     key_range range = range_of_pass(r);
     if (range.count == 0 || !is_sample_kept(r)) return;
     clear_shared(words);
+#if IS_DIRECT
+    if (threadIdx.x == 0) added_apart = 0;
+#endif
     for (i64 i = threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) kept_numbers(r)[i] = 0;
     __syncthreads();
     if (IS_DIRECT && r->copies)
@@ -362,11 +365,11 @@ static __device__ __forceinline__ void take_terms(const struct wf_table_argument
     }
 }
 
-static __device__ __forceinline__ void take_words(const struct wf_table_arguments *r, i64 number, group_state *group)
+static __device__ __forceinline__ void take_words(const struct wf_table_arguments *r, bool wide, i64 number, group_state *group)
 {
     const int terms = count_terms(r);
 #if HAS_WHOLE
-    if (is_wide(r)) {
+    if (wide) {
         const whole_range range = find_whole_range(r);
         for (int i = 0; i < range.terms; i++)
             sum_add_term(&group->sum, (i64)whole_word_at(r, i, number), WF_TABLE_WHOLE_BITS * (range.base + i));
@@ -379,22 +382,22 @@ static __device__ __forceinline__ void take_words(const struct wf_table_argument
 }
 
 // A sum of nothing is that of one 0.
-static __device__ __forceinline__ i64 count_of_key(const struct wf_table_arguments *r, i64 number)
+static __device__ __forceinline__ i64 count_of_key(const struct wf_table_arguments *r, bool wide, i64 number)
 {
     if (!has_counts(r)) return 1;
-    return (i64)(is_wide(r) ? whole_word_at(r, find_whole_range(r).terms, number) : word_at(r, count_terms(r) + SQUARE_TERMS, number));
+    return (i64)(wide ? whole_word_at(r, find_whole_range(r).terms, number) : word_at(r, count_terms(r) + SQUARE_TERMS, number));
 }
 
-static __device__ __forceinline__ void finish_key(const struct wf_table_arguments *r, i64 number, u32 flags, group_state *group)
+static __device__ __forceinline__ void finish_key(const struct wf_table_arguments *r, bool wide, i64 number, u32 flags, group_state *group)
 {
     group_place place = place_of_key(r, number);
     u64 terms[WF_TABLE_TERMS_MAX];
 #pragma unroll
     for (int i = 0; i < WF_TABLE_TERMS_MAX; i++) terms[i] = IS_PLAIN_TERM_SUM ? word_at(r, i, number) : 0;
-    i64 count = count_of_key(r, number);
-    if (flags == 0 && !is_wide(r) && write_words(r, &place, terms)) return;
+    i64 count = count_of_key(r, wide, number);
+    if (flags == 0 && !wide && write_words(r, &place, terms)) return;
     group_clear(group);
-    take_words(r, number, group);
+    take_words(r, wide, number, group);
 #if IS_FLOAT
     group->special_seen = (flags & ~(u32)WF_TABLE_NAN) | PLAIN_SPECIAL;
     if (flags & WF_TABLE_NAN) {
@@ -416,6 +419,7 @@ static __device__ __forceinline__ void finish_key(const struct wf_table_argument
 static __device__ __forceinline__ void finish_tables(const struct wf_table_arguments *r, char *bins)
 {
     group_state group;
+    const bool wide = is_wide(r);
     if (findings_of(r)->failed) return;
     if (HAS_VALUE_SUM) sum_open(&group.sum, bins, GROUP_VALUE_ROWS);
     if (HAS_SQUARES) sum_open(&group.product_sum, bins + (HAS_VALUE_SUM ? 512 * GROUP_VALUE_ROWS : 0), GROUP_PRODUCT_ROWS);
@@ -427,8 +431,8 @@ static __device__ __forceinline__ void finish_tables(const struct wf_table_argum
             flags[k] = ((const u32 *)r->flags)[min(first + k * step, (i64)r->table_count - 1)];
 #pragma unroll 1
         for (int k = 0; k < LOOKS; k++)
-            if (first + k * step < r->table_count && (!(flags[k] & WF_TABLE_WRITTEN) || is_wide(r)))
-                finish_key(r, first + k * step, flags[k] & ~(u32)WF_TABLE_WRITTEN, &group);
+            if (first + k * step < r->table_count && (!(flags[k] & WF_TABLE_WRITTEN) || wide))
+                finish_key(r, wide, first + k * step, flags[k] & ~(u32)WF_TABLE_WRITTEN, &group);
     }
 }
 

@@ -93,6 +93,15 @@ static __device__ __forceinline__ bool is_slack_short(const struct wf_table_argu
     return find_slack(r) < find_spread(r) * 3 / 8;
 }
 
+// Whether many elements of narrow types are below the two words of most, as of gradients over 60 binades: to be added to a third one
+// apart takes a hundred times as long.  Some are nevertheless, where few of a sample are so small.
+static __device__ __forceinline__ bool are_many_apart(const struct wf_table_arguments *r)
+{
+    const int few = 8; // binades at the end of a sample
+    int needed = find_headroom(r) + find_spread(r) + FRACTION_BITS + 1;
+    return WIDTH < 64 && r->whole && r->is_sampled && is_sample_wide(r) && needed > 2 * r->term_bits + few;
+}
+
 // Behind the bits of the largest element, or, if that is of a sample, by the headroom further; as a position of significand_of.
 static __device__ __forceinline__ int find_top(const struct wf_table_arguments *r)
 {
