@@ -140,7 +140,7 @@ static void choose_whole(struct wf_cuda_table_plan *plan, const struct wf_accumu
     int words = count_whole_words(empty);
     if (words == 0 || groups > WF_TABLE_WHOLE_MAX) return;
     plan->whole_room = room / 8;
-    plan->looks_whole = groups > WF_TABLE_WHOLE_KEYS(plan->whole_room, words);
+    plan->looks_whole = empty->type == WF_F64 && groups > WF_TABLE_WHOLE_KEYS(plan->whole_room, words);
 }
 
 /* Half of the L2 cache, as elements pass through it, too.  A sum mostly takes one of its words, of f64 or squares two. */

@@ -75,7 +75,7 @@ struct wf_table_findings {
     unsigned int crowded;           /* a bucket had too little room, which is `missed`, too */
     unsigned int high_of_all;       /* the largest exponent field, if `high` is a sample's and `missed`, or if it is `wide` */
     unsigned int depth_of_all;      /* how far the least one but 0 is below that of an infinity, if it is `wide` */
-    unsigned int wide;              /* grids do not hold it all, but words of all exponents will */
+    unsigned int wide;              /* grids do not hold it all, but words of all exponents will; then it is `missed`, too */
 };
 
 /* Elements of one key side by side, or one alone, where the key has others, too. */

@@ -74,23 +74,18 @@ static __device__ __forceinline__ u32 bytes_to(const direct_words *direct, int k
 // are better.
 static __shared__ u32 added_apart;
 
-static __device__ __forceinline__ void note_apart(void)
-{
-    if (!IS_BUCKETS) atomicAdd(&added_apart, 1);
-}
-
-// One in 256, of as many blocks as a GPU has, about.
-static __device__ __forceinline__ bool are_too_many_apart(const struct wf_table_arguments *r)
+// Many are one in 256, of as many blocks as a GPU has, about.
+static __device__ __forceinline__ void note_apart(const struct wf_table_arguments *r)
 {
     const u32 few = 64;
-    return load_shared_u32(&added_apart) > (u32)(r->count >> 16) + few;
+    if (!IS_BUCKETS && r->whole && atomicAdd(&added_apart, 1) == (u32)(r->count >> 16) + few) note_wide(r);
 }
 
 static __device__ __noinline__ void add_element_apart(const struct wf_table_arguments *r, u32 words, int key, unit bits)
 {
     const grids placed = place_grids(r);
     pending sum;
-    note_apart();
+    note_apart(r);
     clear_pending(&sum, key);
     add_value(r, &placed, bits, &sum);
     put_words(r, words, &sum);
@@ -101,7 +96,7 @@ static __device__ __noinline__ void add_rest_apart(const struct wf_table_argumen
 {
     const grids placed = place_grids(r);
     pending sum;
-    note_apart();
+    note_apart(r);
     clear_pending(&sum, key);
     if (add_float(&placed.values, WF_TABLE_TERMS_MAX, rest, sum.word) != 0) note_missed(r);
     put_words(r, words, &sum);
@@ -233,10 +228,7 @@ static __device__ __forceinline__ void choose_frequent(const struct wf_table_arg
 static __device__ __forceinline__ bool is_in_vain(const struct wf_table_arguments *r, int round)
 {
     const int every = 16;
-    const u32 *told = r->whole ? &findings_of(r)->wide : &findings_of(r)->missed;
-    if (round % every || !(r->whole || r->is_sampled)) return false;
-    if (r->whole && are_too_many_apart(r)) note_wide(r);
-    return __any_sync(ALL_LANES, load_global_u32(told) != 0);
+    return r->is_sampled && round % every == 0 && __any_sync(ALL_LANES, load_global_u32(&findings_of(r)->missed) != 0);
 }
 
 // The next ones are on their way while those before them are added.

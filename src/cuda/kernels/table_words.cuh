@@ -106,7 +106,7 @@ static __device__ __forceinline__ bool are_many_apart(const struct wf_table_argu
 static __device__ __forceinline__ int find_top(const struct wf_table_arguments *r)
 {
     const struct wf_table_findings *findings = findings_of(r);
-    bool is_of_all = !r->is_sampled && findings->missed;
+    bool is_of_all = !r->is_sampled && findings->missed && !findings->wide;
     u32 high = is_of_all ? findings->high_of_all : findings->high + (r->has_sample ? (u32)find_headroom(r) : 0);
     return (int)max(high, 1u) - 1 + FRACTION_BITS + 1;
 }
@@ -126,10 +126,12 @@ static __device__ __forceinline__ int find_base_of_squares(const struct wf_table
 // No grids hold it all: words of all exponents do, or the keys are sorted.
 static __device__ __forceinline__ void note_wide(const struct wf_table_arguments *r)
 {
-    if (r->whole)
-        store_global_u32(&findings_of(r)->wide, 1);
-    else
+    if (!r->whole) {
         findings_of(r)->failed = 1;
+        return;
+    }
+    store_global_u32(&findings_of(r)->wide, 1);
+    store_global_u32(&findings_of(r)->missed, 1); // which is_in_vain asks for
 }
 
 // These grids do not: the next ones are laid by all elements, if there are any.
