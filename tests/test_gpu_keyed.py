@@ -110,6 +110,52 @@ def test_tables_laid_out_by_a_sample(pair, type_name, kind):
             assert b", laid out by a sample" in library.wf_handle_plan(pair.device.pointer), op
 
 
+def cancelling(type_name, rng):
+    """Each element is followed by what takes nearly all of it away again; the first ones are as small as can be."""
+    code, top, low = {"f32": ("f", 127, -149), "f64": ("d", 1023, -1074)}[type_name]
+    values = []
+    while len(values) < TABLE_COUNT:
+        x = math.ldexp(rng.choice((-1, 1)) * rng.uniform(1, 2), rng.randint(low + 60, top - 1))
+        values += [x, -x]
+    values[:64] = [math.ldexp(rng.choice((-1, 1)), rng.randint(low, low + 40)) for _ in range(64)]
+    array = Laid(type_name, (TABLE_COUNT,), rng, "plain", plain=True)
+    array.data = struct.pack(f"={TABLE_COUNT}{code}", *values[:TABLE_COUNT])
+    return array
+
+
+WHOLE_KINDS = ("wild", "special", "cancelling", "near, but for some")
+WHOLE_OPS = (("sum", "propagate"), ("mean", "omit"), ("norm1", "error"), ("sum", "omit"), ("mean", "propagate"))
+
+
+def wide_array(type_name, kind, rng):
+    if kind == "cancelling":
+        return cancelling(type_name, rng)
+    array = Laid(type_name, (TABLE_COUNT,), rng, "plain" if kind.startswith("near") else kind, plain=True)
+    return put(array, {10: 1e30, 5000: -3e-38, 5001: 1e-45}) if kind.startswith("near") else array
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("kind", WHOLE_KINDS)
+@pytest.mark.parametrize("type_name", ("f32", "f64", "bf16"))
+def test_words_of_all_exponents(pair, type_name, kind):
+    """Elements that no grids hold: a block has words of all keys at once, in copies, or with columns for one that many lanes have, or
+    of one range of keys after the other; if these would be too many, keys are sorted.  A pair of keys is that of x and -x."""
+    rng = random.Random(f"gpu all exponents {type_name} {kind}")
+    if type_name == "bf16" and kind not in ("wild", "special"):
+        pytest.skip("values are put into f32 and f64")
+    array = wide_array(type_name, kind, rng)
+    cases = [(1, "random"), (7, "random"), (300, "half one key"), (1000, "sorted"), (1400, "bad keys"), (4000, "random"), (9000, "random")]
+    for groups, order in cases if pair.gpu.is_real else rng.sample(cases, 2):
+        values = unseen_keys(rng, groups, order, TABLE_COUNT)
+        values = [values[i - i % 2] for i in range(TABLE_COUNT)] if kind == "cancelling" else values
+        keys = integer_vector(values, "i64")
+        for op, nan in WHOLE_OPS if pair.gpu.is_real else rng.sample(WHOLE_OPS[:2 if type_name == "f32" else 1], 1):
+            pair.check(op, library.wf_groups_keys(0, groups, byref(keys)), [array], groups, order, nan=nan,
+                       flags=int(order == "bad keys"), fill=rng.choice((None, wf.value_of_bits(wf.WF_U8, 1))))
+            plan = library.wf_handle_plan(pair.device.pointer).decode()
+            assert plan.startswith("a table in global memory") or ", or of all exponents" in plan, plan
+
+
 SCATTERED_KINDS = ("plain", "special", "wild", "wide", "near")
 
 

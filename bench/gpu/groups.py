@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 NBYTES = 1 << 28  # unless told
 ROUNDS = 5
 LENGTHS = (3, 4, 8, 10, 32, 33, 100, 256, 500, 4096, 1 << 20)  # few, no powers of two, and long: all take ways of their own
-KEYS = (1, 10, 1000, 100_000, 1_000_000, 10_000_000)
+KEYS = (1, 10, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
 OPS = ("sum", "max", "argmax", "var", "mean")
 
 
@@ -114,7 +114,7 @@ class Bench:
             raise SystemExit(f"groups.py: {op} of {tuple(x.shape)}: {int((~equal).sum())} results differ from the CPU's")
 
 
-KINDS = ("normal", "wide", "any bits", "one NaN", "NaNs")
+KINDS = ("normal", "wide", "any bits", "one NaN", "NaNs", "all exponents", "gradients", "outliers")
 
 
 def make(bench, dtype, shape, kind="normal"):
@@ -193,7 +193,7 @@ def orders_of_keys(torch, count, n):
 
 
 def values_that_hurt(torch):
-    """Exponents far apart, a NaN, and one in a thousand."""
+    """Exponents far apart, of all or of a few; a NaN, and one in a thousand."""
     def wide(x):
         return (x.double() * torch.exp(3 * torch.randn(x.shape, device="cuda"))).to(x.dtype)
 
@@ -205,7 +205,23 @@ def values_that_hurt(torch):
     def with_nans(x):
         return x.masked_fill(torch.rand(x.shape, device="cuda") < 0.001, float("nan"))
 
-    return {"wide": wide, "one NaN": with_nan, "NaNs": with_nans}
+    def all_exponents(x):
+        """As evenly spread as what multiplies normal values lets them be; those of f64, which has more, over 2^(+-500)."""
+        reach = {torch.float64: 1000, torch.float16: 28}.get(x.dtype, 250)
+        return (x.double() * torch.exp2(reach * (torch.rand(x.shape, device="cuda", dtype=torch.float64) - 0.5))).to(x.dtype)
+
+    def gradients(x):
+        """Over 60 binades, and three in ten are 0."""
+        kept = torch.rand(x.shape, device="cuda") < 0.7
+        return (x.double() * torch.exp(4 * torch.randn(x.shape, device="cuda").double() - 12) * kept).to(x.dtype)
+
+    def with_outliers(x):
+        x = x.clone()
+        x.view(-1)[::x.numel() // 20] = 3e4 if x.dtype == torch.float16 else 1e30
+        return x
+
+    return {"wide": wide, "one NaN": with_nan, "NaNs": with_nans, "all exponents": all_exponents, "gradients": gradients,
+            "outliers": with_outliers}
 
 
 def keys(bench, dtype, counts, ops, chosen):

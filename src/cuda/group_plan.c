@@ -331,8 +331,9 @@ static int describe_first(const struct wf_cuda_group_plan *plan, char *text, siz
         return snprintf(text, capacity, "rows in registers, each in %lld shares", (long long)plan->tall.shares);
     if (!plan->has_tables) return snprintf(text, capacity, "%s", registers);
     if (tables->copies)
-        return snprintf(text, capacity, "tables in shared memory, %d cop%s each%s", tables->copies,
-                        tables->copies == 1 ? "y" : "ies", tables->is_sampled ? ", laid out by a sample" : "");
+        return snprintf(text, capacity, "tables in shared memory, %d cop%s each%s%s", tables->copies,
+                        tables->copies == 1 ? "y" : "ies", tables->is_sampled ? ", laid out by a sample" : "",
+                        tables->whole_room ? ", or of all exponents" : "");
     int at = snprintf(text, capacity, "a table in global memory%s, %d groups of it kept in each block",
                       tables->is_sampled ? ", laid out by a sample" : "", tables->kept);
     if (at >= (int)capacity) return at;

@@ -62,6 +62,9 @@ struct wf_cuda_table_plan {
     bool tries_runs;     /* the same, whose results are made while their beginnings are looked for: see kernels/table_runs.cuh */
     bool tries_strays;   /* the same of keys that mostly rise, or fall: see kernels/table_strays.cuh */
     int passes; /* over the elements, each for a range of keys whose words stay in the L2 cache */
+    int whole_room;   /* words of all exponents that a block has in shared memory, if grids do not hold all elements; or 0 */
+    bool looks_whole; /* these are only of exponents that occur, which a look at all elements finds */
+    bool tries_again; /* before that, or before keys are sorted: by grids that all elements have laid, if a sample has misled */
 };
 
 /* How warps share columns, or rows: WF_SHORT_TALL, WF_SHORT_LONG_ROWS. */

@@ -124,6 +124,25 @@ static int count_kept(const struct wf_accumulator *empty, int room) {
     return groups;
 }
 
+/* Words of all exponents of a group, and that of its count; 0: none are tried.  Those of f16 are no more than grids are. */
+static int count_whole_words(const struct wf_accumulator *empty) {
+    bool is_tried = wf_type_is_float(empty->type) && empty->type != WF_F16 && count_terms(empty) && !count_square_terms(empty);
+    int terms = empty->type == WF_F64 ? WF_TABLE_F64_WHOLE_TERMS : WF_TABLE_WHOLE_TERMS;
+    return is_tried && !is_of_nonzero(empty) ? terms + has_counts(empty) : 0;
+}
+
+/* Those of all groups. */
+static int64_t whole_nbytes(const struct wf_accumulator *empty, const struct wf_cuda_table_plan *plan, int64_t groups) {
+    return plan->whole_room ? 8 * groups * count_whole_words(empty) : 0;
+}
+
+static void choose_whole(struct wf_cuda_table_plan *plan, const struct wf_accumulator *empty, int64_t groups, int room) {
+    int words = count_whole_words(empty);
+    if (words == 0 || groups > WF_TABLE_WHOLE_MAX) return;
+    plan->whole_room = room / 8;
+    plan->looks_whole = empty->type == WF_F64 && groups > WF_TABLE_WHOLE_KEYS(plan->whole_room, words);
+}
+
 /* Half of the L2 cache, as elements pass through it, too.  A sum mostly takes one of its words, of f64 or squares two. */
 static int count_passes(const struct wf_accumulator *empty, int64_t groups, const struct wf_gpu *gpu) {
     int64_t of_sum = (empty->type == WF_F64 ? 16 : 8) + (count_square_terms(empty) ? 16 : 0) + (has_counts(empty) ? 8 : 0);
@@ -214,6 +233,8 @@ struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty
     if (!plan.copies && (plan.passes > 1 || are_many(count, gpu))) choose_buckets(&plan, empty, key_nbytes, count, groups, gpu);
     plan.tries_segments = plan.tries_segments || plan.buckets;
     plan.is_sampled = suffices_sample(empty, count, gpu);
+    choose_whole(&plan, empty, groups, find_room(gpu));
+    plan.tries_again = plan.buckets || (plan.is_sampled && !(plan.copies && plan.whole_room));
     if (plan.copies) return plan;
     plan.kept = count_kept(empty, find_room(gpu));
     plan.tries_runs = plan.tries_segments && are_runs_short(count, groups) &&
@@ -224,7 +245,7 @@ struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty
 
 /* Where parts of the scratch memory begin, where they end, and how much has to be 0 at first. */
 struct places {
-    size_t begins, flags, words, cleared, nexts, records, offsets, end;
+    size_t begins, flags, words, cleared, nexts, records, offsets, whole, end; /* whole: among what is cleared, or at the end */
 };
 
 static size_t align(size_t nbytes) {
@@ -236,13 +257,17 @@ static struct places find_places(const struct wf_accumulator *empty, int64_t cou
                                  const struct wf_cuda_table_plan *plan) {
     struct places places = {.begins = align(sizeof(struct wf_table_findings))};
     size_t of_buckets = plan->buckets ? align(((size_t)plan->buckets + 1) * 4) : 0;
-    places.flags = places.begins + of_buckets;
+    size_t of_whole = align((size_t)whole_nbytes(empty, plan, groups));
+    places.whole = places.begins + of_buckets;
+    places.flags = places.whole + (plan->looks_whole ? 0 : of_whole);
     places.words = align(places.flags + (size_t)groups * 4);
     places.nexts = align(places.words + (size_t)words_nbytes(empty, groups));
     places.records = places.nexts + of_buckets;
     places.cleared = plan->buckets ? places.flags : places.nexts;
     places.offsets = places.records + (plan->buckets ? align((size_t)records_nbytes(empty, count, plan->buckets)) : 0);
     places.end = places.offsets + (plan->tries_segments ? align(((size_t)groups + 1) * 4) : 0);
+    if (plan->looks_whole) places.whole = places.end;
+    if (plan->looks_whole) places.end += of_whole;
     return places;
 }
 
@@ -309,6 +334,7 @@ static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task 
                                    .has_counts = has_counts(task->empty),
                                    .has_sample = task->plan.is_sampled,
                                    .is_sampled = task->plan.is_sampled,
+                                   .tries_again = task->plan.tries_again,
                                    .copies = task->plan.copies,
                                    .kept = task->plan.kept,
                                    .passes = task->plan.passes,
@@ -321,6 +347,9 @@ static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task 
                                    .offsets = task->offsets,
                                    .words = task->scratch + places->words,
                                    .flags = task->scratch + places->flags,
+                                   .whole = task->plan.whole_room ? task->scratch + places->whole : 0,
+                                   .whole_room = task->plan.whole_room,
+                                   .looks_whole = task->plan.looks_whole,
                                    .bucket_begins = task->scratch + places->begins,
                                    .bucket_nexts = task->scratch + places->nexts,
                                    .records = task->scratch + places->records,
@@ -383,6 +412,18 @@ static wf_error launch_again(wf_handle *handle, const struct wf_cuda_table_task 
     return error;
 }
 
+/* To words of all exponents, if grids do not hold all elements. */
+static wf_error launch_whole(wf_handle *handle, wf_cuda_function function, struct wf_table_arguments *r) {
+    const int is_sampled = r->is_sampled;
+    r->is_whole = 1;
+    r->is_sampled = 0;
+    wf_error error = r->looks_whole ? launch(handle, function, r, WF_TABLE_LOOK, r->blocks, WF_TABLE_BLOCK, 0) : WF_OK;
+    if (!error) error = launch(handle, function, r, WF_TABLE_WHOLE, r->blocks, WF_TABLE_BLOCK, 8 * (int64_t)r->whole_room);
+    r->is_whole = 0;
+    r->is_sampled = is_sampled;
+    return error;
+}
+
 /* What keys that are sorted, or mostly, allow. */
 static wf_error launch_runs(wf_handle *handle, const struct wf_cuda_table_task *task, wf_cuda_function function,
                             struct wf_table_arguments *r) {
@@ -429,7 +470,8 @@ wf_error wf_cuda_tables_reduce(wf_handle *handle, const struct wf_cuda_table_tas
     *condition = r.findings + offsetof(struct wf_table_findings, failed);
     wf_error error = find_kernel(handle, task, WALK_TABLE, &tables);
     if (!error) error = launch_adding(handle, task, tables, &r);
-    if (!error && (r.is_sampled || r.buckets)) error = launch_again(handle, task, tables, &r);
+    if (!error && r.tries_again) error = launch_again(handle, task, tables, &r);
+    if (!error && r.whole) error = launch_whole(handle, tables, &r);
     if (!error && has_index_stage(task->empty))
         error = launch_passes(handle, tables, &r, WF_TABLE_INDEX, find_table_nbytes(task->empty, &r));
     if (!error) error = launch(handle, tables, &r, WF_TABLE_FINISH, warps < finishing ? warps : finishing, 32, task->sums_nbytes);

@@ -15,6 +15,7 @@ enum wf_table_stage {
     WF_TABLE_SCAN,   /* where each bucket's room begins; one block */
     WF_TABLE_PLACE,  /* every element, with its key, to its bucket */
     WF_TABLE_ADD,    /* every element, to its key's words */
+    WF_TABLE_WHOLE,  /* every element once more, to words of all exponents, if grids do not hold it: see kernels/table_whole.cuh */
     WF_TABLE_INDEX, /* of extremes of 64 bits: the positions of those that have been found */
     WF_TABLE_FINISH, /* the results */
     WF_TABLE_STATUS  /* leaves the wf_error of all stages before, where nothing else is launched after these */
@@ -30,6 +31,11 @@ enum {
     WF_TABLE_SQUARE_TERMS = 4, /* those of a sum of squares, whose exponents are twice as far apart, ... */
     WF_TABLE_F64_SQUARE_TERMS = 5, /* ... of f64, which are two f64 each, ... */
     WF_TABLE_INTEGER_SQUARE_TERMS = 2, /* ... and of squares of 64 bits */
+    WF_TABLE_WHOLE_BITS = 32,      /* of a sum over all exponents: those of each of its words, ... */
+    WF_TABLE_WHOLE_TERMS = 9,      /* ... how many of these hold all f32, or bf16, ... */
+    WF_TABLE_F64_WHOLE_TERMS = 66, /* ... and f64 */
+    WF_TABLE_WHOLE_RANGES = 3,     /* of keys whose words a block has at a time: more take longer than words in global memory */
+    WF_TABLE_WHOLE_MAX = 1 << 14,  /* groups with such words */
     WF_TABLE_RUN_TILE = 256, /* elements of which a warp has the runs of equal keys that begin there, ... */
     WF_TABLE_RUN_MAX = 32,   /* ... and those after them, of the last one */
     WF_TABLE_STRAYS_SEEN = 32, /* keys that a sample keeps, to find whether those of strays are few */
@@ -39,6 +45,12 @@ enum {
 
 /* Shared memory of a warp's tile: elements, keys of 32 bits, and where runs begin. */
 #define WF_TABLE_RUN_NBYTES(element_nbytes) ((WF_TABLE_RUN_TILE + WF_TABLE_RUN_MAX) * (element_nbytes) + 6 * WF_TABLE_RUN_TILE + 16)
+
+/* Keys of which a block has `words` words of all exponents each, and, if that leaves room for most keys, of one more for every fourth
+ * of a warp's lanes, to which go those of a key that many of these have. */
+#define WF_TABLE_WHOLE_COLUMNS (WF_TABLE_BLOCK / 4)
+#define WF_TABLE_WHOLE_HAS_COLUMNS(room, words) ((room) / (words) >= 4 * WF_TABLE_WHOLE_COLUMNS)
+#define WF_TABLE_WHOLE_KEYS(room, words) ((room) / (words) - (WF_TABLE_WHOLE_HAS_COLUMNS(room, words) ? WF_TABLE_WHOLE_COLUMNS : 0))
 
 /* Records for which a bucket has room that has `sampled` records of the sample: an eighth more than the likeliest number, and
  * some, which is at least 5.6 standard deviations more. */
@@ -61,7 +73,9 @@ struct wf_table_findings {
     unsigned int left;              /* not all results of sorted keys are made of runs: they are as segments' */
     unsigned int missed;            /* grids, or rooms of buckets, made by a sample do not hold it all: what was added does not count */
     unsigned int crowded;           /* a bucket had too little room, which is `missed`, too */
-    unsigned int high_of_all;       /* the largest exponent field, if `high` is a sample's and `missed` */
+    unsigned int high_of_all;       /* the largest exponent field, if `high` is a sample's and `missed`, or if it is `wide` */
+    unsigned int depth_of_all;      /* how far the least one but 0 is below that of an infinity, if it is `wide` */
+    unsigned int wide;              /* grids do not hold it all, but words of all exponents will; then it is `missed`, too */
 };
 
 /* Elements of one key side by side, or one alone, where the key has others, too. */
@@ -83,12 +97,17 @@ struct wf_table_arguments {
                                  /* of extremes a word, and for WF_TABLE_INDEX one more: see kernels/table_extremes.cuh */
     unsigned long long flags;    /* u32 for each group: enum wf_special, of its infinities, and WF_TABLE_NAN; WF_TABLE_SEEN */
     unsigned long long findings; /* struct wf_table_findings */
+    unsigned long long whole;    /* u64 for each group, as many times as there are words of all exponents, and of counts; or 0 */
+    int whole_room;  /* words of them that a block has in shared memory */
+    int looks_whole; /* there are only words of exponents that occur, which a look at all elements finds */
     int terms, term_bits; /* how many words a sum has, and how many bits of an element go to one */
     int square_terms;     /* how many a sum of squares has, with or without that of values */
     int has_counts;
     int has_sample; /* grids are laid by a sample, unless that has `missed` */
     int is_sampled; /* this stage goes by a sample */
     int is_again;   /* this stage has something to do only if the sample has `missed` */
+    int tries_again; /* then there is such a stage */
+    int is_whole;   /* this stage has something to do only if it is `wide` */
     int copies; /* of a block's table in shared memory; 0: words are added to in global memory */
     int kept;   /* groups that a block keeps in shared memory, a power of two, where copies is 0 */
     int blocks;                       /* that elements are shared by, a piece for each */

@@ -33,6 +33,18 @@ static __device__ __forceinline__ u32 add_shared_u32(u32 address, u32 value)
     return before;
 }
 
+// The same without a branch, where the value is not 0; else gives 0.
+static __device__ __forceinline__ u32 add_shared_if_any(u32 address, u32 value)
+{
+    u32 before;
+    asm volatile("{\n\t.reg .pred any;\n\tsetp.ne.u32 any, %2, 0;\n\tmov.u32 %0, 0;\n\t"
+                 "@any atom.relaxed.cta.shared.add.u32 %0, [%1], %2;\n\t}"
+                 : "=&r"(before)
+                 : "r"(address), "r"(value)
+                 : "memory");
+    return before;
+}
+
 static __device__ __forceinline__ u32 load_global_u32(const u32 *word)
 {
     u32 value;

@@ -70,10 +70,22 @@ static __device__ __forceinline__ u32 bytes_to(const direct_words *direct, int k
 
 // ---- what does not fit the two words
 
+// How many elements of a block have been added so, which takes a hundred times as long: where they are many, words of all exponents
+// are better.
+static __shared__ u32 added_apart;
+
+// Many are one in 256, of as many blocks as a GPU has, about.
+static __device__ __forceinline__ void note_apart(const struct wf_table_arguments *r)
+{
+    const u32 few = 64;
+    if (!IS_BUCKETS && r->whole && atomicAdd(&added_apart, 1) == (u32)(r->count >> 16) + few) note_wide(r);
+}
+
 static __device__ __noinline__ void add_element_apart(const struct wf_table_arguments *r, u32 words, int key, unit bits)
 {
     const grids placed = place_grids(r);
     pending sum;
+    note_apart(r);
     clear_pending(&sum, key);
     add_value(r, &placed, bits, &sum);
     put_words(r, words, &sum);
@@ -84,6 +96,7 @@ static __device__ __noinline__ void add_rest_apart(const struct wf_table_argumen
 {
     const grids placed = place_grids(r);
     pending sum;
+    note_apart(r);
     clear_pending(&sum, key);
     if (add_float(&placed.values, WF_TABLE_TERMS_MAX, rest, sum.word) != 0) note_missed(r);
     put_words(r, words, &sum);

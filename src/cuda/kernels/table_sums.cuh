@@ -1,6 +1,6 @@
 // Sums by key: each element becomes one to three integers, by the bits of a grid that all groups share, and these are added to
 // words of its key.  Integer additions commute, so the bits of a result do not depend on their order.  What the grid does not
-// hold sets `failed`; then nothing of it counts, and the keys are sorted.
+// hold sets `wide`, and words of all exponents take everything, or `failed`; then nothing of it counts, and the keys are sorted.
 
 #ifndef TABLE_SUMS_CUH
 #define TABLE_SUMS_CUH
@@ -11,6 +11,7 @@
 #include "kernels/table_buckets.cuh"
 #include "kernels/table_direct.cuh"
 #include "kernels/table_walk.cuh"
+#include "kernels/table_whole.cuh"
 #include "kernels/table_words.cuh"
 
 // ---- looking
@@ -49,7 +50,8 @@ static __device__ __forceinline__ void look_at_values(const struct wf_table_argu
         for (int k = 0; k < LOOKS; k++) {
             u32 field = field_of(bits[k]);
             high = max(high, field);
-            if (r->is_sampled && field) depth = max(depth, (u32)(INFINITY_BITS >> FRACTION_BITS) - field);
+            bool has_depth = r->is_whole ? is_nonzero(bits[k]) && !is_either_special(bits[k], bits[k]) : r->is_sampled && field;
+            if (has_depth) depth = max(depth, (u32)(INFINITY_BITS >> FRACTION_BITS) - max(field, 1u));
             if (r->is_sampled) last_bit = max(last_bit, last_bit_of(bits[k]));
             has_negative_zero = has_negative_zero || bits[k] == SIGN_BIT;
         }
@@ -61,8 +63,8 @@ static __device__ __forceinline__ void look_at_values(const struct wf_table_argu
     }
     has_negative_zero = __any_sync(ALL_LANES, has_negative_zero);
     if (lane_number()) return;
-    atomicMax(r->is_again ? &findings_of(r)->high_of_all : &findings_of(r)->high, high);
-    if (depth) atomicMax(&findings_of(r)->depth, depth);
+    atomicMax(r->is_again || r->is_whole ? &findings_of(r)->high_of_all : &findings_of(r)->high, high);
+    if (depth) atomicMax(r->is_whole ? &findings_of(r)->depth_of_all : &findings_of(r)->depth, depth);
     if (last_bit) atomicMax(&findings_of(r)->last_bit, last_bit);
     if (has_negative_zero) findings_of(r)->has_negative_zero = 1;
 }
@@ -79,7 +81,9 @@ static __device__ __forceinline__ void clear_words(const struct wf_table_argumen
 static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
 {
     if (r->buckets) clear_flags(r);
-    if (has_buckets(r))
+    if (r->is_whole)
+        clear_whole(r);
+    else if (has_buckets(r))
         sample_buckets(r);
     else if (r->buckets || r->is_again)
         clear_words(r, 0, r->table_count, blockIdx.x, r->blocks);
@@ -157,9 +161,9 @@ static __device__ __forceinline__ void merge_kept(const struct wf_table_argument
 static __device__ __forceinline__ bool is_sample_kept(const struct wf_table_arguments *r)
 {
     if (!IS_FLOAT || !r->is_sampled) return true;
-    if (find_slack(r) < 0) findings_of(r)->failed = 1;
+    if (find_slack(r) < 0 || are_many_apart(r)) note_wide(r);
     if (is_slack_short(r)) note_missed(r);
-    return !is_slack_short(r);
+    return !is_slack_short(r) && !are_many_apart(r);
 }
 
 static __device__ __forceinline__ void add_in_order(const struct wf_table_arguments *r, u32 words)
@@ -167,6 +171,9 @@ static __device__ __forceinline__ void add_in_order(const struct wf_table_argume
     key_range range = range_of_pass(r);
     if (range.count == 0 || !is_sample_kept(r)) return;
     clear_shared(words);
+#if IS_DIRECT
+    if (threadIdx.x == 0) added_apart = 0;
+#endif
     for (i64 i = threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) kept_numbers(r)[i] = 0;
     __syncthreads();
     if (IS_DIRECT && r->copies)
@@ -358,25 +365,39 @@ static __device__ __forceinline__ void take_terms(const struct wf_table_argument
     }
 }
 
-static __device__ __forceinline__ void take_words(const struct wf_table_arguments *r, i64 number, group_state *group)
+static __device__ __forceinline__ void take_words(const struct wf_table_arguments *r, bool wide, i64 number, group_state *group)
 {
     const int terms = count_terms(r);
+#if HAS_WHOLE
+    if (wide) {
+        const whole_range range = find_whole_range(r);
+        for (int i = 0; i < range.terms; i++)
+            sum_add_term(&group->sum, (i64)whole_word_at(r, i, number), WF_TABLE_WHOLE_BITS * (range.base + i));
+        return;
+    }
+#endif
     if (HAS_NONZERO) group->nonzero = word_at(r, 0, number);
     if (HAS_VALUE_SUM) take_terms(r, number, 0, terms, find_base(r), &group->sum);
     if (HAS_SQUARES) take_terms(r, number, terms, SQUARE_TERMS, find_base_of_squares(r), &group->product_sum);
 }
 
-static __device__ __forceinline__ void finish_key(const struct wf_table_arguments *r, i64 number, u32 flags, group_state *group)
+// A sum of nothing is that of one 0.
+static __device__ __forceinline__ i64 count_of_key(const struct wf_table_arguments *r, bool wide, i64 number)
+{
+    if (!has_counts(r)) return 1;
+    return (i64)(wide ? whole_word_at(r, find_whole_range(r).terms, number) : word_at(r, count_terms(r) + SQUARE_TERMS, number));
+}
+
+static __device__ __forceinline__ void finish_key(const struct wf_table_arguments *r, bool wide, i64 number, u32 flags, group_state *group)
 {
     group_place place = place_of_key(r, number);
     u64 terms[WF_TABLE_TERMS_MAX];
 #pragma unroll
     for (int i = 0; i < WF_TABLE_TERMS_MAX; i++) terms[i] = IS_PLAIN_TERM_SUM ? word_at(r, i, number) : 0;
-    // A sum of nothing is that of one 0.
-    i64 count = has_counts(r) ? (i64)word_at(r, count_terms(r) + SQUARE_TERMS, number) : 1;
-    if (flags == 0 && write_words(r, &place, terms)) return;
+    i64 count = count_of_key(r, wide, number);
+    if (flags == 0 && !wide && write_words(r, &place, terms)) return;
     group_clear(group);
-    take_words(r, number, group);
+    take_words(r, wide, number, group);
 #if IS_FLOAT
     group->special_seen = (flags & ~(u32)WF_TABLE_NAN) | PLAIN_SPECIAL;
     if (flags & WF_TABLE_NAN) {
@@ -398,6 +419,7 @@ static __device__ __forceinline__ void finish_key(const struct wf_table_argument
 static __device__ __forceinline__ void finish_tables(const struct wf_table_arguments *r, char *bins)
 {
     group_state group;
+    const bool wide = is_wide(r);
     if (findings_of(r)->failed) return;
     if (HAS_VALUE_SUM) sum_open(&group.sum, bins, GROUP_VALUE_ROWS);
     if (HAS_SQUARES) sum_open(&group.product_sum, bins + (HAS_VALUE_SUM ? 512 * GROUP_VALUE_ROWS : 0), GROUP_PRODUCT_ROWS);
@@ -409,8 +431,8 @@ static __device__ __forceinline__ void finish_tables(const struct wf_table_argum
             flags[k] = ((const u32 *)r->flags)[min(first + k * step, (i64)r->table_count - 1)];
 #pragma unroll 1
         for (int k = 0; k < LOOKS; k++)
-            if (first + k * step < r->table_count && !(flags[k] & WF_TABLE_WRITTEN))
-                finish_key(r, first + k * step, flags[k], &group);
+            if (first + k * step < r->table_count && (!(flags[k] & WF_TABLE_WRITTEN) || wide))
+                finish_key(r, wide, first + k * step, flags[k] & ~(u32)WF_TABLE_WRITTEN, &group);
     }
 }
 

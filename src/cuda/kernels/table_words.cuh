@@ -93,11 +93,20 @@ static __device__ __forceinline__ bool is_slack_short(const struct wf_table_argu
     return find_slack(r) < find_spread(r) * 3 / 8;
 }
 
+// Whether many elements of narrow types are below the two words of most, as of gradients over 60 binades: to be added to a third one
+// apart takes a hundred times as long.  Some are nevertheless, where few of a sample are so small.
+static __device__ __forceinline__ bool are_many_apart(const struct wf_table_arguments *r)
+{
+    const int few = 8; // binades at the end of a sample
+    int needed = find_headroom(r) + find_spread(r) + FRACTION_BITS + 1;
+    return WIDTH < 64 && r->whole && r->is_sampled && is_sample_wide(r) && needed > 2 * r->term_bits + few;
+}
+
 // Behind the bits of the largest element, or, if that is of a sample, by the headroom further; as a position of significand_of.
 static __device__ __forceinline__ int find_top(const struct wf_table_arguments *r)
 {
     const struct wf_table_findings *findings = findings_of(r);
-    bool is_of_all = !r->is_sampled && findings->missed;
+    bool is_of_all = !r->is_sampled && findings->missed && !findings->wide;
     u32 high = is_of_all ? findings->high_of_all : findings->high + (r->has_sample ? (u32)find_headroom(r) : 0);
     return (int)max(high, 1u) - 1 + FRACTION_BITS + 1;
 }
@@ -114,13 +123,24 @@ static __device__ __forceinline__ int find_base_of_squares(const struct wf_table
     return IS_FLOAT ? 2 * find_top(r) - SQUARE_TERMS * r->term_bits : 0;
 }
 
-// Grids do not hold it all: the next ones are laid by all elements, or the keys are sorted.
+// No grids hold it all: words of all exponents do, or the keys are sorted.
+static __device__ __forceinline__ void note_wide(const struct wf_table_arguments *r)
+{
+    if (!r->whole) {
+        findings_of(r)->failed = 1;
+        return;
+    }
+    store_global_u32(&findings_of(r)->wide, 1);
+    store_global_u32(&findings_of(r)->missed, 1); // which is_in_vain asks for
+}
+
+// These grids do not: the next ones are laid by all elements, if there are any.
 static __device__ __forceinline__ void note_missed(const struct wf_table_arguments *r)
 {
-    if (r->is_sampled)
+    if (r->is_sampled && r->tries_again)
         store_global_u32(&findings_of(r)->missed, 1);
     else
-        findings_of(r)->failed = 1;
+        note_wide(r);
 }
 
 // Of floats: for each word an f64 whose last bit is the word's unit, so that adding it rounds a value to units.
