@@ -238,11 +238,11 @@ INLINE bool write_exact_rows(rounded *results, const struct exact_sums *sums, si
     for (size_t r = 0; r < rows; r += LANES) {
         const struct lane_quotient lanes = is_mean ? quotient_at(asked, r) : (struct lane_quotient){.is_power = false};
         const vf64 exact = exact_result(&lost, &sums[r / LANES], &lanes, is_mean ? 1 / lanes.divisor : (vf64){0}, is_mean);
-        vf64 found = round_to_element(exact);
+        vf64 found = exact;
         lost |= (vi64)(exact - exact);
         if (!IS_F64 && asked->gives_nan) found = with_special_sums(&lost, found, sums[r / LANES].sum[0]);
         all_lost |= lost;
-        store_elements(results + r, found);
+        store_elements(results + r, ELEMENT == ELEMENT_F32 ? found : round_to_element(found)); /* f32 without a flag, which takes long */
     }
     return !any_lane_set(all_lost);
 }

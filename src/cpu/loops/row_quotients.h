@@ -143,7 +143,7 @@ INLINE void find_some_quotients(rounded *results, bool *has_failed, const struct
     for (size_t r = taken; r < LANES; r++) sums[r] = start_powers((vf64){0}, powers);
     struct few_sums all = join_rows_of_powers(sums, powers);
     const vf64 exact = row_quotient(&all, &lanes, powers);
-    vf64 found = round_to_element(exact);
+    vf64 found = ELEMENT == ELEMENT_F32 ? exact : round_to_element(exact); /* f32 are rounded where they are stored */
     vi64 lost = ELEMENT == ELEMENT_F32 ? (vi64)(exact - exact) : (vi64)(found - found); /* f32 may be rounded to infinity */
     if (powers.is_scaled) found = unscaled(&lost, found, powers.scale, asked->is_root);
     lost |= all.lost;
