@@ -37,7 +37,8 @@
     X(alternating) /* another kind every thousand elements */                                                 \
     X(sorted)      /* by magnitude, over all exponents */                                                     \
     X(missed)      /* in each chunk some that no window of narrow data holds */                               \
-    X(two_scales)  /* one in three, at random, as far away as those */
+    X(two_scales)  /* one in three, at random, as far away as those */                                        \
+    X(cancelling)  /* over all exponents, every other the one before it, negative, but for its last bit */
 
 enum bench_kind {
 #define X(name) BENCH_KIND_##name,
@@ -107,6 +108,13 @@ BENCH_INLINE struct bench_element spread_at(struct bench_format form, uint64_t i
     return with_exponent(form, i, low + ((random_at(i) >> 32) * count >> 32));
 }
 
+/* Sums of these cancel to what last bits leave. */
+BENCH_INLINE struct bench_element cancelling_at(struct bench_format form, uint64_t i) {
+    const uint64_t sign = (2 * (uint64_t)form.bias + 2) << form.fraction_bits;
+    const struct bench_element element = spread_at(form, i - i % 2, form.bias);
+    return pattern(i % 2 ? element.bits ^ sign ^ 1 : element.bits);
+}
+
 /* So much smaller that no narrow window holds both. */
 BENCH_INLINE double far_below(struct bench_format form, double value) {
     return value * (form.bias > 127 ? 0x1p-300 : form.bias > 15 ? 0x1p-60 : 0x1p-14);
@@ -157,6 +165,7 @@ BENCH_INLINE struct bench_element bench_element_at(struct bench_format form, uin
     case BENCH_KIND_sorted: return with_exponent(form, i, i * ((uint64_t)form.top + 1) / count);
     case BENCH_KIND_missed: return real(i % 61 ? uniform : far_below(form, uniform));
     case BENCH_KIND_two_scales: return real(dice % 3 ? uniform : far_below(form, uniform));
+    case BENCH_KIND_cancelling: return cancelling_at(form, i);
     default: return real(uniform);
     }
 }

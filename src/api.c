@@ -105,11 +105,11 @@ static bool try_few(wf_handle *handle, const wf_reduction *reduction, const wf_a
 static wf_error find_value(wf_handle *handle, const wf_reduction *reduction, const wf_array *a, const wf_array *b,
                            struct wf_tree *tree, wf_value *value) {
     struct wf_accumulator acc;
-    struct wf_losses losses = {.are_refused = false};
+    struct wf_losses losses = {.allowed = WF_LOSE_MUCH};
     wf_error error = reduce(handle, &acc, reduction, a, b, tree, &losses);
-    if (!error && !wf_losses_are_none(&losses)) {
+    while (!error && !wf_losses_are_none(&losses)) {
         if (wf_accumulator_finish_within(&acc, acc.op, value)) return WF_OK;
-        losses = (struct wf_losses){.are_refused = true};
+        wf_losses_lessen(&losses);
         error = reduce(handle, &acc, reduction, a, b, tree, &losses);
     }
     if (!error) error = wf_accumulator_finish(handle, &acc, acc.op, value);
@@ -139,12 +139,12 @@ wf_error wf_reduce_stats(wf_handle *handle, const wf_reduction *reduction, const
     wf_error error = check_stats(handle, stats);
     if (!error && reduction && reduction->op != WF_STATS)
         error = wf_fail(handle, WF_ERROR_ARGUMENT, "wf_reduce_stats takes the op WF_STATS, not %d", (int)reduction->op);
-    struct wf_losses losses = {.are_refused = false};
+    struct wf_losses losses = {.allowed = WF_LOSE_MUCH};
     bool is_certain = false;
     if (!error) error = reduce(handle, &acc, reduction, array, NULL, NULL, &losses);
     if (!error) error = finish_stats(handle, &acc, stats, &is_certain);
     if (error || is_certain) return error;
-    losses = (struct wf_losses){.are_refused = true};
+    losses = (struct wf_losses){.allowed = WF_LOSE_NOTHING};
     error = reduce(handle, &acc, reduction, array, NULL, NULL, &losses);
     return error ? error : finish_stats(handle, &acc, stats, &is_certain);
 }

@@ -11,6 +11,7 @@ import pytest
 
 import warpfold_ctypes as wf
 from each_type import but_slow
+from group_helpers import Groups, as_returned, returned, transposed
 from oracle import FLOATS, INTEGERS, Oracle, PairOracle
 from samples import agree, nbytes_of, nearest, outcome, pack
 from test_adversarial import (  # noqa: F401: handle is a fixture
@@ -71,10 +72,13 @@ def test_results_that_what_is_lost_would_change(type_name):
     one, half = magnitude_bits(type_name, 0), magnitude_bits(type_name, -form.precision)
     some = wide(type_name, count // 2 - 8, "pairs", one // (1 << (form.precision - 1)) + 9)
     cancelled = [bits ^ sign for bits in some for sign in (0, form.sign)]
+    rounded = [bits ^ change for bits in some for change in (0, form.sign | 1)]
     zeros = [0] * (count // 2)
     arrays = {
         "cancelled": cancelled,
         "but for the least": cancelled + [least],
+        "but for last bits": rounded,
+        "last bits, and a tie": rounded + [one, half],
         "but for a tie": cancelled + [one, half],
         "above a tie": [least] + cancelled + [one, half],
         "below a tie": [one, half] + cancelled + [least | form.sign],
@@ -129,6 +133,58 @@ def test_specials_among_wide_elements(type_name):
         for nan, threads in itertools.product(("propagate", "omit", "error", "omit"), (1, 2)):
             got = outcome(tier.stats, view, nan=nan, threads=threads)
             agree(whole.stats(nan, None, 0), got, "stats", type_name, nan, threads, tier.device, len(specials))
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_long_rows_of_wide_elements(type_name):
+    """Whose sums lack something, and are made again where that matters, one row after the other; and columns as long."""
+    form, draw = FLOATS[type_name], random.Random(type_name)
+    count = 20_000 // nbytes_of(type_name)
+    half = wide(type_name, count // 2, "rows")
+    specials = [form.nan, form.infinity, form.infinity | form.sign]
+    rows = [
+        half + [bits ^ form.sign for bits in half],
+        half + [bits ^ form.sign ^ 1 for bits in half],
+        wide(type_name, count, "some"),
+        *([bits if draw.randrange(count // 2) else special for bits in wide(type_name, count, special)] for special in specials),
+        [draw.choice(specials) if draw.randrange(2) else bits for bits in wide(type_name, count, "every other")],
+        [form.nan] * count,
+        [form.sign] * count,
+        [magnitude_bits(type_name, 0) + draw.randrange(2) for _ in range(count)],
+        wide(type_name, count, "large", form.infinity // (1 << (form.precision - 1))),
+    ]
+    draw.shuffle(rows)
+    data, nbytes = pack(type_name, list(itertools.chain(*rows))), nbytes_of(type_name)
+    groups = Groups(type_name, [pack(type_name, row) for row in rows])
+    along = wf.strided(data, type_name, (len(rows), count), (count * nbytes, nbytes))
+    turned = transposed(data, len(rows), count, nbytes)
+    down = wf.strided(turned, type_name, (count, len(rows)), (len(rows) * nbytes, nbytes))
+    for tier, nan, op in itertools.product(wf.tier_handles(), ("propagate", "omit"), ("sum", "mean", "norm1", "var", "norm2")):
+        expected = as_returned(groups.reduce(op, nan=nan), op, type_name)
+        for view, axis, threads in ((along, 2, 1), (along, 2, 2), (down, 1, 1)):
+            got = returned(tier, op, wf.library.wf_groups_axes(axis), [view], nan=nan, threads=threads)
+            assert got == expected, (op, nan, tier.device, axis, threads)
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_rows_of_any_bits(type_name):
+    """Rows that have infinities and NaNs, and of f64 sums that overflow on the way."""
+    form, draw, nbytes = FLOATS[type_name], random.Random(type_name), nbytes_of(type_name)
+    for length, kind in itertools.product((24, 100, 333), ("any", "large", "some")):
+        most = {"any": 2 * form.sign, "large": form.sign, "some": form.infinity}[kind]
+        rows = [[draw.randrange(most) for _ in range(length)] for _ in range(9)]
+        if kind == "large":
+            rows = [[form.infinity - 1 - bits % 3 | form.sign * (bits % 2) for bits in row] for row in rows]
+        for row in rows[::3]:
+            row[draw.randrange(length)] = draw.choice([form.nan, form.infinity, form.infinity | form.sign])
+        data = pack(type_name, list(itertools.chain(*rows)))
+        groups = Groups(type_name, [pack(type_name, row) for row in rows])
+        view = wf.strided(data, type_name, (len(rows), length), (length * nbytes, nbytes))
+        policies = ("propagate", "omit", "error")
+        for tier, nan, op in itertools.product(wf.tier_handles(), policies, ("sum", "mean", "norm1")):
+            expected = as_returned(groups.reduce(op, nan=nan), op, type_name)
+            got = returned(tier, op, wf.library.wf_groups_axes(2), [view], nan=nan)
+            assert got == expected, (op, nan, length, kind, tier.device)
 
 
 @pytest.mark.parametrize("type_name", FLOATS)

@@ -13,9 +13,13 @@ struct wf_bound {
     int32_t exponent;
 };
 
+/* How much may be lost: less in a second attempt, where the result of the first was not certain, as that of a sum that cancels;
+ * else nothing. */
+enum wf_loss { WF_LOSE_MUCH, WF_LOSE_LITTLE, WF_LOSE_NOTHING };
+
 struct wf_losses {
     struct wf_bound sum, products; /* of the sum of values or magnitudes, and of that of products */
-    bool are_refused; /* nothing may be lost: the result of a first attempt was not certain */
+    enum wf_loss allowed;
     bool nans_decide; /* with a NaN, there is nothing else to be known */
     bool are_many;    /* there are so many elements that sums of narrow types lose less of each */
 };
@@ -28,6 +32,11 @@ static inline void wf_bound_add(struct wf_bound *into, struct wf_bound more) {
     if (!into->units) sum = more;
     if (into->units) sum.units += (shift < 64 ? least.units >> shift : 0) + 1;
     *into = sum;
+}
+
+/* For a further attempt. */
+static inline void wf_losses_lessen(struct wf_losses *losses) {
+    *losses = (struct wf_losses){.allowed = losses->allowed == WF_LOSE_MUCH ? WF_LOSE_LITTLE : WF_LOSE_NOTHING};
 }
 
 static inline void wf_losses_join(struct wf_losses *into, const struct wf_losses *from) {

@@ -39,6 +39,9 @@ struct wf_lossy_guess {
     int top[3];  /* of each operand, and of products, of blocks before: all were less than 2^top in magnitude */
     int waits;   /* for that many calls to come, no sum will */
     int refused; /* from which the next wait follows */
+    bool is_deep; /* a call whose sums lack less than others', through more levels */
+    int deep;     /* for that many calls to come, sums will */
+    int deepened; /* from which the next number of these follows */
 };
 
 /* The working memory of a thread. */

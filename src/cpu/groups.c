@@ -93,8 +93,7 @@ static void reduce_large_groups(wf_handle *handle, struct job *job) {
         int64_t count = wf_place_find(&place, job, tile);
         for (int64_t i = 0; i < count; i++, wf_place_move(&place, job, job->ndim - 1, 1)) {
             if (!wf_place_is_shared(job, &place)) continue;
-            wf_job_fold(&acc, &tree, job, &place, handle, NULL);
-            if (wf_job_write(job, &place, &acc, NULL)) wf_job_note_failure(job, place.number);
+            if (wf_job_fold_and_write(&acc, &tree, job, &place, handle, NULL)) wf_job_note_failure(job, place.number);
         }
     }
 }

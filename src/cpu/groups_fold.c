@@ -22,12 +22,15 @@ static int64_t first_index_of(const struct job *job, const struct place *place) 
     return counts_on ? wf_shaped_tree_end(grouped->into, place->number) : grouped->empty->first_index;
 }
 
-void wf_job_fold(struct wf_accumulator *acc, struct wf_tree *tree, const struct job *job,
-                       const struct place *place, wf_handle *handle, struct worker *worker) {
+/* losses: NULL, or what the group's sums may lack. */
+static void fold(struct wf_accumulator *acc, struct wf_tree *tree, const struct job *job, const struct place *place,
+                 wf_handle *handle, struct worker *worker, struct wf_losses *losses) {
     const struct wf_accumulator *empty = job->grouped->empty;
     int64_t count = wf_place_count(job, place), begin = 0;
     wf_accumulator_init_like(acc, empty, first_index_of(job, place), tree);
     if (!count) return;
+    acc->losses = losses;
+    wf_cpu_begin_losses(acc, count);
     struct wf_view view = job->view;
     wf_place_view(&view, &begin, job, place);
     bool counts_on = !view.positions.index && !acc->tree; /* a product's tree begins with its group */
@@ -39,6 +42,11 @@ void wf_job_fold(struct wf_accumulator *acc, struct wf_tree *tree, const struct 
     acc->count = count;
     acc->end_index += count;
     set_positions(acc, &view);
+}
+
+void wf_job_fold(struct wf_accumulator *acc, struct wf_tree *tree, const struct job *job, const struct place *place,
+                 wf_handle *handle, struct worker *worker) {
+    fold(acc, tree, job, place, handle, worker, NULL);
 }
 
 void wf_job_fold_columns(struct worker *worker, const struct job *job, const struct place *place, size_t results,
@@ -77,6 +85,33 @@ wf_error wf_job_write(const struct job *job, const struct place *place, const st
     wf_error error = finish(job, acc, handle, &value);
     if (!error) wf_value_store(&value, place->result);
     return error;
+}
+
+/* Writes the result of a group whose sums may lack something, as one call's may (core/losses.h); false: they lack too much. */
+static bool try_lossy(struct wf_accumulator *acc, struct wf_tree *tree, const struct job *job, const struct place *place,
+                      wf_handle *handle, struct worker *worker, struct wf_losses *losses, wf_error *error) {
+    wf_value value;
+    fold(acc, tree, job, place, handle, worker, losses);
+    const bool are_exact = wf_losses_are_none(losses);
+    const bool is_certain = are_exact || wf_accumulator_finish_within(acc, acc->op, &value);
+    acc->losses = NULL;
+    *error = are_exact ? wf_job_write(job, place, acc, NULL) : WF_OK;
+    if (is_certain && !are_exact) wf_value_store(&value, place->result);
+    return is_certain;
+}
+
+wf_error wf_job_fold_and_write(struct wf_accumulator *acc, struct wf_tree *tree, const struct job *job,
+                               const struct place *place, wf_handle *handle, struct worker *worker) {
+    enum { WORTHWHILE_NBYTES = 1 << 14 }; /* to find the results of either end takes as long as some hundred elements */
+    const bool is_worth_it = wf_place_count(job, place) * (int64_t)job->view.nbytes >= WORTHWHILE_NBYTES && !job->grouped->into;
+    struct wf_losses losses = {.allowed = WF_LOSE_MUCH};
+    wf_error error;
+    if (is_worth_it && wf_accumulator_may_lose(job->grouped->empty)) {
+        while (!try_lossy(acc, tree, job, place, handle, worker, &losses, &error)) wf_losses_lessen(&losses);
+        return error;
+    }
+    fold(acc, tree, job, place, handle, worker, NULL);
+    return wf_job_write(job, place, acc, NULL);
 }
 
 bool wf_job_try_small_sum(const struct job *job, const struct place *place) {

@@ -167,6 +167,10 @@ bool wf_job_pack(struct worker *worker, struct wf_pages *pages, const struct job
 void wf_job_fold(struct wf_accumulator *acc, struct wf_tree *tree, const struct job *job, const struct place *place,
                  wf_handle *handle, struct worker *worker);
 
+/* The same, and writes the result. */
+wf_error wf_job_fold_and_write(struct wf_accumulator *acc, struct wf_tree *tree, const struct job *job,
+                               const struct place *place, wf_handle *handle, struct worker *worker);
+
 /* Makes the accumulators of the worker's columns elements begin <= i < end of each group of a tile. */
 void wf_job_fold_columns(struct worker *worker, const struct job *job, const struct place *place, size_t results,
                          int64_t begin, int64_t end);

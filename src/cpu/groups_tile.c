@@ -100,8 +100,7 @@ static bool try_nothing(struct job *job, const struct place *place, int64_t grou
 
 static void reduce_group(struct job *job, struct worker *worker, const struct place *place) {
     if (try_nothing(job, place, 1) || wf_place_is_shared(job, place) || wf_job_try_small_sum(job, place)) return;
-    wf_job_fold(&worker->partial, &worker->tree, job, place, NULL, worker);
-    if (wf_job_write(job, place, &worker->partial, NULL)) wf_job_note_failure(job, place->number);
+    if (wf_job_fold_and_write(&worker->partial, &worker->tree, job, place, NULL, worker)) wf_job_note_failure(job, place->number);
 }
 
 /* Of that many groups from that place on, those that have failed, one by one. */
@@ -144,19 +143,26 @@ static bool try_one_row(struct worker *worker, const struct job *job, const stru
     return wf_few_write(worker, job, &one);
 }
 
-/* Reduces rows whose results are along that dimension; where they have NaNs, without these. */
+/* Whether bounds find results of infinities and NaNs, too: sums of f64 may have overflowed instead. */
+static bool knows_specials(const struct job *job) {
+    const bool are_sums = job->bounded.parts && !(job->bounded.parts & WF_PART_SQUARES);
+    return are_sums && job->bounded.gives_nan && job->grouped->empty->type != WF_F64;
+}
+
+/* Reduces rows whose results are along that dimension; where they have NaNs, without these, unless their results are known. */
 static void reduce_few_rows(struct job *job, struct worker *worker, struct place place, const struct few *few, bool by_bounds,
                             int along) {
     struct few_without_nans others;
     bool has_failed[WF_COLUMNS_MAX] = {false};
-    bool has_nans = worker->had_nans && wf_few_take_nans(&others, worker, job, few);
+    const bool may_take = !knows_specials(job);
+    bool has_nans = may_take && worker->had_nans && wf_few_take_nans(&others, worker, job, few);
     bool is_found = write_rows(job, worker, has_nans ? &others.few : few, by_bounds, has_failed);
-    if (!is_found && !worker->had_nans && wf_few_take_nans(&others, worker, job, few)) {
+    if (!is_found && may_take && !worker->had_nans && wf_few_take_nans(&others, worker, job, few)) {
         has_nans = true;
         worker->exact_rows = worker->row_windows = (struct attempt){0, 0}; /* as NaNs are why these have failed */
         is_found = write_rows(job, worker, &others.few, by_bounds, has_failed);
     }
-    worker->had_nans = has_nans;
+    if (may_take) worker->had_nans = has_nans;
     if (has_nans) {
         few = &others.few;
         wf_few_write_nans(&others, job, has_failed);

@@ -48,18 +48,45 @@ static void expect_specials_again(struct worker *worker, bool is_alike) {
     worker->specials_expected = guess->specials;
 }
 
-/* What a call begins with.  After one whose sums lacked too much, some are exact: the more, the more often that happens. */
-static void begin_lossy(struct wf_lossy_guess *guess, const struct wf_losses *losses, bool is_alike) {
+/* The more, the more often that has happened. */
+static int calls_after(int before) {
     enum { CALLS_MAX = 7 };
+    return 2 * before + 1 < CALLS_MAX ? 2 * before + 1 : CALLS_MAX;
+}
+
+/* A call whose sums may lack something begins as those before it have ended. */
+static void begin_first_attempt(struct wf_lossy_guess *guess) {
+    const bool was_of_use = guess->blocks > 0;
+    if (was_of_use) guess->refused /= 2;
+    if (was_of_use && !guess->is_deep) guess->deepened /= 2;
+    guess->is_deep = guess->deep > 0;
+    if (guess->deep) guess->deep--;
+}
+
+/* After an attempt whose sums lacked too much, they lack less, if that is of use where sums cancel, or nothing. */
+static void begin_further_attempt(struct wf_lossy_guess *guess, bool may_be_deep) {
+    if (may_be_deep && !guess->is_deep && !guess->refused) {
+        guess->deep = guess->deepened = calls_after(guess->deepened);
+        guess->is_deep = true;
+        guess->blocks = 0; /* unless a window of as many levels holds all that they have */
+        return;
+    }
+    guess->waits = guess->refused = calls_after(guess->refused);
+    guess->is_deep = false;
+    guess->deep = guess->deepened = guess->blocks = 0;
+}
+
+/* What a call begins with.  After one whose sums lacked too much, some are exact, or lack less. */
+static void begin_lossy(struct wf_lossy_guess *guess, const struct wf_accumulator *into, bool is_alike) {
+    const bool may_cancel = into->parts == WF_PART_SUM || into->parts == WF_PART_DOT;
     if (!is_alike) *guess = (struct wf_lossy_guess){.is_new = false};
     guess->is_new = true;
     if (guess->waits) guess->waits--;
-    if (!losses) return;
-    if (!losses->are_refused && guess->blocks > 0) guess->refused /= 2; /* the last one was of use */
-    if (!losses->are_refused) return;
-    guess->refused = 2 * guess->refused + 1 < CALLS_MAX ? 2 * guess->refused + 1 : CALLS_MAX;
-    guess->waits = guess->refused;
-    guess->blocks = 0;
+    if (!into->losses) return;
+    if (into->losses->allowed == WF_LOSE_MUCH)
+        begin_first_attempt(guess);
+    else
+        begin_further_attempt(guess, may_cancel && into->losses->allowed == WF_LOSE_LITTLE);
 }
 
 /* Guesses are of use for the next call where it adds the same parts of the same type, and they were cheap. From others
@@ -69,7 +96,7 @@ static void forget_other_guesses(struct worker *worker, const struct wf_accumula
     bool is_alike = are_guesses_for(&worker->guessed, into);
     expect_specials_again(worker, is_alike);
     guess->outliers = guess->outliers > 0;
-    begin_lossy(&worker->scratch.lossy, into->losses, is_alike);
+    begin_lossy(&worker->scratch.lossy, into, is_alike);
     if (is_alike && !is_wide_guess(guess)) return;
     *guess = (struct wf_guess){.specials = guess->specials};
 }
@@ -252,16 +279,22 @@ void wf_cpu_add_view_in_parallel(wf_handle *handle, struct wf_accumulator *into,
     wf_environment_leave(callers);
 }
 
-wf_error wf_cpu_add(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b) {
+void wf_cpu_begin_losses(struct wf_accumulator *into, int64_t count) {
     enum { MANY = 1 << 20 };
+    if (!into->losses) return;
+    into->losses->nans_decide = into->nan != WF_NAN_OMIT && into->op != WF_STATS;
+    into->losses->are_many = count > MANY;
+}
+
+wf_error wf_cpu_add(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b) {
     struct wf_view view;
-    if (into->losses) into->losses->nans_decide = into->nan != WF_NAN_OMIT && into->op != WF_STATS;
     if (is_one_block(a, b)) {
+        wf_cpu_begin_losses(into, wf_array_length(a, 0));
         add_one_block(handle->device_state, into, a, b);
         return WF_OK;
     }
     wf_view_make(&view, a, b, wf_accumulator_is_indexed(into));
-    if (into->losses) into->losses->are_many = view.count > MANY;
+    wf_cpu_begin_losses(into, view.count);
     wf_cpu_add_view_in_parallel(handle, into, &view);
     return WF_OK;
 }

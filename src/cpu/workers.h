@@ -81,6 +81,9 @@ void wf_cpu_add_view(struct worker *worker, const struct wf_tier *tier, struct w
 /* On as many threads as that many elements are worth, in any environment: */
 void wf_cpu_add_view_in_parallel(wf_handle *handle, struct wf_accumulator *into, const struct wf_view *view);
 
+/* Tells the losses of a reduction, unless these are NULL, what is known of that many elements to come. */
+void wf_cpu_begin_losses(struct wf_accumulator *into, int64_t count);
+
 /* As struct wf_device says. */
 wf_error wf_cpu_add(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b);
 wf_error wf_cpu_reduce_groups(wf_handle *handle, const struct wf_grouped *grouped);

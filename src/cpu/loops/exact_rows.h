@@ -5,7 +5,7 @@
 #define WF_CPU_LOOPS_EXACT_ROWS_H
 
 #include "core/strided.h"
-#include "cpu/loops/exact_columns.h"
+#include "cpu/loops/few_rows.h"
 #include "cpu/loops/placed_lanes.h"
 #include "cpu/loops/row_ends.h"
 
@@ -238,15 +238,18 @@ INLINE bool write_exact_rows(rounded *results, const struct exact_sums *sums, si
     for (size_t r = 0; r < rows; r += LANES) {
         const struct lane_quotient lanes = is_mean ? quotient_at(asked, r) : (struct lane_quotient){.is_power = false};
         const vf64 exact = exact_result(&lost, &sums[r / LANES], &lanes, is_mean ? 1 / lanes.divisor : (vf64){0}, is_mean);
-        all_lost |= lost | (vi64)(exact - exact);
-        store_elements(results + r, round_to_element(exact));
+        vf64 found = exact;
+        lost |= (vi64)(exact - exact);
+        if (!IS_F64 && asked->gives_nan) found = with_special_sums(&lost, found, sums[r / LANES].sum[0]);
+        all_lost |= lost;
+        store_elements(results + r, ELEMENT == ELEMENT_F32 ? found : round_to_element(found)); /* f32 without a flag, which takes long */
     }
     return !any_lane_set(all_lost);
 }
 
 wf_exact_rows_function WF_LOOPS_NAME(find_exact_rows, TYPE, TIER);
 
-/* Where some are no numbers, results are not exact. */
+/* Where some of f64 are no numbers, or some where NaNs are no results, results are not exact. */
 bool WF_LOOPS_NAME(find_exact_rows, TYPE, TIER)(const struct wf_rows *rows, int64_t apart, const struct wf_quotient *asked,
                                                 void *results) {
     sum_exact_rows_function *sum_rows_of = exact_rows_function_for(apart);

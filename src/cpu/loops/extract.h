@@ -94,16 +94,18 @@ INLINE size_t group_count_of(struct shape shape, struct kind kind, size_t elemen
     return lanes > vector ? lanes : vector;
 }
 
+INLINE void note_largest(struct sums *sums, struct terms terms, int u) {
+    const vf64 x = terms.multiplies ? quiet_multiply(terms.a, terms.b) : terms.a;
+    if (u % 2) sums->other_largest = larger_of_f64(sums->other_largest, x);
+    else sums->largest = larger_of_f64(sums->largest, x);
+}
+
 INLINE void extract_term(struct sums *sums, struct shape shape, struct source source, size_t i,
                          struct kind kind, int term, int u) {
     int levels = levels_of(shape, term);
     struct terms terms = terms_at(source, i, kind.load[term], levels, sums->factor);
     if (kind.splits && term == 2) terms.multiplies = false; /* the scan of the same pass uses that unit */
-    if (kind.finds_largest && term == 0) {
-        const vf64 x = terms.multiplies ? quiet_multiply(terms.a, terms.b) : terms.a;
-        if (u % 2) sums->other_largest = larger_of_f64(sums->other_largest, x);
-        else sums->largest = larger_of_f64(sums->largest, x);
-    }
+    if (kind.finds_largest && term == 0) note_largest(sums, terms, u);
     extract_terms(sums->term[term], splits(kind, term) ? sums->negative : NULL, levels, u, terms);
 }
 
@@ -118,8 +120,10 @@ INLINE void extract_group_by_levels(struct sums *sums, struct shape shape, struc
     const int last = shape.first - 1, unroll = unroll_of(shape, kind);
     struct terms terms[UNROLL_MAX];
     UNROLLED
-    for (int v = 0; v < UNROLL_MAX; v++)
+    for (int v = 0; v < UNROLL_MAX; v++) {
         terms[v] = terms_at(source, i + (size_t)v * LANES, kind.load[0], shape.first, sums->factor);
+        if (kind.finds_largest) note_largest(sums, terms[v], v);
+    }
     UNROLLED
     for (int k = 0; k < last; k++) {
         UNROLLED

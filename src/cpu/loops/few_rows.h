@@ -121,6 +121,14 @@ INLINE vf64 with_quiet_nans(vf64 x) {
     return select_f64((vi64)(x == x), x, (vf64)((vi64){0} + (INT64_C(0x7ff8) << 48)));
 }
 
+/* Results of sums of types shorter than f64, which do not overflow, where NaNs are results: a sum that is infinite or NaN is what
+ * IEEE addition makes of infinities and NaNs, whatever the order. */
+INLINE vf64 with_special_sums(vi64 *lost, vf64 found, vf64 sum) {
+    const vi64 is_number = (vi64)(sum - sum == 0);
+    *lost &= is_number;
+    return select_f64(is_number, found, with_quiet_nans(sum));
+}
+
 /* Stores results of f64, rounded to elements, of which f32 are rounded where they are stored; returns lanes, not all bits 0, that
  * have failed.  expects_specials: of types shorter than f64 results may be infinite or NaN; else their range fails the strip. */
 INLINE vi64 store_few(rounded *results, vf64 found, const struct few_sums *sums, enum few_asked asked, bool expects_specials,

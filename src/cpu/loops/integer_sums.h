@@ -226,7 +226,8 @@ static bool are_for_integers(unsigned sums) {
 
 /* Of a block's span as many exponents, the largest, as its sum needs; of one that may lack something not more than those. */
 static struct span needed_span(const struct block *block, struct span span, int exponents) {
-    if (SHARES_POWERS && may_lose(block) && span.high - span.low >= exponents) span.low = span.high - exponents + 1;
+    const bool loses = may_lose(block) && depth_of(block) != DEEP; /* one band, or all of them */
+    if (SHARES_POWERS && loses && span.high - span.low >= exponents) span.low = span.high - exponents + 1;
     return span;
 }
 

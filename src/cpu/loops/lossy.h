@@ -43,9 +43,11 @@ static int scanned_top(const struct scan *scan) {
     return top_of(largest);
 }
 
-/* So many levels that the result of as many elements as losses are told of is mostly certain. */
-INLINE struct shape lossy_shape(bool is_fine) {
-    return is_fine ? (struct shape){2, 2} : (struct shape){1, 1};
+/* So many levels that the result of as many elements as losses are told of is mostly certain: of sums that cancel, more. */
+enum depth { SHALLOW, FINE, DEEP, DEPTHS };
+
+INLINE struct shape lossy_shape(enum depth depth) {
+    return depth == DEEP ? (struct shape){3, 3} : depth == FINE ? (struct shape){2, 2} : (struct shape){1, 1};
 }
 
 /* Whether that of products is more than what follows from their factors: of f64, where registers are few, to find it takes
@@ -69,11 +71,11 @@ INLINE struct kind lossy_kind_of(unsigned sums) {
 /* Extracts sums, and finds the tops; of pairs of narrow types that of products alone, as no product of these leaves the range.
  * With the sums of stats, it finds the extremes. */
 INLINE void extract_lossy(struct extracted *extracted, struct block *block, const struct window *window, int found[TOPS],
-                          unsigned sums, bool is_fine) {
+                          unsigned sums, enum depth depth) {
     const bool are_pairs = sums == WF_PART_DOT, are_stats = sums == STATS_SUMS;
     struct scan scans[2] = {{.max = {0}}, {.max = {0}}}, with_extremes[2] = {EXTREMES_SCAN_START};
     struct source source = source_of(block, are_pairs);
-    extract(extracted, window, lossy_shape(is_fine), source, lossy_kind_of(sums), are_stats ? with_extremes : scans,
+    extract(extracted, window, lossy_shape(depth), source, lossy_kind_of(sums), are_stats ? with_extremes : scans,
             are_stats ? scan_extremes : are_pairs && !IS_F64 ? NULL : scan_largest);
     if (are_stats) {
         const struct extremes extremes = scanned_extremes(&with_extremes[0]);
@@ -94,10 +96,14 @@ typedef void lossy_function(struct extracted *extracted, struct block *block, co
 /* With as few levels as possible in a loop of their own; f64, and many elements, need more. */
 #define EXTRACT_LOSSY(name, sums)                                                                                      \
     APART void name(struct extracted *extracted, struct block *block, const struct window *window, int found[TOPS]) {  \
-        extract_lossy(extracted, block, window, found, sums, IS_F64);                                                  \
+        extract_lossy(extracted, block, window, found, sums, IS_F64 ? FINE : SHALLOW);                                 \
     }                                                                                                                  \
     APART void name##_finely(struct extracted *extracted, struct block *block, const struct window *window, int found[TOPS]) { \
-        extract_lossy(extracted, block, window, found, sums, PRECISION > 11);                                          \
+        extract_lossy(extracted, block, window, found, sums, PRECISION > 11 ? FINE : SHALLOW);                         \
+    }
+#define EXTRACT_DEEPLY(name, sums)                                                                                     \
+    APART void name(struct extracted *extracted, struct block *block, const struct window *window, int found[TOPS]) {  \
+        extract_lossy(extracted, block, window, found, sums, DEEP);                                                    \
     }
 EXTRACT_LOSSY(lose_values, WF_PART_SUM)
 EXTRACT_LOSSY(lose_magnitudes, WF_PART_ABS)
@@ -105,12 +111,16 @@ EXTRACT_LOSSY(lose_squares, WF_PART_SQUARES)
 EXTRACT_LOSSY(lose_products, WF_PART_DOT)
 EXTRACT_LOSSY(lose_moments, MOMENTS)
 EXTRACT_LOSSY(lose_stats, STATS_SUMS)
+EXTRACT_DEEPLY(lose_values_deeply, WF_PART_SUM)
+EXTRACT_DEEPLY(lose_products_deeply, WF_PART_DOT)
 
-static lossy_function *const lossy_functions[2][SUMS + 1] = {
+/* Sums of magnitudes and squares do not cancel. */
+static lossy_function *const lossy_functions[DEPTHS][SUMS + 1] = {
     {[WF_PART_SUM] = lose_values, [WF_PART_ABS] = lose_magnitudes, [WF_PART_SQUARES] = lose_squares,
      [WF_PART_DOT] = lose_products, [MOMENTS] = lose_moments, [STATS_SUMS] = lose_stats},
     {[WF_PART_SUM] = lose_values_finely, [WF_PART_ABS] = lose_magnitudes_finely, [WF_PART_SQUARES] = lose_squares_finely,
      [WF_PART_DOT] = lose_products_finely, [MOMENTS] = lose_moments_finely, [STATS_SUMS] = lose_stats_finely},
+    {[WF_PART_SUM] = lose_values_deeply, [WF_PART_DOT] = lose_products_deeply},
 };
 
 /* ---- infinities and NaNs ---- */
@@ -155,15 +165,17 @@ static bool clean_if_possible(struct block *block) {
 
 /* ---- a block ---- */
 
+static enum depth depth_of(const struct block *block) {
+    if (block->scratch->lossy.is_deep) return DEEP;
+    return IS_F64 || (PRECISION > 11 && block->into->losses->are_many) ? FINE : SHALLOW;
+}
+
 /* Whether the block's sums may lack something. */
 static bool may_lose(const struct block *block) {
     const struct wf_losses *losses = block->into->losses;
     const struct wf_lossy_guess *guess = &block->scratch->lossy;
-    return losses && !losses->are_refused && !guess->waits && lossy_functions[0][block->into->parts & SUMS];
-}
-
-static bool is_fine(const struct block *block) {
-    return IS_F64 || (PRECISION > 11 && block->into->losses->are_many);
+    const bool is_allowed = losses && losses->allowed != WF_LOSE_NOTHING && !guess->waits;
+    return is_allowed && lossy_functions[depth_of(block)][block->into->parts & SUMS];
 }
 
 /* The window for elements, or pairs, less than 2^top in magnitude.  f64 are multiplied by a power of two, so that no bit that
@@ -187,9 +199,9 @@ static bool make_lossy_window(struct window *window, struct kind *kind, const st
         range[0].top = top[OF_PRODUCTS] + shift;
         range[1].top = range[0].top - FRACTION_BITS;
     }
-    window->shape = lossy_shape(is_fine(block));
+    window->shape = lossy_shape(depth_of(block));
     for (int t = 0; t < kind->terms; t++)
-        if (!set_levels(window, t, range[t], *kind, headroom_of(*kind))) return false;
+        if (!set_levels(window, t, range[t], *kind, headroom_of_block(window->shape.first, *kind))) return false;
     if (!IS_F64) return true;
     int subnormal = LOW_EXPONENT + FRACTION_BITS; /* all of these are less than 2^subnormal, as they are added */
     const int up = window->shift[0] > window->shift[1] ? window->shift[0] : window->shift[1];
@@ -216,7 +228,7 @@ static void note_losses(struct block *block, const struct window *window, struct
 /* How far above those that were found tops are expected at most.  Largest magnitudes differ from block to block: where there are
  * levels enough, what is expected is so much larger than most of them that few passes fail. */
 static int tops_above(const struct block *block) {
-    return is_fine(block) ? 8 : 1;
+    return depth_of(block) == SHALLOW ? 1 : 8;
 }
 
 /* Expects blocks to come to be like one whose tops were found. */
@@ -235,7 +247,7 @@ static bool extract_below(struct extracted *extracted, struct window *window, st
     found[OF_X] = found[OF_Y] = found[OF_PRODUCTS] = TOP_UNKNOWN;
     if (!make_lossy_window(window, kind, block, top)) return false;
     if (IS_F64) wf_environment_drop_subnormals(); /* what they are, or become by the factor, does not matter */
-    lossy_functions[is_fine(block)][block->into->parts & SUMS](extracted, block, window, found);
+    lossy_functions[depth_of(block)][block->into->parts & SUMS](extracted, block, window, found);
     if (IS_F64) wf_environment_keep_subnormals();
     for (int i = 0; i < TOPS; i++)
         if (found[i] > top[i]) return false;
@@ -274,7 +286,7 @@ static bool add_scanned_lossy(struct block *block) {
     set_tops(top, block->range[0].top, block->range[1].top);
     if (!(block->into->parts & WF_PART_DOT)) return add_known_lossy(block, top);
     memcpy(block->scratch->lossy.top, top, sizeof top);
-    if (add_lossy(block, top, is_fine(block) ? 16 : 8, found)) return true;
+    if (add_lossy(block, top, depth_of(block) == SHALLOW ? 8 : 16, found)) return true;
     block->scratch->pass = 0;
     top[OF_PRODUCTS] = found[OF_PRODUCTS]; /* the largest product is much smaller than that of the largest elements */
     return add_known_lossy(block, top);
@@ -321,7 +333,9 @@ static bool begin_lossy(struct block *block) {
 
 /* Whether a window takes no longer than one that loses something, with which a largest magnitude is found. */
 static bool is_few(const struct block *block, const struct window *window) {
-    const int levels = block->into->parts & PRODUCTS ? FEW_LEVELS : lossy_shape(is_fine(block)).first;
+    enum { AS_FAST_AS_DEEP = 4 };
+    const enum depth depth = depth_of(block);
+    const int levels = depth == DEEP ? AS_FAST_AS_DEEP : block->into->parts & PRODUCTS ? FEW_LEVELS : lossy_shape(depth).first;
     const bool is_few = window->shape.first <= levels && window->shape.others <= levels;
     return is_few && can_be_guessed(window, block->into->parts & SUMS);
 }

@@ -143,10 +143,11 @@ INLINE void find_some_quotients(rounded *results, bool *has_failed, const struct
     for (size_t r = taken; r < LANES; r++) sums[r] = start_powers((vf64){0}, powers);
     struct few_sums all = join_rows_of_powers(sums, powers);
     const vf64 exact = row_quotient(&all, &lanes, powers);
-    vf64 found = round_to_element(exact);
+    vf64 found = ELEMENT == ELEMENT_F32 ? exact : round_to_element(exact); /* f32 are rounded where they are stored */
     vi64 lost = ELEMENT == ELEMENT_F32 ? (vi64)(exact - exact) : (vi64)(found - found); /* f32 may be rounded to infinity */
     if (powers.is_scaled) found = unscaled(&lost, found, powers.scale, asked->is_root);
     lost |= all.lost;
+    if (!IS_F64 && !powers.squares && asked->gives_nan) found = with_special_sums(&lost, found, all.value.high);
     store_elements(results + first, found);
     for (size_t r = 0; r < taken; r++) {
         has_failed[first + r] = lost[r];
@@ -187,13 +188,19 @@ APART void find_near_row_variances(rounded *results, bool *has_failed, const str
     find_quotients_of(results, has_failed, rows, asked, (struct powers){.squares = true, .are_f64 = true});
 }
 
-/* Whether every sum of as many elements as a row may have is an f64. */
-static bool are_row_sums_f64(const struct wf_rows *rows) {
+/* Whether every sum of as many elements as a row may have is an f64, if all are of these magnitudes. */
+static bool are_sums_of_f64(struct magnitudes found) {
     const int sum_bits = 11;
-    if (IS_F64) return false;
-    struct magnitudes found = magnitudes_of_rows(rows);
     struct range range = range_of(found);
     return found.max < INFINITY_BITS && range.top - range.low <= 53 - sum_bits;
+}
+
+/* The same of rows, which are not scanned if the first row's beginning is beyond that already. */
+static bool are_row_sums_f64(const struct wf_rows *rows) {
+    enum { SAMPLE = 4 * STEP };
+    const struct row first = row_at(rows, 0);
+    if (IS_F64 || !are_sums_of_f64(find_bounds(first.x, first.count < SAMPLE ? first.count : SAMPLE))) return false;
+    return are_sums_of_f64(magnitudes_of_rows(rows));
 }
 _Static_assert(WF_ROW_COUNT_MAX <= 1 << 11, "sums of rows have more bits");
 
