@@ -152,6 +152,19 @@ def test_without_its_process_nothing_is_kept_that_was_to_be_quick(nvrtc, entries
     assert "12345" in engines and entries() == []
 
 
+@pytest.mark.parametrize("source", [
+    'extern "C" __global__ void read(float *out, cudaTextureObject_t from) { out[0] = tex1Dfetch<float>(from, 1); }\n',
+    'extern "C" __global__ void write(float x, cudaSurfaceObject_t to) { surf1Dwrite(x, to, 4); }\n',
+    'extern "C" __global__ void tell(void **out) { printf("%d", 1); out[0] = malloc(9); }\n',
+])
+def test_what_is_left_out_at_first_is_there_where_it_is_used(nvrtc, monkeypatch, source):
+    """Before and after sources that do without."""
+    sources = ["#line 1\n" + source, SOURCE, source]
+    texts = [nvrtc.compile("a.cu", text, HEADERS, [*OPTIONS, "-lineinfo"]) for text in sources]
+    monkeypatch.delenv("WARPFOLD_NVRTC")
+    assert texts == [ladder_ptx.Nvrtc().compile("a.cu", text, HEADERS, [*OPTIONS, "-lineinfo"]) for text in sources]
+
+
 def test_an_error_is_kept_with_its_words(nvrtc, entries):
     for _ in range(2):
         with pytest.raises(ladder_ptx.CompileError, match='"VALUE" is undefined'):

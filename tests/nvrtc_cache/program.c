@@ -64,7 +64,7 @@ static bool fetch_results(const struct wf_nvrtc *nvrtc, wf_nvrtc_program program
     return is_fetched;
 }
 
-int program_compile(const struct wf_nvrtc *nvrtc, wf_nvrtc_program program, int option_count, const char *const *options) {
+static int compile(const struct wf_nvrtc *nvrtc, wf_nvrtc_program program, int option_count, const char *const *options) {
     wf_nvrtc_program compiled = NULL;
     int error = nvrtc->CreateProgram(&compiled, program->text, program->name, program->header_count,
                                      (const char *const *)program->header_texts,
@@ -76,6 +76,22 @@ int program_compile(const struct wf_nvrtc *nvrtc, wf_nvrtc_program program, int 
     if (!fetch_results(nvrtc, program, compiled)) error = OUT_OF_MEMORY;
     nvrtc->DestroyProgram(&compiled);
     return error;
+}
+
+/* First without what NVRTC itself declares of textures, surfaces and the device's runtime, which few kernels use and which it reads
+ * for each.  What compiles without is the same code with it; what does not is compiled as asked. */
+int program_compile(const struct wf_nvrtc *nvrtc, wf_nvrtc_program program, int option_count, const char *const *options) {
+    const char **all = malloc(((size_t)option_count + 1) * sizeof *all);
+    int error = OUT_OF_MEMORY;
+    if (all) {
+        if (option_count) memcpy(all, options, (size_t)option_count * sizeof *all);
+        all[option_count] = "-minimal";
+        error = compile(nvrtc, program, option_count + 1, all);
+        free(all);
+    }
+    if (error == FINE) return FINE;
+    program_forget_results(program);
+    return compile(nvrtc, program, option_count, options);
 }
 
 /* ---- entries ------------------------------------------------------------------------------------- */
