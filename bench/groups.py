@@ -137,6 +137,10 @@ def axis_cases(wf, rng, dtype, scale):
     for rows in (2, 16) if dtype.startswith("f") else (): # whose squares and products few f64 hold
         array = values_of_kind(rng, "any bits", 2**20 * scale, dtype).reshape(rows, -1)
         yield axis_case(wf, f"any bits {array.shape} axis 0", array, np.roll(array, 1), 0)
+    outliers = ((2**14, 64), 1), ((2**10, 2**10), 1), ((2**10, 2**10), 0), ((4, 2**18), 0)
+    for shape, axis in outliers if dtype in ("float32", "float64") else ():
+        array = values_of_kind(rng, "outliers", math.prod(shape), dtype).reshape(shape)
+        yield axis_case(wf, f"outliers {shape} axis {axis}", array, np.roll(array, 1), axis)
     for kind, shape, axis in left_out if dtype.startswith("f") else ():
         array = values_of_kind(rng, kind, 2**20 * scale, dtype).reshape(shape)
         yield axis_case(wf, f"{kind}, left out, {array.shape} axis {axis}", array, np.roll(array, 1), axis, nan="omit")

@@ -184,6 +184,20 @@ def test_bad_offsets(handle, offsets, said):
     assert handle.message == said
 
 
+@pytest.mark.parametrize("position", [1, 1022, 1023, 1024, 1025, 2048, 2999, 3000])
+@pytest.mark.parametrize("step", [1, 2])
+def test_bad_offsets_among_many(handle, position, step):
+    """Of segments of one length but for the bad one, and of others: they are read some hundreds at a time."""
+    good = [2 * i + (step == 2 and i % 7 == 3) for i in range(3001)]
+    array = wf.vector(bytes(4 * good[-1]), "i32")
+    fallen, outside = good[position - 1] - 1, good[-1] + 1
+    for bad, said in ((fallen, f"less than the one before it, {good[position - 1]}" if fallen >= 0 else "outside of the axis of length 6000"),
+                      (outside, "outside of the axis of length 6000"), (-2**31, "outside of the axis of length 6000")):
+        labels = integer_vector([*good[:position], bad, *good[position + 1:]], "i32")
+        assert returned(handle, "sum", library.wf_groups_segments(0, 3000, byref(labels)), [array]) == "WF_ERROR_RANGE"
+        assert handle.message == f"offset {position} is {bad}, {said}"
+
+
 def test_bad_keys_are_named(handle):
     array = wf.vector(bytes(16), "i32")
     for keys, type_name, said in (([0, 1, 3, 2], "u8", "key 2 is 3,"), ([0, -1, 9, 2], "i64", "key 1 is -1,"),

@@ -593,3 +593,51 @@ def test_extremes_of_segments(handle, type_name):
     for op in ("max", "argmax", "min", "argmin"):
         expected = [Oracle(type_name, data[a * nbytes:b * nbytes], first_index=a).reduce(op) for a, b in zip(offsets, offsets[1:])]
         assert returned(handle, op, groups, [array]) == as_returned(expected, op, type_name)
+
+
+# ---- sums of more than an f64 holds ----------------------------------------------------------------------
+
+
+def outliers(type_name, count, rng):
+    """Numbers, one in a hundred of which is far larger, and a few of which are -0; small integers, so that many sums are half-way
+    between two floats; or numbers of many exponents."""
+    most, exponents = (2.0**10, 3) if type_name == "f16" else (2.0**100, 20)
+    kind = rng.choice(["numbers", "numbers", "integers", "minus zeros", "many exponents"])
+
+    def one():
+        far = rng.random() < 0.01
+        x = rng.randint(-9, 9) if kind == "integers" else rng.gauss(0, 1)
+        if kind == "many exponents":
+            x *= 2.0**rng.randint(-exponents, exponents)
+        if kind == "minus zeros" and not far:
+            return -0.0
+        return x * most if far else x
+
+    return pack(type_name, [nearest_to_double(type_name, one()) for _ in range(count)])
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("odd", ["none", "infinity", "NaN"])
+@pytest.mark.parametrize("rows,columns", [(3, 600), (4, 1100), (8, 270), (30, 130), (90, 70), (600, 66)])
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_outliers(handle, type_name, rows, columns, odd):
+    """Columns, rows and segments of equal and other lengths, of which some have elements that are far larger than the others."""
+    rng, nbytes = random.Random(f"outliers {type_name} {rows} {columns} {odd}"), struct.calcsize(TYPECODES[type_name])
+    data = outliers(type_name, rows * columns, rng)
+    if odd != "none":
+        at, form = rng.randrange(rows * columns) * nbytes, FLOATS[type_name]
+        special = form.nan if odd == "NaN" else form.infinity
+        data = data[:at] + pack(type_name, [special]) + data[at + nbytes:]
+    cells = split(type_name, data)
+    down = Groups(type_name, [b"".join(cells[c::columns]) for c in range(columns)])
+    offsets = [0, *sorted(rng.sample(range(1, rows * columns), rows)), rows * columns]
+    pieces = Groups(type_name, [data[a * nbytes:b * nbytes] for a, b in itertools.pairwise(offsets)])
+    labels = integer_vector(offsets, "i64")
+    across = wf.strided(data, type_name, (rows, columns), (columns * nbytes, nbytes))
+    along = wf.strided(transposed(data, rows, columns, nbytes), type_name, (columns, rows), (rows * nbytes, nbytes))
+    vector = wf.strided(data, type_name, (rows * columns,), (nbytes,))
+    for op in ("sum", "norm1", "mean"):
+        expected = down.reduce(op)
+        assert returned(handle, op, library.wf_groups_axes(1), [across]) == expected, op
+        assert returned(handle, op, library.wf_groups_axes(2), [along]) == expected, op
+        assert returned(handle, op, library.wf_groups_segments(0, rows + 1, byref(labels)), [vector]) == pieces.reduce(op), op

@@ -72,17 +72,31 @@ static wf_error check_offset(wf_handle *handle, const int64_t *offsets, int64_t 
     return WF_OK;
 }
 
-static wf_error read_offsets(wf_handle *handle, int64_t *offsets, const wf_array *labels, int64_t length) {
-    int64_t block[BLOCK], total = wf_array_length(labels, 0);
-    wf_error error = WF_OK;
-    for (int64_t i = 0; i < total && !error;) {
-        size_t count = read_block(labels, i, block);
-        for (size_t j = 0; j < count && !error; j++, i++) {
-            offsets[i] = block[j];
-            error = check_offset(handle, offsets, i, length);
-        }
+/* Whether count offsets from the one at `first` on, and the one before these, never fall, and lie within the axis. */
+static bool rise_within(const int64_t *offsets, int64_t first, size_t count, int64_t length) {
+    uint64_t signs = 0; /* a difference of two offsets that are not negative does not overflow */
+    uint64_t before = first ? (uint64_t)offsets[first - 1] : 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t offset = (uint64_t)offsets[first + (int64_t)i];
+        signs |= offset | (offset - before) | ((uint64_t)length - offset);
+        before = offset;
     }
+    return !(signs >> 63);
+}
+
+static wf_error refuse_offset(wf_handle *handle, const int64_t *offsets, int64_t first, int64_t length) {
+    wf_error error = WF_OK;
+    for (int64_t i = first; !error; i++) error = check_offset(handle, offsets, i, length);
     return error;
+}
+
+static wf_error read_offsets(wf_handle *handle, int64_t *offsets, const wf_array *labels, int64_t length) {
+    const int64_t total = wf_array_length(labels, 0);
+    for (int64_t i = 0, count; i < total; i += count) {
+        count = (int64_t)read_block(labels, i, offsets + i);
+        if (!rise_within(offsets, i, (size_t)count, length)) return refuse_offset(handle, offsets, i, length);
+    }
+    return WF_OK;
 }
 
 /* ---- keys: a counting sort of the positions ---- */

@@ -68,12 +68,18 @@ static bool try_shared_tiles(wf_handle *handle, struct job *job) {
     return true;
 }
 
-static bool has_large_groups(const struct job *job) {
+/* The elements of the longest segment, or of the rows with the commonest key.  The labels have been resolved. */
+static int64_t longest_group(const struct job *job) {
     const struct wf_layout *layout = job->grouped->layout;
-    struct place place = {.group = 0};
-    int64_t groups = layout->axis < 0 ? 1 : layout->shape[layout->axis];
-    while (place.group < groups && !wf_place_is_shared(job, &place)) place.group++;
-    return place.group < groups;
+    const int64_t *offsets = job->labels.offsets;
+    int64_t longest = layout->axis < 0 ? layout->reduced_count : 0;
+    for (int64_t g = 0; layout->axis >= 0 && g < layout->shape[layout->axis]; g++)
+        if (offsets[g + 1] - offsets[g] > longest) longest = offsets[g + 1] - offsets[g];
+    return longest;
+}
+
+static bool has_large_groups(const struct job *job) {
+    return job->shared_count < INT64_MAX && longest_group(job) >= job->shared_count;
 }
 
 /* Whether a tile is one segment, which is not shared. */
@@ -141,22 +147,10 @@ static wf_error reduce_results(wf_handle *handle, struct job *job) {
     return failure_of(handle, job);
 }
 
-/* Makes room for what the groups add to an accumulator.  The labels have been resolved. */
+/* Makes room for what the groups add to an accumulator. */
 static wf_error reserve(wf_handle *handle, const struct job *job) {
-    const struct wf_layout *layout = job->grouped->layout;
-    const int64_t *offsets = job->labels.offsets;
-    int64_t longest = layout->axis < 0 ? layout->reduced_count : 0;
     if (!job->grouped->into || !job->grouped->empty->tree) return WF_OK;
-    for (int64_t g = 0; layout->axis >= 0 && g < layout->shape[layout->axis]; g++)
-        if (offsets[g + 1] - offsets[g] > longest) longest = offsets[g + 1] - offsets[g];
-    return wf_shaped_reserve(handle, job->grouped->into, longest);
-}
-
-static void take_for_rows(struct job *job, struct wf_segment_rows *rows) {
-    if (job->grouped->layout->by != WF_GROUP_SEGMENTS) return;
-    const wf_array offsets = wf_array_vector(job->labels.offsets, WF_I64, job->grouped->groups->count + 1);
-    const struct wf_grouped *of_rows = wf_segment_rows(rows, job->grouped, &offsets);
-    if (of_rows) job->grouped = of_rows;
+    return wf_shaped_reserve(handle, job->grouped->into, longest_group(job));
 }
 
 /* A job, and room for another one behind it; NULL without memory. */
@@ -173,17 +167,25 @@ static struct job *begin_job(struct cpu *cpu, const struct wf_grouped *grouped) 
     return job;
 }
 
+/* Has segments of one length, which are rows, reduced as such; reads the labels of other groups. */
+static wf_error resolve(wf_handle *handle, struct job *job, struct wf_segment_rows *rows, struct wf_pages *kept) {
+    const struct wf_grouped *grouped = job->grouped, *of_rows = NULL;
+    if (grouped->layout->axis < 0) return WF_OK;
+    if (grouped->layout->count) of_rows = wf_segment_rows(rows, grouped, grouped->groups->labels);
+    if (!of_rows) return wf_labels_resolve(handle, &job->labels, grouped, kept);
+    job->grouped = of_rows;
+    return WF_OK;
+}
+
 wf_error wf_cpu_reduce_groups(wf_handle *handle, const struct wf_grouped *grouped) {
-    const struct wf_layout *layout = grouped->layout;
     struct cpu *cpu = handle->device_state;
     struct wf_segment_rows rows;
     if (!grouped->into && (wf_cpu_try_keyed(handle, grouped) || wf_cpu_try_elementwise(handle, grouped))) return WF_OK;
     struct job *job = begin_job(cpu, grouped);
     if (!job) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for a reduction by groups");
-    wf_error error = layout->axis < 0 ? WF_OK : wf_labels_resolve(handle, &job->labels, grouped, cpu->labels_kept);
+    wf_error error = resolve(handle, job, &rows, cpu->labels_kept);
     if (!error) error = reserve(handle, job);
-    if (!error && layout->count) {
-        take_for_rows(job, &rows);
+    if (!error && grouped->layout->count) {
         wf_job_lay_out(job);
         wf_job_find_nothing(job);
         error = reduce_results(handle, job);

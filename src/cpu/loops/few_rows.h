@@ -286,9 +286,15 @@ APART bool settle_exact(rounded *results, vi64 *lost, struct strip strip, size_t
     return any_lane_set(any);
 }
 
+/* By a level, what is not finite is not known. */
+INLINE vi64 store_exact(rounded *results, vf64 found, const struct few_sums *sums, struct exact_kind kind, bool gives_nan) {
+    const vi64 lost = store_few(results, found, sums, FEW_SUM, true, gives_nan);
+    return kind.by_level ? lost | (vi64)(found - found) : lost;
+}
+
 /* The results of exact sums; whether all are found. */
 INLINE bool finish_exact(rounded *results, const struct exact_sums *sums, struct strip strip, size_t used,
-                         const struct wf_quotient *quotient, enum few_asked asked) {
+                         const struct wf_quotient *quotient, enum few_asked asked, struct exact_kind kind) {
     vi64 lost[EXACT_COLUMNS_MAX / LANES], any = {0};
     struct lane_quotient lanes = quotient_at(quotient, 0);
     vf64 reciprocal = 1 / lanes.divisor;
@@ -296,8 +302,8 @@ INLINE bool finish_exact(rounded *results, const struct exact_sums *sums, struct
         struct few_sums told = {.lost = {0}};
         if (quotient->counts) lanes = quotient_at(quotient, c);
         if (quotient->counts) reciprocal = 1 / lanes.divisor;
-        const vf64 found = exact_result(&told.lost, &sums[c / LANES], &lanes, reciprocal, asked == FEW_MEAN);
-        any |= lost[c / LANES] = store_few(results + c, found, &told, FEW_SUM, true, quotient->gives_nan);
+        const vf64 found = exact_result(&told.lost, &sums[c / LANES], &lanes, reciprocal, asked == FEW_MEAN, kind);
+        any |= lost[c / LANES] = store_exact(results + c, found, &told, kind, quotient->gives_nan);
     }
     if (has_rounded()) forget_rounding();
     return !any_lane_set(any) || !settle_exact(results, lost, strip, used, asked, quotient->gives_nan);
@@ -311,13 +317,14 @@ INLINE bool are_made_quietly(const struct wf_quotient *quotient, enum few_asked 
 
 /* The results of some columns, the first of which is that one of a strip, from their sums.  Returns lanes as find_few does. */
 INLINE vi64 make_exact_few(rounded *results, const struct exact_sums sums[FEW_VECTORS], struct strip some, size_t column, size_t used,
-                           const struct lane_quotient *lanes, vf64 reciprocal, enum few_asked asked, bool gives_nan) {
+                           const struct lane_quotient *lanes, vf64 reciprocal, enum few_asked asked, struct exact_kind kind,
+                           bool gives_nan) {
     vi64 lost[FEW_VECTORS];
     UNROLLED
     for (size_t v = 0; v < FEW_VECTORS; v++, results += LANES, some.x += LANES * sizeof(uword)) {
         struct few_sums told = {.lost = {0}};
-        const vf64 found = exact_result(&told.lost, &sums[v], lanes, reciprocal, asked == FEW_MEAN);
-        lost[v] = store_few(results, found, &told, FEW_SUM, true, gives_nan);
+        const vf64 found = exact_result(&told.lost, &sums[v], lanes, reciprocal, asked == FEW_MEAN, kind);
+        lost[v] = store_exact(results, found, &told, kind, gives_nan);
         if (IS_F64 && any_lane_set(lost[v])) lost[v] = settle_few_specials(results, lost[v], some, asked == FEW_MAGNITUDES, gives_nan);
     }
     return any_used(lost, column, used);
@@ -326,7 +333,7 @@ INLINE vi64 make_exact_few(rounded *results, const struct exact_sums sums[FEW_VE
 /* The results of columns of a few rows, which are made while their sums are in registers, without a flag, which then tells whether
  * these were exact. */
 INLINE bool find_exactly_at_once(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient, double level,
-                                 enum few_asked asked) {
+                                 enum few_asked asked, struct exact_kind kind) {
     const struct exact_constants constants = exact_constants(level);
     const struct lane_quotient lanes = quotient_at(quotient, 0);
     vf64 reciprocal = 1 / lanes.divisor;
@@ -335,33 +342,38 @@ INLINE bool find_exactly_at_once(rounded *results, struct strip strip, size_t us
     if (asked == FEW_MEAN && !lanes.is_power) forget_rounding();
     for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES, strip.x += FEW_VECTORS * LANES * sizeof(uword)) {
         struct exact_sums sums[FEW_VECTORS];
-        add_exact_rows(sums, strip, &constants, asked == FEW_MAGNITUDES, true, true);
-        any |= make_exact_few(results + c, sums, strip, c, used, &lanes, reciprocal, asked, quotient->gives_nan);
+        add_exact_rows(sums, strip, &constants, kind, true, true);
+        any |= make_exact_few(results + c, sums, strip, c, used, &lanes, reciprocal, asked, kind, quotient->gives_nan);
     }
     const bool is_exact = !has_rounded();
     if (!is_exact) forget_rounding();
     return is_exact && !any_lane_set(any);
 }
 
-/* The results of at most EXACT_COLUMNS_MAX columns. */
+/* The results of at most EXACT_COLUMNS_MAX columns; if they have rounded, what they are about. */
 INLINE bool find_exactly_of_strip(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient,
-                                  double level, enum few_asked asked) {
+                                  double level, enum few_asked asked, bool by_level) {
+    const struct exact_kind kind = {asked == FEW_MAGNITUDES, by_level, 1};
     if (strip.rows <= EXACT_ROWS && are_made_quietly(quotient, asked))
-        return find_exactly_at_once(results, strip, used, quotient, level, asked);
+        return find_exactly_at_once(results, strip, used, quotient, level, asked, kind);
     struct exact_sums sums[EXACT_COLUMNS_MAX / LANES];
-    return find_exact_sums(sums, strip, level, asked == FEW_MAGNITUDES) &&
-           finish_exact(results, sums, strip, used, quotient, asked);
+    const bool is_exact = find_exact_sums(sums, strip, level, kind);
+    return (is_exact || !IS_F64) && finish_exact(results, sums, strip, used, quotient, asked, kind) && is_exact;
 }
 
 typedef bool find_exactly_function(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient, double level);
 
-#define FIND_EXACTLY(name, asked)                                                                                   \
+#define FIND_EXACTLY(name, asked, by_level)                                                                         \
     APART bool name(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient, double level) { \
-        return find_exactly_of_strip(results, strip, used, quotient, level, asked);                                  \
+        return find_exactly_of_strip(results, strip, used, quotient, level, asked, by_level);                        \
     }
-FIND_EXACTLY(find_exact_few_sums, FEW_SUM)
-FIND_EXACTLY(find_exact_few_magnitudes, FEW_MAGNITUDES)
-FIND_EXACTLY(find_exact_few_means, FEW_MEAN)
+FIND_EXACTLY(find_exact_few_sums, FEW_SUM, IS_F64)
+FIND_EXACTLY(find_exact_few_magnitudes, FEW_MAGNITUDES, IS_F64)
+FIND_EXACTLY(find_exact_few_means, FEW_MEAN, IS_F64)
+/* Of types shorter than f64, whose sums are more than an f64. */
+FIND_EXACTLY(find_level_few_sums, FEW_SUM, true)
+FIND_EXACTLY(find_level_few_magnitudes, FEW_MAGNITUDES, true)
+FIND_EXACTLY(find_level_few_means, FEW_MEAN, true)
 
 /* ---- strips ---- */
 
@@ -390,6 +402,13 @@ static find_exactly_function *exact_function(find_few_function *find) {
     if (find == find_few_sums) return find_exact_few_sums;
     if (find == find_few_magnitudes) return find_exact_few_magnitudes;
     return find == find_few_means ? find_exact_few_means : NULL;
+}
+
+/* The same by a level, if there is another. */
+static find_exactly_function *level_function(find_exactly_function *exactly) {
+    if (IS_F64) return NULL;
+    if (exactly == find_exact_few_sums) return find_level_few_sums;
+    return exactly == find_exact_few_magnitudes ? find_level_few_magnitudes : find_level_few_means;
 }
 
 /* The number of elements of each column, and what its sums are divided by: 1 where there is no value. */
@@ -471,15 +490,40 @@ static bool find_few_strip(struct few_way *way, rounded *results, struct strip s
     return is_found;
 }
 
+/* How columns are found exactly, some after the others. */
+struct exact_way {
+    find_exactly_function *exactly, *by_level;
+    double level;
+    bool rounds; /* as columns before have: these will, too */
+};
+
+/* A level above results that are about those of that many rows; 0 if some are no numbers. */
+static double level_above_results(const rounded *results, size_t columns, size_t rows, const struct wf_quotient *asked) {
+    vi64 largest = {0};
+    for (size_t c = 0; c < columns; c += LANES) largest = larger_bits(largest, widen((const unsigned char *)(results + c)));
+    return level_above(largest, asked->is_divided ? rows * (size_t)asked->divisor : rows);
+}
+
+/* Finds the results of some columns: of types shorter than f64 that have rounded by a level, that of the columns before or, if that
+ * fails, one above what they are about. */
+static bool find_some_exactly(struct exact_way *way, rounded *results, struct strip strip, size_t used, const struct wf_quotient *asked) {
+    if (!way->rounds && way->exactly(results, strip, used, asked, way->level)) return true;
+    if (!way->by_level || asked->counts) return false;
+    if (way->rounds && way->by_level(results, strip, used, asked, way->level)) return true;
+    way->rounds = true;
+    way->level = level_above_results(results, strip.columns, strip.rows, asked);
+    return way->level && way->by_level(results, strip, used, asked, way->level);
+}
+
 /* Results from the first columns on, as many as are found exactly. */
 static size_t find_first_exactly(find_exactly_function *exactly, rounded *results, struct strip strip, size_t used, size_t width,
                                  const struct wf_quotient *of_all) {
     const size_t columns = strip.columns / width * width, most = strip.rows > EXACT_ROWS ? EXACT_COLUMNS_MAX : EXACT_COLUMNS;
-    const double level = choose_exact_level(strip);
+    struct exact_way way = {exactly, level_function(exactly), choose_exact_level(strip), false};
     struct wf_quotient asked = *of_all;
     for (size_t c = 0; c < columns; c += strip.columns, strip.x += strip.columns * sizeof(uword)) {
         strip.columns = columns - c < most ? columns - c : most;
-        if (!exactly(results + c, strip, used - c < strip.columns ? used - c : strip.columns, &asked, level)) return c;
+        if (!find_some_exactly(&way, results + c, strip, used - c < strip.columns ? used - c : strip.columns, &asked)) return c;
         if (asked.counts) asked.counts += strip.columns, asked.divisors += strip.columns;
     }
     return columns;
