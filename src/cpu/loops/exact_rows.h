@@ -100,7 +100,10 @@ INLINE void sum_exact_rows(struct exact_sums *all, const struct wf_rows *rows, c
     struct exact_sums sums[LANES];
     for (size_t r = 0; r < rows->rows; r += LANES) {
         const size_t taken = rows->rows - r < LANES ? rows->rows - r : LANES;
-        for (size_t i = 0; i < taken; i++) sums[i] = sums_of_row(row_at(rows, r + i), end, &own, kind);
+        for (size_t i = 0; i < taken; i++) {
+            const struct exact_sums of_row = sums_of_row(row_at(rows, r + i), end, &own, kind);
+            copy_exact_sums(&sums[i], &of_row, kind);
+        }
         memset(sums + taken, 0, (LANES - taken) * sizeof *sums);
         const struct exact_sums joined = join_exact_rows(sums, kind);
         copy_exact_sums(&all[r / LANES], &joined, kind);
