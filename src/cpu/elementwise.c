@@ -32,83 +32,22 @@ struct elementwise {
 
 /* ---- two elements: their sum or their mean ---- */
 
-/* IEEE addition is right for zeros, infinities and subnormals, too; of NaNs only the canonical one, NAN, is returned. */
-static inline void add_f32(const unsigned char *x, const unsigned char *y, unsigned char *result) {
-    float a, b;
-    memcpy(&a, x, sizeof a);
-    memcpy(&b, y, sizeof b);
-    a += b;
-    a = a == a ? a : NAN;
-    memcpy(result, &a, sizeof a);
-}
+#define REAL float
+#define WORD uint32_t
+#define LARGEST UINT32_C(0x7f7fffff)
+#define NAME(name) name##_f32
+#include "cpu/two_elements.h"
 
-static inline void add_f64(const unsigned char *x, const unsigned char *y, unsigned char *result) {
-    double a, b;
-    memcpy(&a, x, sizeof a);
-    memcpy(&b, y, sizeof b);
-    a += b;
-    a = a == a ? a : (double)NAN;
-    memcpy(result, &a, sizeof a);
-}
+#define REAL double
+#define WORD uint64_t
+#define LARGEST UINT64_C(0x7fefffffffffffff)
+#define NAME(name) name##_f64
+#include "cpu/two_elements.h"
 
 static void add_rows(const struct elementwise *of, int64_t first, int64_t count) {
-    const int64_t begin = first * (int64_t)of->result_nbytes;
+    const size_t begin = (size_t)first * of->result_nbytes;
     const unsigned char *x = of->row[0] + begin, *y = of->row[1] + begin;
-    unsigned char *results = of->results + begin;
-    if (of->type == WF_F32)
-        for (int64_t i = 0; i < count; i++) add_f32(x + i * 4, y + i * 4, results + i * 4);
-    else
-        for (int64_t i = 0; i < count; i++) add_f64(x + i * 8, y + i * 8, results + i * 8);
-}
-
-/* The mean is half of the sum, which is exact where that is subnormal.  Where the sum is not finite halves, which are exact if it has
- * overflowed, are added: in a loop of its own, since few are so. */
-static void halve_some_f32(const unsigned char *x, const unsigned char *y, unsigned char *results, size_t count) {
-    const float half = 0.5f;
-    float a, b, found;
-    uint32_t magnitude, any_above = 0;
-    for (size_t i = 0; i < count; i++) {
-        memcpy(&a, x + i * sizeof a, sizeof a);
-        memcpy(&b, y + i * sizeof b, sizeof b);
-        found = a + b;
-        memcpy(&magnitude, &found, sizeof found);
-        any_above |= UINT32_C(0x7f7fffff) - (magnitude & INT32_MAX);
-        found *= half;
-        memcpy(results + i * sizeof found, &found, sizeof found);
-    }
-    for (size_t i = 0; any_above >> 31 && i < count; i++) {
-        memcpy(&found, results + i * sizeof found, sizeof found);
-        if (found - found == 0) continue;
-        memcpy(&a, x + i * sizeof a, sizeof a);
-        memcpy(&b, y + i * sizeof b, sizeof b);
-        found = a * half + b * half;
-        if (found != found) found = NAN;
-        memcpy(results + i * sizeof found, &found, sizeof found);
-    }
-}
-
-static void halve_some_f64(const unsigned char *x, const unsigned char *y, unsigned char *results, size_t count) {
-    const double half = 0.5;
-    double a, b, found;
-    uint64_t magnitude, any_above = 0;
-    for (size_t i = 0; i < count; i++) {
-        memcpy(&a, x + i * sizeof a, sizeof a);
-        memcpy(&b, y + i * sizeof b, sizeof b);
-        found = a + b;
-        memcpy(&magnitude, &found, sizeof found);
-        any_above |= UINT64_C(0x7fefffffffffffff) - (magnitude & INT64_MAX);
-        found *= half;
-        memcpy(results + i * sizeof found, &found, sizeof found);
-    }
-    for (size_t i = 0; any_above >> 63 && i < count; i++) {
-        memcpy(&found, results + i * sizeof found, sizeof found);
-        if (found - found == 0) continue;
-        memcpy(&a, x + i * sizeof a, sizeof a);
-        memcpy(&b, y + i * sizeof b, sizeof b);
-        found = a * half + b * half;
-        if (found != found) found = (double)NAN;
-        memcpy(results + i * sizeof found, &found, sizeof found);
-    }
+    (of->type == WF_F32 ? add_some_f32 : add_some_f64)(x, y, of->results + begin, (size_t)count);
 }
 
 static void halve_rows(const struct elementwise *of, int64_t first, int64_t count) {
