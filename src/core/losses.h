@@ -36,7 +36,9 @@ static inline void wf_bound_add(struct wf_bound *into, struct wf_bound more) {
 
 /* For a further attempt. */
 static inline void wf_losses_lessen(struct wf_losses *losses) {
-    *losses = (struct wf_losses){.allowed = losses->allowed == WF_LOSE_MUCH ? WF_LOSE_LITTLE : WF_LOSE_NOTHING};
+    const enum wf_loss less = losses->allowed == WF_LOSE_MUCH ? WF_LOSE_LITTLE : WF_LOSE_NOTHING;
+    const struct wf_losses none = {{0, 0}, {0, 0}, less, false, false};
+    *losses = none;
 }
 
 static inline void wf_losses_join(struct wf_losses *into, const struct wf_losses *from) {
