@@ -106,7 +106,7 @@ static __device__ __forceinline__ bool are_many_apart(const struct wf_table_argu
 static __device__ __forceinline__ int find_top(const struct wf_table_arguments *r)
 {
     const struct wf_table_findings *findings = findings_of(r);
-    bool is_of_all = !r->is_sampled && findings->missed && !findings->wide;
+    bool is_of_all = r->is_again || (!r->is_sampled && findings->missed && !load_global_u32(&findings->wide));
     u32 high = is_of_all ? findings->high_of_all : findings->high + (r->has_sample ? (u32)find_headroom(r) : 0);
     return (int)max(high, 1u) - 1 + FRACTION_BITS + 1;
 }
@@ -131,7 +131,7 @@ static __device__ __forceinline__ void note_wide(const struct wf_table_arguments
         return;
     }
     store_global_u32(&findings_of(r)->wide, 1);
-    store_global_u32(&findings_of(r)->missed, 1); // which is_in_vain asks for
+    if (r->is_sampled) store_global_u32(&findings_of(r)->missed, 1); // which is_in_vain asks for; other launches read it otherwise
 }
 
 // These grids do not: the next ones are laid by all elements, if there are any.

@@ -20,7 +20,8 @@ extern "C" __global__ void __launch_bounds__(TABLE_BLOCK, IS_BUCKETS ? 1 : 2) ta
     wait_for_those_before();
     bool is_of_tables = task.stage >= WF_TABLE_LOOK && task.stage != WF_TABLE_STATUS;
     if (is_of_tables && is_settled(&task)) return;
-    if (task.is_again && (!findings_of(&task)->missed || findings_of(&task)->failed || findings_of(&task)->wide)) return;
+    if (task.is_again && (!findings_of(&task)->missed || findings_of(&task)->failed)) return;
+    if (task.is_again && load_global_u32(&findings_of(&task)->wide)) return; // which other blocks of this launch may note
     if (task.is_whole && (!findings_of(&task)->wide || findings_of(&task)->failed)) return;
 #if IS_BUCKETS
     if (!has_buckets(&task)) return;
