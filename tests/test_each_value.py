@@ -30,18 +30,27 @@ def test_case(kind, size, opened):
 ALL = {f"{kind}-{size}" for kind in "abcdefgh" for size in range(8)}
 
 
+NEXT = 12
+
+
 def commit(folder):
     subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "--allow-empty", "-m", "next"], cwd=folder, check=True)
 
 
-def cases_run(folder, cases):
-    """Those that passed, in a repository of one test that has these tests' conftest.py."""
+def output_of(folder, **variables):
+    """What pytest tells, in a repository of two files of tests that has these tests' conftest.py."""
     done = subprocess.run([sys.executable, "-m", "pytest", "-v", "-p", "no:xdist", "-p", "no:cacheprovider", "test_it.py", "test_next.py"],
-                          cwd=folder, env={**os.environ, "TESTS_CASES": cases}, stdout=subprocess.PIPE, text=True)
+                          cwd=folder, env={**os.environ, **variables}, stdout=subprocess.PIPE, text=True)
     assert done.returncode == 0, done.stdout
-    run = set(re.findall(r"test_case\[(\S+)\] PASSED", done.stdout))
-    told = re.search(r"^(\d+) cases left out", done.stdout, re.MULTILINE)
-    assert len(run) + int(told[1] if told else 0) + done.stdout.count("SKIPPED (shows nothing)") == len(ALL)
+    return done.stdout
+
+
+def cases_run(folder, cases):
+    """Those that passed."""
+    output = output_of(folder, TESTS_CASES=cases, TESTS_SHARE="1 in 1")
+    run = set(re.findall(r"test_case\[(\S+)\] PASSED", output))
+    told = re.search(r"^(\d+) cases left out", output, re.MULTILINE)
+    assert len(run) + int(told[1] if told else 0) + output.count("SKIPPED (shows nothing)") == len(ALL)
     return run
 
 
@@ -60,7 +69,8 @@ def pytest_collection_modifyitems(items):
         each_value.mix(items)
 """)
     (tmp_path / "test_it.py").write_text(TEST)
-    (tmp_path / "test_next.py").write_text("def test_next():\n    pass\n")  # begins after cases that are left out
+    # These begin after cases that are left out.
+    (tmp_path / "test_next.py").write_text("\n".join(f"def test_next_{k}():\n    pass\n" for k in range(NEXT)))
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     commit(tmp_path)
     return tmp_path
@@ -88,3 +98,17 @@ def test_four_commits_in_a_row_run_every_combination(folder):
 
 def test_every_combination(folder):
     assert cases_run(folder, "every") == ALL - {"a-0"}
+
+
+def test_three_commits_in_a_row_share_out_the_tests(folder):
+    """A test with all of its cases in one commit, or in none."""
+    runs = []
+    for _ in range(3):
+        output = output_of(folder, TESTS_CASES="every", TESTS_SHARE="1 in 3")
+        run = set(re.findall(r"::(\S+) PASSED", output))
+        assert len({case for case in run if case.startswith("test_case")}) in (0, len(ALL) - 1)
+        left = re.search(r"^(\d+) cases left to other commits", output, re.MULTILINE)
+        assert len(run) + output.count("SKIPPED (shows nothing)") + int(left[1]) == len(ALL) + NEXT
+        runs.append(run)
+        commit(folder)
+    assert sum(map(len, runs)) == len(set.union(*runs)) == len(ALL) - 1 + NEXT

@@ -3,7 +3,10 @@ place of every combination (each-choice coverage: Ammann and Offutt, Introductio
 6.2).  A case that skips itself has shown nothing.  Which combinations are run is the same in every run.
 
 TESTS_CASES="each value, 1 in 4": and of the other combinations one in four, another quarter with each commit: four in a row
-run all."""
+run all.
+
+TESTS_SHARE="1 in 3": a third of the tests, with what cases they have, another third with each commit: what one build runs
+whole, commits share out among themselves for the others."""
 
 import functools
 import itertools
@@ -17,8 +20,9 @@ import pytest
 
 WANTED = re.fullmatch(r"each value(?:, 1 in ([1-9][0-9]*))?", os.environ.get("TESTS_CASES", ""))
 CHOSEN = WANTED is not None
+SHARE = int(re.fullmatch(r"1 in ([1-9][0-9]*)", os.environ.get("TESTS_SHARE", "1 in 1"))[1])
 shown = {}  # by test: values that cases have shown
-counted = {"left out": 0}
+counted = {"left out": 0, "left to other commits": 0}
 
 
 def test_of(item):
@@ -67,22 +71,28 @@ def commits():
     return 0 if counted.returncode else int(counted.stdout)
 
 
-def is_its_turn(item):
-    share = WANTED[1] and int(WANTED[1])
-    return share and (zlib.crc32(item.nodeid.encode()) + commits()) % share == 0
+def is_its_turn(name, share):
+    return (zlib.crc32(name.encode()) + commits()) % int(share) == 0
+
+
+def is_left_to_another_commit(item):
+    return SHARE > 1 and not is_its_turn(test_of(item), SHARE)
 
 
 def shows_nothing_new(item):
     values = values_of(item)
-    return CHOSEN and values and values <= shown.get(test_of(item), set()) and not is_its_turn(item)
+    return CHOSEN and values and values <= shown.get(test_of(item), set()) and not (WANTED[1] and is_its_turn(item.nodeid, WANTED[1]))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item, nextitem):
     """A case that is left out is neither set up nor reported, which takes milliseconds for each of thousands."""
-    if not shows_nothing_new(item):
+    if is_left_to_another_commit(item):
+        counted["left to other commits"] += 1
+    elif shows_nothing_new(item):
+        counted["left out"] += 1
+    else:
         return None
-    counted["left out"] += 1
     item.session._setupstate.teardown_exact(nextitem)  # of what is set up for the next case's sake only that stays
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
@@ -102,10 +112,13 @@ def pytest_sessionfinish(session):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node):
-    counted["left out"] += getattr(node, "workeroutput", {}).get("left out", 0)
+    for what in counted:
+        counted[what] += getattr(node, "workeroutput", {}).get(what, 0)
 
 
 def pytest_terminal_summary(terminalreporter):
     if counted["left out"]:
         terminalreporter.write_line(f"{counted['left out']} cases left out, as others show each of their values: "
                                     "TESTS_CASES=every takes every combination")
+    if counted["left to other commits"]:
+        terminalreporter.write_line(f"{counted['left to other commits']} cases left to other commits, which have other tests' turns")
