@@ -113,7 +113,7 @@ def results_computed_before(request):
 
 
 # A file stays with one worker: those that take longest begin first, so that none is left alone with one at the end.
-LONGEST = ("test_gpu_keyed", "test_gpu_groups", "test_gpu", "test_gpu_short_groups", "test_ladder", "test_judge_adversaries", "test_judge", "test_pages", "test_pages_controls", "test_cuda", "test_cuda_kernels", "test_groups_sums",
+LONGEST = ("test_gpu_keyed", "test_gpu_keyed_many", "test_gpu_groups", "test_gpu", "test_gpu_short_groups", "test_ladder", "test_judge_adversaries", "test_judge", "test_pages", "test_pages_controls", "test_cuda", "test_cuda_kernels", "test_groups_sums",
            "test_tables_groups", "test_tables_keys", "test_mpi", "test_adversarial_rare", "test_adversarial", "test_groups_short", "test_program", "test_inspect_limits", "test_files", "test_faults",
            "test_cli", "test_findings_spins", "test_house", "test_ladder_sources", "test_gpu_words", "test_kernels_wgmma",
            "test_explain", "test_pages_inspect", "test_inspect_cuda", "test_kernels", "test_tables", "test_ladder_gpu", "test_keyed",

@@ -156,7 +156,7 @@ wf_cuda_result cuDeviceGetAttribute(int *value, int attribute, wf_cuda_ordinal d
         {WF_CUDA_MULTIPROCESSORS, fake.multiprocessors},
         {WF_CUDA_MEMORY_CLOCK_KHZ, 1000000},
         {WF_CUDA_MEMORY_BUS_BITS, 256},
-        {WF_CUDA_L2_NBYTES, 1 << 20},
+        {WF_CUDA_L2_NBYTES, (int)number_from("FAKE_CUDA_L2_NBYTES", 1 << 20)},
         {WF_CUDA_THREADS_PER_MULTIPROCESSOR, 1024},
         {WF_CUDA_CAPABILITY_MAJOR, fake.major},
         {WF_CUDA_CAPABILITY_MINOR, fake.minor},

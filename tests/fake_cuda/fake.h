@@ -10,6 +10,7 @@
  *   FAKE_CUDA_DEVICES=N            GPUs (1)
  *   FAKE_CUDA_CAPABILITY=X.Y       their compute capability (7.5)
  *   FAKE_CUDA_MULTIPROCESSORS=N    (4)
+ *   FAKE_CUDA_L2_NBYTES=N          of a handle opened meanwhile (1 MiB)
  *   FAKE_CUDA_MEMORY=BYTES         of each GPU (2^30)
  *   FAKE_CUDA_SLOWER=N             times between events are N times as long (1)
  *   FAKE_CUDA_OBSERVE=1            every observer watches the kernels, and what any finds is a failed launch

@@ -75,6 +75,14 @@ def pair(gpu):  # noqa: F811
     return Pair(gpu)
 
 
+@pytest.fixture(scope="module")
+def small_cache_pair(gpu):  # noqa: F811
+    """On the simulator with a quarter of the L2 cache, so that tests of what is beyond it take a quarter of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAKE_CUDA_L2_NBYTES", str(1 << 18))
+        return Pair(gpu)
+
+
 def returned(handle, op, groups, views, **chosen):
     """The results' bytes and the number of their type, or the error and what it says."""
     try:

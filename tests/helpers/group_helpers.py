@@ -49,6 +49,15 @@ class Groups:
         return [oracle.reduce(op, **chosen) for oracle in (self.pairs if op == "dot" else self.single)]
 
 
+def put(array, values):
+    """The same array of floats with some of its elements replaced."""
+    data, code = bytearray(array.data), {"f32": "f", "f64": "d"}[array.type]
+    for i, value in values.items():
+        struct.pack_into(code, data, i * array.nbytes, value)
+    array.data = bytes(data)
+    return array
+
+
 def expected_results(op, arrays, groups_of_indices, first_index, **chosen):
     """groups_of_indices: for each result (index of the first element, positions or None, the elements' indices)."""
     results = []
