@@ -113,8 +113,8 @@ def results_computed_before(request):
 
 
 # A file stays with one worker: those that take longest begin first, so that none is left alone with one at the end.
-LONGEST = ("test_gpu_keyed", "test_gpu_groups", "test_gpu", "test_gpu_short_groups", "test_gpu_team_extremes",
-           "test_gpu_team_sums", "test_gpu_chunks", "test_gpu_segments", "test_ladder", "test_judge_adversaries", "test_judge",
+LONGEST = ("test_gpu_keyed", "test_gpu_groups", "test_gpu", "test_gpu_team_sums", "test_gpu_team_extrema",
+           "test_gpu_chunks", "test_gpu_segments", "test_gpu_short_groups", "test_ladder", "test_judge_adversaries", "test_judge",
            "test_pages", "test_pages_controls", "test_cuda", "test_cuda_kernels", "test_groups_sums", "test_groups_nans",
            "test_groups_products", "test_groups_layouts", "test_tables_groups", "test_tables_keys", "test_mpi",
            "test_adversarial_rare", "test_adversarial", "test_groups_short", "test_program", "test_program_findings",

@@ -134,7 +134,7 @@ def test_on_newer_gpus(pair):
     """These have an instruction for extremes of halves, and so much shared memory that whatever a launch takes the kernel is the same."""
     if pair.gpu.is_real:
         pytest.skip("a GPU is what it is")
-    names = "test_gpu_team_extremes.py::test_extremes_of_halves", "test_gpu_chunks.py::test_rows_of_whole_vectors_among_others"
+    names = "test_gpu_team_extrema.py::test_extremes_of_halves", "test_gpu_chunks.py::test_rows_of_whole_vectors_among_others"
     tests = [str(Path(__file__).parent / name) for name in names]
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *tests]
     done = subprocess.run(words, env={**os.environ, "FAKE_CUDA_CAPABILITY": "9.0", "TESTS_CASES": "every"}, stdout=subprocess.PIPE, text=True)
