@@ -99,8 +99,8 @@ def ran(modes, tmp_path):
     return ran
 
 
-def line_of(text):
-    """The number of the line of modes.cu with the text."""
-    numbers = [i for i, line in enumerate(MODES.read_text().splitlines(), 1) if text in line]
+def line_of(text, source=MODES):
+    """The number of the source's line with the text."""
+    numbers = [i for i, line in enumerate(source.read_text().splitlines(), 1) if text in line]
     assert len(numbers) == 1, text
     return numbers[0]
