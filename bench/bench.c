@@ -20,7 +20,7 @@
 
 enum place { PLACE_MEMORY, PLACE_CACHE, PLACE_SMALL, PLACE_GIVEN };
 
-/* The arrays' sizes: of so many bytes, or so many elements.  */
+/* The arrays' sizes: in bytes, or in elements. */
 static const struct size {
     enum place place;
     const char *name;

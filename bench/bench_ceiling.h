@@ -10,7 +10,7 @@ struct bench_ceiling {
     int threads;
 };
 
-/* The loop that is the fastest over this memory here and now, with at most so many threads. */
+/* The loop that is the fastest over this memory here and now, with at most that many threads. */
 struct bench_ceiling bench_ceiling_choose(struct bench_pool *pool, int threads, const void *data,
                                           size_t nbytes);
 

@@ -20,7 +20,7 @@ struct part {
 /* Element i, taken apart. */
 typedef struct part take_function(const void *data, size_t i);
 
-/* Of a finite float with so many bits in its fraction and exponent. */
+/* Of a finite float whose fraction and exponent have that many bits. */
 INLINE struct part take_apart(uint64_t bits, int fraction_bits, int exponent_bits) {
     uint64_t sign = UINT64_C(1) << (fraction_bits + exponent_bits), one = UINT64_C(1) << fraction_bits;
     int field = (int)(bits >> fraction_bits) & ((1 << exponent_bits) - 1);

@@ -12,7 +12,7 @@ enum { BENCH_ROUNDS_MAX = 32, BENCH_ENTRIES_MAX = 6 };
 /* Of one runner, in one case. */
 struct bench_entry {
     const char *name;
-    int rounds;                      /* the first so many, in which it took part */
+    int rounds;                      /* that it took part in: the first ones */
     double sample[BENCH_ROUNDS_MAX]; /* nanoseconds of a reduction, in each of them */
     double time;                     /* their median */
     double share;                    /* the median of the ceiling's sample over this one's, round by round */

@@ -90,7 +90,7 @@ def main_of_kinds(options):
     (options.build / "bench-kinds.json").write_text(table.text_of(document))
     print(table.render_kinds(document))
     if options.readme:
-        table.update_kinds(ROOT / "docs" / "performance.md", document)
+        table.update_kinds(ROOT / "docs" / "performance-kinds.md", document)
 
 
 def main():

@@ -113,10 +113,14 @@ def results_computed_before(request):
 
 
 # A file stays with one worker: those that take longest begin first, so that none is left alone with one at the end.
-LONGEST = ("test_gpu_keyed", "test_gpu_keyed_many", "test_gpu_groups", "test_gpu", "test_gpu_short_groups", "test_ladder", "test_judge_adversaries", "test_judge", "test_pages", "test_pages_controls", "test_cuda", "test_cuda_kernels", "test_groups_sums",
-           "test_tables_groups", "test_tables_keys", "test_mpi", "test_adversarial_rare", "test_adversarial", "test_groups_short", "test_program", "test_inspect_limits", "test_files", "test_faults",
-           "test_cli", "test_findings_spins", "test_house", "test_ladder_sources", "test_gpu_words", "test_kernels_wgmma",
-           "test_explain", "test_pages_inspect", "test_inspect_cuda", "test_kernels", "test_tables", "test_ladder_gpu", "test_keyed",
+LONGEST = ("test_gpu_keyed", "test_gpu_keyed_many", "test_gpu_groups", "test_gpu", "test_gpu_team_sums", "test_gpu_team_extrema",
+           "test_gpu_chunks", "test_gpu_segments", "test_gpu_short_groups", "test_ladder", "test_judge_adversaries", "test_judge",
+           "test_pages", "test_pages_controls", "test_cuda", "test_cuda_kernels", "test_groups_sums", "test_groups_nans",
+           "test_groups_products", "test_groups_layouts", "test_tables_groups", "test_tables_keys", "test_mpi",
+           "test_adversarial_rare", "test_adversarial", "test_groups_short", "test_program", "test_program_findings",
+           "test_program_compiled", "test_program_reports", "test_inspect_limits", "test_files", "test_faults", "test_cli",
+           "test_findings_spins", "test_house", "test_ladder_sources", "test_gpu_words", "test_kernels_wgmma", "test_explain",
+           "test_pages_inspect", "test_inspect_cuda", "test_kernels", "test_tables", "test_ladder_gpu", "test_keyed",
            "test_gpu_accumulators", "test_chip", "test_quantiles", "test_kernels_language", "test_program_textures",
            "test_program_order", "test_kernels_async", "test_site", "test_engine", "test_python_gpu_ranks", "test_python_gpu")
 

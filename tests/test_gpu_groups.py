@@ -1,6 +1,7 @@
 """Reductions by groups in a GPU's memory give the CPU's bits, which tests/test_groups*.py hold against the oracle.  Where
-there is no GPU, a small selection runs on the simulator.  Short groups and keys: test_gpu_short_groups.py,
-test_gpu_segments.py, test_gpu_keyed.py, test_gpu_keyed_many.py."""
+there is no GPU, a small selection runs on the simulator.  What is reduced in registers: test_gpu_short_groups.py,
+test_gpu_chunks.py, test_gpu_team_*.py; segments and keys: test_gpu_segments.py,
+test_gpu_keyed.py, test_gpu_keyed_many.py."""
 
 import ctypes
 import itertools

@@ -1,5 +1,5 @@
-"""Segments of a vector in a GPU's memory that are of one length, or nearly all: whole vectors are loaded as rows are, and where the
-host sees the offsets, the segments are rows.  The bits are the CPU's."""
+"""Segments of a vector in a GPU's memory give the CPU's bits.  Of those that are of one length, or nearly all, whole vectors are
+loaded as rows are, and where the host sees the offsets, the segments are rows; others a lane or a team reduces in registers."""
 
 import ctypes
 import itertools
@@ -10,8 +10,11 @@ import pytest
 
 import warpfold_ctypes as wf
 from cuda_helpers import gpu  # noqa: F401: a fixture
+from each_type import one_of
+from gpu_group_helpers import IN_REGISTERS, SAMPLED_KINDS, SHORT_OPS, make_row_data
 from gpu_pair import pair, returned  # noqa: F401: pair is a fixture
-from group_helpers import Laid, integer_vector
+from group_helpers import Laid, integer_vector, operands
+from oracle import FLOATS
 from samples import NAN_POLICIES
 
 library = wf.library
@@ -131,3 +134,85 @@ def test_offsets_that_change_between_replays(pair, length):
             assert (memory.read(), wf.WF_F32) == returned(pair.host, "sum", groups_here, [array.view()]), kind
     finally:
         pair.device.set_stream(None)
+
+
+SHORT_SEGMENTS = {"f32": ("sum", "argmax"), "f64": ("var", "dot"), "bf16": ("mean",), "i32": ("sum",)}
+
+
+def short_offsets(rng, lengths):
+    """Of segments of these lengths, but for one of a thousand."""
+    offsets = [rng.randrange(3)]
+    for i, length in enumerate(lengths):
+        offsets.append(offsets[-1] + (1000 if i == len(lengths) // 2 and rng.random() < 0.3 else length))
+    return offsets
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", ("f32", "f64", "bf16", "f16", "i8", "i32", "u64"))
+def test_short_segments(pair, type_name):
+    """Of a few elements on average: a lane has several at once, and those that are longer afterwards."""
+    rng = random.Random(f"gpu short segments {type_name}")
+    if not pair.gpu.is_real and type_name not in SHORT_SEGMENTS:
+        pytest.skip("no GPU: on the simulator fewer types")
+    ops = (*SHORT_OPS, "dot") if pair.gpu.is_real else one_of(SHORT_SEGMENTS[type_name], 1)
+    for choice, count in itertools.product(((4,), (3, 4), range(9), (0, 0, 1, 30), (8,)), (1, 33, 700)):
+        lengths = [rng.choice(choice) for _ in range(count)]
+        offsets, kind = short_offsets(rng, lengths), rng.choice(("plain", "wild", "special"))
+        array, other = (Laid(type_name, (offsets[-1] + 3,), rng, kind, plain=rng.random() < 0.7) for _ in range(2))
+        labels = pair.labels_there(offsets, rng.choice(["i32", "i64"]), 1)
+        here = integer_vector(offsets, "i64")
+        groups, groups_there = (library.wf_groups_segments(0, count, byref(made)) for made in (here, labels))
+        for op in ops:
+            pair.check(op, groups, operands(op, array, other), choice, count, kind, groups_there=groups_there,
+                       nan=rng.choice(NAN_POLICIES), first_index=rng.choice([0, 7]))
+            fits = type_name in ("f32", "f64", "bf16", "f16") or op in ("max", "argmin", "argmax")
+            if fits and offsets[-1] + 3 < 9 * count:
+                assert library.wf_handle_plan(pair.device.pointer).startswith(IN_REGISTERS), (op, choice, count)
+
+
+BY_TEAMS_OF_SEGMENTS = {"f32": ("sum", "var"), "bf16": ("mean",), "f16": ("norm2", "max"), "i8": ("sum", "argmin"), "i32": ()}
+# Longer ones and short ones, empty ones beside long ones, of about the same length, and such as have to be cut into pieces.
+TEAM_LENGTHS = ((range(100), 90), ((0, 0, 700), 100), (range(300, 310), 20), ((1, 40, 3000, 12000), 5))
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", BY_TEAMS_OF_SEGMENTS)
+def test_segments_of_teams(pair, type_name):
+    """A team has one, by a few f64 and a bound of their error, or by keys."""
+    rng = random.Random(f"gpu segments of teams {type_name}")
+    if not pair.gpu.is_real and not BY_TEAMS_OF_SEGMENTS[type_name]:
+        pytest.skip("no GPU: on the simulator fewer types")
+    for (choice, count), kind in itertools.product(TEAM_LENGTHS, ("plain", "wild", "special", "equal", "small")):
+        if not pair.gpu.is_real and kind in ("equal", rng.choice(("plain", "wild"))):
+            continue
+        offsets = short_offsets(rng, [rng.choice(choice) for _ in range(count)])
+        array = Laid(type_name, (offsets[-1] + 3,), rng, kind if kind in SAMPLED_KINDS else "plain", plain=True)
+        make_row_data(array, kind if type_name in FLOATS else "plain", rng)
+        labels, here = pair.labels_there(offsets, rng.choice(["i32", "i64"]), 1), integer_vector(offsets, "i64")
+        groups, groups_there = (library.wf_groups_segments(0, count, byref(made)) for made in (here, labels))
+        ops = ("sum", "norm1", "mean", "var", "std", "norm2", "max", "argmin")
+        for op in ops if pair.gpu.is_real else BY_TEAMS_OF_SEGMENTS[type_name]:
+            pair.check(op, groups, [array], choice, count, kind, groups_there=groups_there, nan=rng.choice(NAN_POLICIES),
+                       ddof=rng.choice((0, 1)) if op in ("var", "std") else 0)
+            is_tried = op in ("sum", "mean") or (array.nbytes <= 2 if op in ("max", "argmin") else type_name in FLOATS)
+            if is_tried and offsets[-1] * array.nbytes >= 32 * count:
+                assert library.wf_handle_plan(pair.device.pointer).startswith(b"segments in registers"), (op, choice)
+
+
+@pytest.mark.parametrize("type_name, op", (("f32", "sum"), ("f32", "argmin"), ("f32", "var"), ("i32", "sum"), ("u32", "max")))
+def test_many_segments_of_lanes(pair, type_name, op):
+    """So many that each lane has one, which loads vectors at its ends whole, but for those at the ends of memory; the array
+    begins inside of a vector, too."""
+    rng, count = random.Random(f"gpu segments of lanes {type_name} {op}"), 200_000 if pair.gpu.is_real else 8_250
+    for choice, shift in ((range(1, 40), 0), ((17, 1, 18, 2, 40), 1), (range(9, 30), 3)):
+        lengths = rng.choices(choice, k=750) * (count // 750)
+        offsets = [0, *itertools.accumulate(lengths)]
+        array = Laid(type_name, (2000,), rng, rng.choice(SAMPLED_KINDS) if type_name == "f32" else "wild", plain=True)
+        places = offsets[-1] + shift
+        array.data = (array.data[:2000 * array.nbytes] * (places // 2000 + 1))[:places * array.nbytes]
+        array.offset, array.shape = shift * array.nbytes, (offsets[-1],)
+        labels, here = pair.labels_there(offsets, "i32", 1), integer_vector(offsets, "i64")
+        groups, groups_there = (library.wf_groups_segments(0, len(lengths), byref(made)) for made in (here, labels))
+        pair.check(op, groups, [array], choice, shift, groups_there=groups_there, nan=rng.choice(("propagate", "error")))
+        plan = library.wf_handle_plan(pair.device.pointer)
+        assert plan.startswith(b"segments in registers; else groups by 1 lane each"), plan

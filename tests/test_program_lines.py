@@ -8,8 +8,7 @@ import pytest
 
 from cli_helpers import run
 from page_helpers import PHONE, browser, is_within_width, numeral, show, unnamed_controls
-from program_helpers import NVCC, SOURCES, environment
-from test_program import compiled
+from program_helpers import NVCC, SOURCES, compiled, environment
 
 assert browser and show  # fixtures
 

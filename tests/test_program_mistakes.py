@@ -1,10 +1,12 @@
 """warpfold run: programs with one mistake of a beginner's each. The report names what, the line of the program, and what to do."""
 
+import functools
 import json
 import re
 
 import pytest
 
+import program_helpers
 from cli_helpers import ROOT, run
 from program_helpers import SOURCES, compiled, compiling, environment, needs_nvcc
 
@@ -12,11 +14,7 @@ assert compiling  # a fixture
 pytestmark = needs_nvcc
 SOURCE = SOURCES / "mistakes.cu"
 LINES = SOURCE.read_text().splitlines()
-
-
-def line_of(text):
-    return next(number for number, line in enumerate(LINES, 1) if text in line)
-
+line_of = functools.partial(program_helpers.line_of, source=SOURCE)
 
 OPTIONS = ["-cudart", "shared", "-lineinfo", "-gencode", "arch=compute_75,code=compute_75"]
 

@@ -1,26 +1,25 @@
 """warpfold run: operations of streams and graphs that nothing orders, though they touch the same memory."""
 
+import functools
 import json
 
 import pytest
 
+import program_helpers
 from cli_helpers import run
 from program_helpers import SOURCES, compiled, environment, needs_nvcc
 
 pytestmark = needs_nvcc
+SOURCE = SOURCES / "ordered.cu"
 
 
 @pytest.fixture(scope="module")
 def ordered(tmp_path_factory):
     options = ["-cudart", "shared", "-lineinfo", "-gencode", "arch=compute_75,code=compute_75"]
-    return compiled(tmp_path_factory.mktemp("ordered"), "ordered", SOURCES / "ordered.cu", *options)
+    return compiled(tmp_path_factory.mktemp("ordered"), "ordered", SOURCE, *options)
 
 
-def line_of(text):
-    lines = (SOURCES / "ordered.cu").read_text().splitlines()
-    return next(number for number, line in enumerate(lines, 1) if text in line)
-
-
+line_of = functools.partial(program_helpers.line_of, source=SOURCE)
 STORES = ("store", line_of("to[blockIdx.x"))
 LOADS = ("load", line_of("to[i] = from[i]"))
 COUNTS = ("count", line_of("red.global.add"))

@@ -57,7 +57,7 @@ __global__ void fill_floats(T *into, int64_t count, bench_kind kind) {
         into[i] = element_at<T>(i, count, kind);
 }
 
-// Integers of so many bits, with their sign.
+// Integers of `bits` bits, with their sign.
 template <class T>
 __global__ void fill_integers(T *into, int64_t count, int bits) {
     for (int64_t i = first_index(); i < count; i += thread_count())

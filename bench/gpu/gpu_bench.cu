@@ -81,7 +81,7 @@ int bench_mark() {
     return check(cudaEventRecord(marks[mark_count++], bench_stream_now), "mark");
 }
 
-/* Keeps the GPU busy for so long first, so that what the host enqueues meanwhile waits for the GPU alone. */
+/* Keeps the GPU busy for a while first, so that what the host enqueues meanwhile waits for the GPU alone. */
 int bench_start(int head_start_us) {
     mark_count = 0;
     if (head_start_us) wait_kernel<<<1, 1, 0, bench_stream_now>>>(head_start_us * 1000LL);
@@ -166,7 +166,7 @@ static bool capture(struct contender *contender, const struct bench_pool *pool, 
     return captured;
 }
 
-/* A graph of so many calls; microseconds: of one call, on average over the graph, for each replay. */
+/* A graph of `nodes` calls; microseconds: of one call, on average over the graph, for each replay. */
 int bench_time_graph(struct contender *contender, const struct bench_pool *pool, int nodes, int replays,
                      float *microseconds) {
     cudaGraphExec_t graph;

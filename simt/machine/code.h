@@ -77,8 +77,8 @@ struct texture_code {
     scalar_function *of_signed;           /* sured.p: the operation, for texels that have a sign */
 };
 
-/* An operation on an mbarrier.  Its operand, in code.call.slots[MBARRIER_VALUE], is a count of arrivals or bytes, a
- * parity or a state; the result is in slots[MBARRIER_RESULT]. */
+/* An operation on an mbarrier.  Its operand is a count of arrivals or bytes, a parity or a state; its slot and that of the
+ * result, in code.call.slots, are numbered in execute_mbarrier.c. */
 enum mbarrier_kind { MBARRIER_INITIALISE, MBARRIER_INVALIDATE, MBARRIER_ARRIVE, MBARRIER_COUNT, MBARRIER_WAIT };
 struct mbarrier_code {
     struct memory_code memory;

@@ -20,7 +20,8 @@ enum matrix_element {
     ELEMENT_S32
 };
 
-/* A matrix that the lanes of a warp hold together.  A register of a lane holds elements_per_register neighbours. */
+/* A matrix that the lanes of a warp hold together.  A register of a lane holds simt_register_elements of it,
+ * which are neighbours. */
 struct fragment {
     uint16_t rows, columns;
     uint8_t registers; /* of each lane */

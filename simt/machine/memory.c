@@ -26,7 +26,7 @@ static bool reserve_slots(struct memory *memory, uint64_t slots) {
 
 /* Addresses that the host can have too: 47 bits on a computer whose processes have that many. */
 #define HOST_SLOTS (((UINT64_C(1) << 47) - SIMT_GLOBAL_BASE) >> 32)
-/* So many of them are left to memory that needs one. */
+/* A quarter of them is left to memory that needs such an address. */
 #define SHARED_SLOTS (HOST_SLOTS / 4)
 
 static uint64_t slots_of(uint64_t nbytes) { return (nbytes >> 32) + 1; }

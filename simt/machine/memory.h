@@ -32,7 +32,7 @@ struct allocation {
 };
 
 struct memory {
-    struct allocation **slots; /* by (address - GLOBAL_BASE) >> 32 */
+    struct allocation **slots; /* by (address - SIMT_GLOBAL_BASE) >> 32 */
     uint64_t slot_count, slot_capacity;
     uint64_t next_reused; /* where to look next for a slot whose address the host can map, once none after the last is free */
     uint64_t heap_nbytes; /* allocated by kernels and not freed */

@@ -34,7 +34,7 @@ static inline void wf_bound_add(struct wf_bound *into, struct wf_bound more) {
     *into = sum;
 }
 
-/* For a further attempt. */
+/* Begins a further attempt, in which less may be lost. */
 static inline void wf_losses_lessen(struct wf_losses *losses) {
     const enum wf_loss less = losses->allowed == WF_LOSE_MUCH ? WF_LOSE_LITTLE : WF_LOSE_NOTHING;
     const struct wf_losses none = {{0, 0}, {0, 0}, less, false, false};

@@ -28,7 +28,7 @@ static bool is_progression(const wf_array *offsets, struct progression *found) {
     return true;
 }
 
-/* So many rows along the axis, instead of segments. */
+/* Rows of that length along the axis, instead of segments. */
 static void lay_out(struct wf_layout *rows, const struct wf_layout *segments, int64_t length) {
     *rows = *segments;
     rows->by = WF_GROUP_AXES;

@@ -182,7 +182,7 @@ wf_error wf_shaped_reserve_nodes(wf_handle *handle, struct wf_shaped *shaped, in
     return WF_OK;
 }
 
-/* The most nodes that a range has that begins at start, or anywhere, and is at most so long. */
+/* The most nodes that a range of at most that length has which begins at start, or anywhere. */
 static int32_t nodes_of(int64_t start, int64_t length) {
     int32_t bits = length ? 64 - wf_leading_zeros_u64((uint64_t)length) : 0;
     return start ? 2 * bits : bits;

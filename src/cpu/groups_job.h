@@ -139,7 +139,7 @@ int64_t wf_place_find(struct place *place, const struct job *job, int64_t tile);
 /* The elements of the group there. */
 int64_t wf_place_count(const struct job *job, const struct place *place);
 
-/* Whether there are so many that all threads share them. */
+/* Whether the place's elements are enough for all threads to share them. */
 bool wf_place_is_shared(const struct job *job, const struct place *place);
 
 /* Makes the view, which is the job's, show these elements.  *begin: how many positions of the axis, or of the sorted

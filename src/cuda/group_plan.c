@@ -204,7 +204,8 @@ static bool share_tall_columns(struct wf_cuda_group_plan *plan, const struct wf_
     return true;
 }
 
-/* So many that warps have a few shares each, one after the other, and as few as may be have none in the last round. */
+/* The shares that a row is cut into: each warp has a few of them, one after the other, and as few warps as possible have none
+ * in the last round. */
 static int64_t shares_of_row(int64_t rows, int64_t warps, int64_t rounds_min) {
     enum { ROUNDS_MAX = 4 };
     int64_t best = 1, best_rounds = 0;
@@ -240,7 +241,7 @@ static void take_chunks(struct wf_cuda_group_plan *plan, const struct wf_cuda_gr
     if (plan->ahead) plan->ring_nbytes = WF_GROUP_AHEAD_NBYTES;
 }
 
-/* So many rows that every warp has several tiles of 32. */
+/* Rows that are copied ahead: only if every warp has several tiles of 32. */
 static bool share_rows_ahead(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
     enum { TILES_MIN = 4 };
     if (!wf_cuda_group_has_rows_ahead(task) || task->groups < (int64_t)TILES_MIN * gpu->multiprocessors * WARPS_OF_ROWS << WARP_LOG2) return false;

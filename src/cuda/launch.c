@@ -73,7 +73,7 @@ static int losing_of(const struct wf_accumulator *acc) {
 }
 
 /* Narrow data lose nothing, and would wait for a second kernel that finds nothing to do, 14 us, and for the copy of that, 9.
- * So this is tried, and asked for, once in so many calls, and the others do as was best then.  In a graph, whose data are
+ * So this is tried, and asked for, once in CALLS calls, and the others do as was best then.  In a graph, whose data are
  * not known yet, nothing is tried. */
 static bool is_worth_losing(struct wf_cuda *cuda, const struct wf_accumulator *acc, bool *asks) {
     enum { CALLS = 64 };

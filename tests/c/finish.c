@@ -77,7 +77,7 @@ static bool one_in(int chances) {
 /* What the elements of a case are like. */
 struct style {
     int center, width; /* of the exponent field */
-    int specials;      /* one in so many is 0, subnormal, infinite or NaN; 0: none */
+    int specials;      /* one in this many is 0, subnormal, infinite or NaN; 0: none */
     bool is_rough;     /* all fraction bits; otherwise few, so that ties and cancelling are common */
 };
 

@@ -111,7 +111,7 @@ static void compare(uint64_t seed, const struct trial *trial, const struct outco
     fail(seed, trial, text, "");
 }
 
-/* Exactly so many instructions are enough, one less is not, and is told. */
+/* The instructions that it needs are enough as a limit, one less is not, and is told. */
 static void check_limit(uint64_t seed, const simt_module *module, struct trial trial, uint64_t needed) {
     static struct outcome outcome;
     trial.name = "with the instructions that it needs";

@@ -117,7 +117,7 @@ static void fail(const char *what, const struct call *call, long long number) {
             tier ? tier : "default", number);
 }
 
-/* One of so many turns must allocate nothing: of a call that threads share, any may set up a thread that had no part before. */
+/* One of `turns` turns must allocate nothing: of a call that threads share, any may set up a thread that had no part before. */
 static void check_turns(const struct call *call, const char *what, bool measures_stack, int turns) {
     size_t depth;
     do {
@@ -342,7 +342,7 @@ static void check_keys(const double *x, int threads) {
     wf_handle_destroy(handle);
 }
 
-/* ---- data: of one range, of so many that the widest windows and none suffice, with infinities, with a few
+/* ---- data: of one range, of several for which the widest windows suffice, or none, with infinities, with a few
  * outliers */
 
 enum { FLAVOURS = 5 };

@@ -152,3 +152,12 @@ def handle(request):
 def transposed(data, rows, columns, nbytes):
     cells = [data[i:i + nbytes] for i in range(0, len(data), nbytes)]
     return b"".join(cells[r * columns + c] for c in range(columns) for r in range(rows))
+
+
+def laid_down_and_along(type_name, columns):
+    """The columns as those of an array, and as the rows of another."""
+    nbytes, groups = struct.calcsize(TYPECODES[type_name]), len(columns)
+    rows = len(columns[0]) // nbytes
+    down = b"".join(b"".join(row) for row in zip(*(split(type_name, column) for column in columns)))
+    return [wf.strided(down, type_name, (rows, groups), (groups * nbytes, nbytes)),
+            wf.strided(b"".join(columns), type_name, (groups, rows), (rows * nbytes, nbytes))]

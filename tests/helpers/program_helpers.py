@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -11,13 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from cli_helpers import CLI, ROOT
+from cli_helpers import CLI, ROOT, run
 from kernel_helpers import NVRTC_CACHE
 
 NVCC = os.environ.get("WARPFOLD_NVCC") or shutil.which("nvcc")
 INCLUDE = Path(NVCC).resolve().parent.parent / "include" if NVCC else None
 SOURCES = ROOT / "tests" / "programs"
 STAND_INS = Path(CLI).parent / "program"
+MODES = SOURCES / "modes.cu"  # a mode for each of many tests, which checks its own results
 
 needs_nvcc = pytest.mark.skipif(not NVCC, reason="no nvcc")
 
@@ -74,3 +76,31 @@ def compiling(tmp_path_factory):
     path.write_text(f'#!/bin/sh\nunset LD_PRELOAD\nexec "{NVCC}" "$@"\n')
     path.chmod(0o755)
     return {**environment(), "WARPFOLD_NVCC": str(path)}
+
+
+@pytest.fixture(scope="session")
+def modes(tmp_path_factory):
+    if not NVCC:
+        pytest.skip("no nvcc")
+    options = ["-cudart", "shared", "-lineinfo", "-gencode", "arch=compute_75,code=compute_75"]
+    return compiled(tmp_path_factory.mktemp("modes"), "modes", MODES, *options)
+
+
+@pytest.fixture
+def ran(modes, tmp_path):
+    """(status, standard output, report) of a mode."""
+
+    def ran(mode, *options, status=None):
+        report = tmp_path / "report"
+        done = run("run", "--json", "--out", report, *options, modes, mode, env=environment())
+        assert status is None or done.returncode == status, done
+        return done.returncode, done.stdout, json.loads(report.read_text()), done.stderr
+
+    return ran
+
+
+def line_of(text, source=MODES):
+    """The number of the source's line with the text."""
+    numbers = [i for i, line in enumerate(source.read_text().splitlines(), 1) if text in line]
+    assert len(numbers) == 1, text
+    return numbers[0]

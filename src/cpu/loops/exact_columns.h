@@ -158,7 +158,7 @@ INLINE vf64 exact_result(vi64 *lost, const struct exact_sums *sums, const struct
 
 /* ---- the level ---- */
 
-/* Far enough above the largest magnitude of f64 that so many rows do not leave it. */
+/* Far enough above the largest magnitude of f64 that the sum of that many rows does not leave its binade. */
 static double exact_level(uint64_t largest, size_t rows) {
     enum { ABOVE = 3, MOST = 1022 };
     const int exponent = (int)(largest >> 52) - 1022 + ABOVE + 64 - wf_leading_zeros_u64(rows);

@@ -212,7 +212,7 @@ INLINE bool find_quick_columns(storage *results, bool *has_failed, struct strip 
                                enum quick_term term, bool is_divided) {
     struct quick_sums sums[QUICK_COLUMNS / LANES];
     struct lane_quotient lanes = quotient_at(asked, 0);
-    lanes.count = (vf64){0} + (double)strip.rows; /* at most so many, of which bounds are made */
+    lanes.count = (vf64){0} + (double)strip.rows; /* bounds are those of at most that many elements */
     const double most = ldexp(1, IS_F64 ? 0 : BIAS + 1), large = is_divided ? HUGE_VAL : is_square(term) ? most * most : most;
     const bool gives_nan = asked->gives_nan || nans; /* what is NaN without them is so because of infinities */
     vi64 lost[QUICK_COLUMNS / LANES], any = {0};
@@ -233,45 +233,23 @@ INLINE bool find_quick_columns(storage *results, bool *has_failed, struct strip 
     return memchr(has_failed, true, strip.columns);
 }
 
-/* What is asked for is a constant in each. */
 typedef bool find_quick_function(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked,
                                  uword *nans);
 
-APART bool find_quick_sums(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
-    return find_quick_columns(results, has_failed, strip, asked, nans, QUICK_VALUES, false);
-}
-
-APART bool find_quick_magnitudes(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
-    return find_quick_columns(results, has_failed, strip, asked, nans, QUICK_MAGNITUDES, false);
-}
-
-APART bool find_quick_means(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
-    return find_quick_columns(results, has_failed, strip, asked, nans, QUICK_VALUES, true);
-}
-
-APART bool find_quick_norms(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
-    return find_quick_columns(results, has_failed, strip, asked, nans, QUICK_SQUARES, false);
-}
-
-APART bool find_small_norms(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
-    return find_quick_columns(results, has_failed, strip, asked, nans, QUICK_SMALL_SQUARES, false);
-}
-
-APART bool find_small_sums(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
-    return find_quick_columns(results, has_failed, strip, asked, nans, QUICK_SMALL_VALUES, false);
-}
-
-APART bool find_small_magnitudes(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
-    return find_quick_columns(results, has_failed, strip, asked, nans, QUICK_SMALL_MAGNITUDES, false);
-}
-
-APART bool find_small_means(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
-    return find_quick_columns(results, has_failed, strip, asked, nans, QUICK_SMALL_VALUES, true);
-}
-
-APART bool find_quick_dots(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) {
-    return find_quick_columns(results, has_failed, strip, asked, nans, QUICK_PRODUCTS, false);
-}
+/* What is asked for is a constant in each. */
+#define FIND_QUICK(name, term, is_divided)                                                                           \
+    APART bool name(storage *results, bool *has_failed, struct strip strip, const struct wf_quotient *asked, uword *nans) { \
+        return find_quick_columns(results, has_failed, strip, asked, nans, term, is_divided);                        \
+    }
+FIND_QUICK(find_quick_sums, QUICK_VALUES, false)
+FIND_QUICK(find_quick_magnitudes, QUICK_MAGNITUDES, false)
+FIND_QUICK(find_quick_means, QUICK_VALUES, true)
+FIND_QUICK(find_quick_norms, QUICK_SQUARES, false)
+FIND_QUICK(find_small_norms, QUICK_SMALL_SQUARES, false)
+FIND_QUICK(find_small_sums, QUICK_SMALL_VALUES, false)
+FIND_QUICK(find_small_magnitudes, QUICK_SMALL_MAGNITUDES, false)
+FIND_QUICK(find_small_means, QUICK_SMALL_VALUES, true)
+FIND_QUICK(find_quick_dots, QUICK_PRODUCTS, false)
 
 /* ---- products, which lose nothing that matters ---- */
 

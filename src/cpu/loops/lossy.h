@@ -43,7 +43,7 @@ static int scanned_top(const struct scan *scan) {
     return top_of(largest);
 }
 
-/* So many levels that the result of as many elements as losses are told of is mostly certain: of sums that cancel, more. */
+/* How many levels a sum has that may lack something: as few as leave its result mostly certain, and more where it cancels. */
 enum depth { SHALLOW, FINE, DEEP, DEPTHS };
 
 INLINE struct shape lossy_shape(enum depth depth) {

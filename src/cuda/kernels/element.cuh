@@ -194,7 +194,7 @@ static __device__ __forceinline__ u32 nan_mask(const vector *v, int i)
 
 // ---- order
 
-// The order of the values as that of signed integers, and those as unsigned ones (see wf_extreme).
+// The order of the values as that of signed integers, the keys of a partial (core/partial_words.h).
 static __device__ __forceinline__ i64 key_of(unit bits)
 {
     i64 key = (i64)((u64)bits << (64 - WIDTH)) >> (64 - WIDTH);

@@ -82,7 +82,7 @@ static __device__ __forceinline__ void extreme_add(extreme *best, const vector *
     }
 }
 
-// The key of a lane's extreme, as a wf_extreme's in unsigned order.
+// The key of a lane's extreme in unsigned order (wf_key_to_order).
 static __device__ __forceinline__ u64 extreme_key(const extreme *best, bool is_min)
 {
     packed key = best->key[0];

@@ -114,7 +114,7 @@ static __device__ __forceinline__ void add_columns(row_sums *sums, const vector 
     }
 }
 
-// What so many rows add to what is known; one by one, or, where rests are kept, all at once.
+// What a batch's rows add to what is known: one by one, or, where rests are kept, all at once.
 static __device__ __forceinline__ void add_batch_to_columns(row_sums *sums, const vector *v, int left)
 {
 #if HAS_RESTS
@@ -181,7 +181,7 @@ static __device__ __forceinline__ column_span columns_of_tile(i64 tile, i64 span
     return span;
 }
 
-// What the lane's warp adds up: every row, or, of several warps, every so many'th.
+// What the lane's warp adds up: every row, or, of n warps that share the columns, every nth.
 static __device__ __forceinline__ void sum_up_columns(const struct wf_group_arguments *r, const column_span *span, const team *lanes,
                                                       row_sums *sums)
 {

@@ -9,7 +9,7 @@
 #if (ARE_SHARED_BY_TEAMS || ARE_IN_CHUNKS) && IS_FLOAT && WIDTH == 64
 
 // By which power of two, of those that are f64 with their inverses, sums of up to 2^29 numbers, or of their squares, of which `most`
-// is the largest, come into the range that finish_row_sum, finish_squares_of_f64 and finish_rounded_sum ask for: 0 if they are in it.
+// is the largest, come into the range that finish_row_sum and finish_squares_of_f64 ask for: 0 if they are in it.
 static __device__ __forceinline__ int scale_of(u32 most)
 {
     const int reach = IS_SHORT_OF_SQUARES ? 400 : 780;

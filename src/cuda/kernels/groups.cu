@@ -78,7 +78,7 @@ static __device__ __forceinline__ i64 counted(u64 counter)
     return (i64)(*(const u64 *)counter + 1);
 }
 
-// So many more; gives how many there were.
+// Adds `count` to a counter; gives how many it had counted before.
 static __device__ __forceinline__ i64 count_on(u64 counter, i64 count)
 {
     return (i64)(atomicAdd((u64 *)counter, (u64)count) + 1);

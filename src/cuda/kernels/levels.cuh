@@ -3,7 +3,7 @@
 //
 // A level takes 43 or 44 bits; the first one's unit is chosen so that terms below 2^top fit.  Terms that are multiples of the
 // last level's unit are added to it whole, so nothing is ever left: whether terms are such says the chunk's range
-// (range.cuh), before they are added.  A product of narrow floats enters the first level by a fused multiply-add,
+// (magnitude.cuh), before they are added.  A product of narrow floats enters the first level by a fused multiply-add,
 // unrounded; what it leaves fits into an f64, too.
 
 #ifndef LEVELS_CUH

@@ -65,7 +65,7 @@ static __device__ __forceinline__ void publish_losses(const struct wf_kernel_arg
     ((bounds *)r->extrema)[blockIdx.x] = warp_bounds[0];
 }
 
-// The bound that a lane so far away has.
+// The bound of the lane whose number differs from this one's in the bit `distance`.
 static __device__ __forceinline__ struct wf_bound bound_of_lane(struct wf_bound bound, int distance)
 {
     struct wf_bound other = {__shfl_xor_sync(ALL_LANES, bound.units, distance),

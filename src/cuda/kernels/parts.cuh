@@ -63,7 +63,7 @@
 // Beside sums, what is not 0 is counted one by one only where a chunk has a 0.
 #define COUNTS_CHUNKS (IS_FLOAT && WIDTH >= 32 && HAS_SUMS && !IS_SMALL && HAS_NONZERO)
 
-// The digits of each sum: multiples of 2^low, up to 2^high, 2^63 of them: see wf_exact_clear.
+// The digits of each sum: multiples of 2^low, up to 2^high, 2^63 of them: see wf_exact_digit_count.
 #define VALUE_LOW (IS_FLOAT ? LOW_EXPONENT : 0)
 #define VALUE_HIGH (IS_FLOAT ? HIGH_EXPONENT : IS_BOOL ? 1 : WIDTH - IS_SIGNED)
 #define DIGITS(low, high) (((high) - (low) + 64 + 31) / 32 + 2)

@@ -81,7 +81,7 @@ static __device__ __forceinline__ void clear_bucket_words(const struct wf_table_
 
 // ---- rooms
 
-// An element of a sample: one of every so many, and not always the same one of them, as keys may be periodic.
+// An element of a sample: one of every sample_every, and not always the same one of them, as keys may be periodic.
 static __device__ __forceinline__ i64 sampled_position(const struct wf_table_arguments *r, i64 i)
 {
     u32 mixed = (u32)i * 2654435761u;
@@ -250,7 +250,8 @@ static __device__ __forceinline__ void put_placed(const struct wf_table_argument
     }
 }
 
-// How far records of a bucket are from their places in the tile, where `room` is what was taken for so many: or that there is none.
+// How far the tile's `count` records of a bucket go from their places in the tile, where `room` is what was taken for them;
+// NO_ROOM: there is too little.
 static __device__ __forceinline__ u32 find_shift(const struct wf_table_arguments *r, u32 room, u32 count, u32 behind, u32 begin)
 {
     if (room + count <= behind) return room - begin;

@@ -34,7 +34,7 @@ static __device__ __forceinline__ u32 last_bit_of(unit bits)
 
 #define LOOKS 8 // elements that a lane loads at a time
 #define SAMPLES (1 << 15)
-#define SAMPLE_EVERY 8 // at most one in so many
+#define SAMPLE_EVERY 8 // a sample has at most every eighth element
 
 static __device__ __forceinline__ void look_at_values(const struct wf_table_arguments *r)
 {
