@@ -178,6 +178,42 @@ static __device__ __forceinline__ u32 halves_from(u32 word, u32 least)
     return spread_tops(halves_above(word, least));
 }
 
+// From sm_90 on, operations of both floats at once leave the integer units to others.
+#define HAS_HALVES (IS_FLOAT && WIDTH == 16 && __CUDA_ARCH__ >= 900)
+
+#if HAS_HALVES
+
+#if IS_F16
+#define HALVES "f16x2"
+#else
+#define HALVES "bf16x2"
+#endif
+
+// The larger magnitude of either half, with the sign that a product would have; of a number and a NaN, the number's.
+static __device__ __forceinline__ u32 larger_halves(u32 a, u32 b)
+{
+    u32 larger;
+    asm("max.xorsign.abs." HALVES " %0, %1, %2;" : "=r"(larger) : "r"(a), "r"(b));
+    return larger;
+}
+
+// 1 in each half that is a NaN, 0 in others.
+static __device__ __forceinline__ u32 ones_of_nans(u32 word)
+{
+    u32 ones;
+    asm("set.nan." HALVES "." HALVES " %0, %1, %1;" : "=r"(ones) : "r"(word));
+    return ones;
+}
+
+static __device__ __forceinline__ u32 add_halves(u32 a, u32 b)
+{
+    u32 sum;
+    asm("add.rn." HALVES " %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(b));
+    return sum;
+}
+
+#endif
+
 // How many of both halves had all bits set in masks that were added up, at most 65535 each: 0xffff is -1 there.
 static __device__ __forceinline__ u32 count_of_masks(u32 masks)
 {

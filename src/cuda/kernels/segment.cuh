@@ -385,8 +385,12 @@ static __device__ __forceinline__ void accumulate_chunk_by_bins(segment_state *s
                                                                 vector x[VECTORS], vector y[VECTORS], u32 chunk)
 {
     bool is_ahead = chunk < lane->clean_until;
+    if (PLAIN_SPECIAL && !lane->is_not_negative_zero) lane->is_not_negative_zero = chunk_is_not_negative_zero(x, x);
     if (IS_F16) is_ahead = is_ahead || largest_magnitude(x) >= SPECIAL_WORD;
-    if (is_ahead) clean_chunk(lane, x, y, chunk);
+    if (is_ahead) {
+        u32 nans = clean_chunk(lane, x, y, chunk);
+        if (!IS_F16 && chunk + 1 == lane->clean_until && __any_sync(ALL_LANES, nans)) lane->clean_until += CLEANED_WHILE;
+    }
 #if USES_NARROW
     if (!narrow_takes(&segment->narrow, x)) {
         segment->narrow.bins_hold = true;
@@ -395,7 +399,6 @@ static __device__ __forceinline__ void accumulate_chunk_by_bins(segment_state *s
 #else
     add_chunk_to_bins(segment, lane, x, y, chunk);
 #endif
-    if (PLAIN_SPECIAL && !lane->is_not_negative_zero) lane->is_not_negative_zero = chunk_is_not_negative_zero(x, x);
 }
 
 // Number `chunk` of the warp's.

@@ -98,48 +98,80 @@ static __device__ __forceinline__ u32 special_of_tops(u32 infinite, u32 invalid,
 
 static __device__ __forceinline__ bool has_infinities(const vector *x, int vectors)
 {
+#if HAS_HALVES
+    u32 largest = 0;
+#pragma unroll
+    for (int i = 0; i < 2 * vectors; i++)
+        largest = larger_halves(largest, larger_halves(x[i / 2].word[i % 2 * 2], x[i / 2].word[i % 2 * 2 + 1]));
+    return (largest & MAGNITUDE) == INFINITY_BITS || (largest >> 16 & MAGNITUDE) == INFINITY_BITS;
+#else
     u32 least = 0x7fff7fff; // as signed integers: an infinity is the least there is
 #pragma unroll
     for (int i = 0; i < 4 * vectors; i++) least = __vmins2(least, halves_above(x[i / 4].word[i % 4], INFINITY_BITS));
     return (least & 0xffff) == 0x8000 || least >> 16 == 0x8000;
+#endif
 }
 
-// Puts -0 in the place of NaNs, of which it gives the number, where there are no infinities.
+// Puts zeros in the place of NaNs, of which it gives the number: -0, unless the chunk's sign has been looked at before.
 static __device__ __forceinline__ u32 clean_nans(vector *x, int vectors)
 {
+#if HAS_HALVES && LOOKS_AT_SIGNS_FIRST
+    u32 ones = 0;
+#pragma unroll
+    for (int i = 0; i < 4 * vectors; i++) {
+        u32 *word = &x[i / 4].word[i % 4];
+        ones = add_halves(ones, ones_of_nans(*word));
+        *word = larger_halves(*word, 0);
+    }
+    return (u32)(widen((unit)ones) + widen((unit)(ones >> 16)));
+#else
     u32 masks = 0;
 #pragma unroll
     for (int i = 0; i < 4 * vectors; i++) {
-        u32 *word = &x[i / 4].word[i % 4], mask = halves_from(*word, INFINITY_BITS);
+        u32 *word = &x[i / 4].word[i % 4], mask = halves_from(*word, INFINITY_BITS + 1);
         masks += mask;
         *word = (*word & ~mask) | (mask & 0x80008000);
     }
     return count_of_masks(masks);
+#endif
+}
+
+// Puts -0 in the place of infinities, where there are no NaNs.
+static __device__ __forceinline__ void clean_infinities(u32 *special_seen, vector *x, int vectors)
+{
+    u32 positive = 0, negative = 0;
+#pragma unroll
+    for (int i = 0; i < 4 * vectors; i++) {
+        u32 *word = &x[i / 4].word[i % 4], mask = halves_from(*word, INFINITY_BITS);
+        positive |= mask & ~*word;
+        negative |= mask & *word;
+        *word = (*word & ~mask) | (mask & 0x80008000);
+    }
+    *special_seen |= special_of_tops(positive & 0x80008000, 0, false) | special_of_tops(negative & 0x80008000, 0, true);
 }
 
 // Puts -0 in the place of what is special.  Gives how many NaNs there were.
 static __device__ __forceinline__ u32 clean_vectors(u32 *special_seen, vector *x, vector *y, int vectors)
 {
-    if (OPERANDS == 1 && !has_infinities(x, vectors)) return clean_nans(x, vectors);
+    if (OPERANDS == 1) {
+        const bool infinite = has_infinities(x, vectors);
+        u32 nans = clean_nans(x, vectors);
+        if (infinite) clean_infinities(special_seen, x, vectors);
+        return nans;
+    }
     u32 counts = 0, infinite[2] = {0, 0}, invalid[2] = {0, 0}; // of positive terms, of negative ones
 #pragma unroll
     for (int i = 0; i < 4 * vectors; i++) {
-        u32 *a = &x[i / 4].word[i % 4], *b = &y[i / 4].word[i % 4], sign = *a, zeros = 0;
-        u32 nans = nan_tops(*a), specials = tops_from(*a, INFINITY_BITS);
-        if (OPERANDS == 2) {
-            nans |= nan_tops(*b);
-            specials |= tops_from(*b, INFINITY_BITS);
-            zeros = zero_tops(*a) | zero_tops(*b);
-            sign ^= *b;
-        }
-        u32 mask = spread_tops(specials), infinities = specials & ~nans;
+        u32 *a = &x[i / 4].word[i % 4], *b = &y[i / 4].word[i % 4], sign = *a ^ *b;
+        u32 nans = nan_tops(*a) | nan_tops(*b), specials = tops_from(*a, INFINITY_BITS) | tops_from(*b, INFINITY_BITS);
+        u32 zeros = zero_tops(*a) | zero_tops(*b), mask = spread_tops(specials), infinities = specials & ~nans;
         infinite[0] |= infinities & ~zeros & ~sign;
         infinite[1] |= infinities & ~zeros & sign;
-        if (OPERANDS == 2) invalid[0] |= infinities & zeros & ~sign;
-        if (OPERANDS == 2) invalid[1] |= infinities & zeros & sign;
+        invalid[0] |= infinities & zeros & ~sign;
+        invalid[1] |= infinities & zeros & sign;
         counts += nans >> 15; // of each half
         *a = (*a & ~mask) | (mask & 0x80008000);
-        if (OPERANDS == 2) *b &= ~mask;
+        *b &= ~mask;
     }
     *special_seen |= special_of_tops(infinite[0], invalid[0], false) | special_of_tops(infinite[1], invalid[1], true);
     return (counts & 0xffff) + (counts >> 16);
@@ -202,24 +234,26 @@ static __device__ __forceinline__ u32 clean_vectors(u32 *special_seen, vector *x
 
 #define CLEANED_WHILE 32 // chunks, after one that has NaNs, that are cleaned without a look
 
-// Notes what is special and puts zeros in its place, -0 of which means nothing to a sum, not even its sign.
-static __device__ __forceinline__ void clean_chunk(lane_state *lane, vector x[VECTORS], vector y[VECTORS], u32 chunk)
+// Notes what is special and puts zeros in its place, -0 of which means nothing to a sum, not even its sign.  Gives how many NaNs
+// there were.
+static __device__ __forceinline__ u32 clean_chunk(lane_state *lane, vector x[VECTORS], vector y[VECTORS], u32 chunk)
 {
     u32 nans = clean_vectors(&lane->special_seen, x, y, VECTORS);
     lane->nan_count += nans;
     if (nans && lane->nan_chunk == NOWHERE) lane->nan_chunk = chunk;
+    return nans;
 }
 
 // ---- the sign of a sum that is zero
 
-// Whether a sum over the warp's chunk, which has nothing special, has terms that are not -0.
+// Whether a sum over the warp's chunk, whose NaNs are left out, has terms that are not -0.
 static __device__ __forceinline__ bool chunk_is_not_negative_zero(const vector x[VECTORS], const vector y[VECTORS])
 {
     bool beyond = false;
 #pragma unroll
     for (int i = 0; i < LANE_ELEMENTS; i++) {
         unit a = element_at(&x[i / PER_VECTOR], i % PER_VECTOR), b = element_at(&y[i / PER_VECTOR], i % PER_VECTOR);
-        beyond = beyond || special_of(a, b) != 0;
+        beyond = beyond || (special_of(a, b) != 0 && !(LOOKS_AT_SIGNS_FIRST && is_nan(a)));
     }
     return __any_sync(ALL_LANES, beyond);
 }
