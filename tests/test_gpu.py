@@ -551,6 +551,25 @@ def test_results_and_errors_left_on_the_gpu(engines, type_name):
                   nan, result_type)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("type_name", but_alike(TYPES))
+def test_a_fill_on_the_gpu_is_for_results_without_a_value_alone(engines, type_name):
+    """Of no elements, of too few for a variance, of NaNs that are left out; what fails otherwise fails with a fill, too."""
+    ops = [op for op in engines.ops_of(type_name) if op not in ("stats", "prod")]
+    kinds = ("normal", "nan_first", "nans_alone") if type_name in FLOATS else ("any_bits", "greatest")
+    for kind, count in itertools.product(kinds, engines.choose((0, 1, 2, 3, 500, 70001), (0, 1, 2, 500))):
+        nans = FLOATS[type_name].nan.to_bytes(nbytes_of(type_name), "little") * count if kind == "nans_alone" else None
+        data = nans or gpu_data.make(type_name, count, "normal" if kind == "nans_alone" else kind)
+        on_host, on_device = wf.vector(data, type_name), engines.gpu_vector(data, type_name)
+        for op, nan in itertools.product(ops, NAN_POLICIES if type_name in FLOATS else NAN_POLICIES[:1]):
+            pair = 2 if op == "dot" else 1
+            for ddof in (0, 1, count, count + 1) if op in ("var", "std") else (0,):
+                chosen = {"nan": nan, "ddof": ddof, "fill": wf.value_of_bits(wf.WF_U16, 1)}
+                expected = outcome(engines.host, op, [on_host] * pair, **chosen)
+                got = outcome_on_device(engines, op, [on_device] * pair, **chosen)
+                agree(expected.split(":")[0] if isinstance(expected, str) else expected, got, op, type_name, kind, count, nan, ddof)
+
+
 def test_what_cannot_stay_on_the_gpu_is_refused(engines):
     data = gpu_data.make("f32", 100, "normal")
     memory = engines.gpu.memory(data)
