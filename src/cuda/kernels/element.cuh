@@ -205,11 +205,26 @@ static __device__ __forceinline__ u32 ones_of_nans(u32 word)
     return ones;
 }
 
+// All bits of each half that is a NaN.
+static __device__ __forceinline__ u32 masks_of_nans(u32 word)
+{
+    u32 masks;
+    asm("set.nan.u32." HALVES " %0, %1, %1;" : "=r"(masks) : "r"(word));
+    return masks;
+}
+
 static __device__ __forceinline__ u32 add_halves(u32 a, u32 b)
 {
     u32 sum;
     asm("add.rn." HALVES " %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(b));
     return sum;
+}
+
+#else
+
+static __device__ __forceinline__ u32 masks_of_nans(u32 word)
+{
+    return halves_from(word, INFINITY_BITS + 1);
 }
 
 #endif

@@ -128,7 +128,7 @@ static __device__ __forceinline__ u32 clean_nans(vector *x, int vectors)
     u32 masks = 0;
 #pragma unroll
     for (int i = 0; i < 4 * vectors; i++) {
-        u32 *word = &x[i / 4].word[i % 4], mask = halves_from(*word, INFINITY_BITS + 1);
+        u32 *word = &x[i / 4].word[i % 4], mask = masks_of_nans(*word);
         masks += mask;
         *word = (*word & ~mask) | (mask & 0x80008000);
     }
