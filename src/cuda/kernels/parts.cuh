@@ -44,9 +44,6 @@
 #define VALUE_FEW (WIDTH == 64 ? 2 : 1)
 #define PRODUCT_FEW 2
 
-// Where a chunk goes to bins alone, whether it has terms that are not -0 is seen before its NaNs are put aside.
-#define LOOKS_AT_SIGNS_FIRST (USES_BINS && !USES_LEVELS)
-
 // What special_seen is where there is nothing special.
 #define PLAIN_SPECIAL (IS_FLOAT && (HAS_SUM || HAS_DOT) ? WF_SPECIAL_NOT_ALL_NEGATIVE_ZERO : 0)
 

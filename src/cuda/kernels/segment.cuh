@@ -385,7 +385,6 @@ static __device__ __forceinline__ void accumulate_chunk_by_bins(segment_state *s
                                                                 vector x[VECTORS], vector y[VECTORS], u32 chunk)
 {
     bool is_ahead = chunk < lane->clean_until;
-    if (PLAIN_SPECIAL && !lane->is_not_negative_zero) lane->is_not_negative_zero = chunk_is_not_negative_zero(x, x);
     if (IS_F16) is_ahead = is_ahead || largest_magnitude(x) >= SPECIAL_WORD;
     if (is_ahead) {
         u32 nans = clean_chunk(lane, x, y, chunk);
@@ -399,6 +398,7 @@ static __device__ __forceinline__ void accumulate_chunk_by_bins(segment_state *s
 #else
     add_chunk_to_bins(segment, lane, x, y, chunk);
 #endif
+    if (PLAIN_SPECIAL && !lane->is_not_negative_zero) lane->is_not_negative_zero = chunk_is_not_negative_zero(x, x);
 }
 
 // Number `chunk` of the warp's.

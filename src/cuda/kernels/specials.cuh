@@ -96,43 +96,32 @@ static __device__ __forceinline__ u32 special_of_tops(u32 infinite, u32 invalid,
     return infinite || (invalid && !negative) ? special_seen | PLAIN_SPECIAL : special_seen;
 }
 
-static __device__ __forceinline__ bool has_infinities(const vector *x, int vectors)
-{
-#if HAS_HALVES
-    u32 largest = 0;
-#pragma unroll
-    for (int i = 0; i < 2 * vectors; i++)
-        largest = larger_halves(largest, larger_halves(x[i / 2].word[i % 2 * 2], x[i / 2].word[i % 2 * 2 + 1]));
-    return (largest & MAGNITUDE) == INFINITY_BITS || (largest >> 16 & MAGNITUDE) == INFINITY_BITS;
-#else
-    u32 least = 0x7fff7fff; // as signed integers: an infinity is the least there is
-#pragma unroll
-    for (int i = 0; i < 4 * vectors; i++) least = __vmins2(least, halves_above(x[i / 4].word[i % 4], INFINITY_BITS));
-    return (least & 0xffff) == 0x8000 || least >> 16 == 0x8000;
-#endif
-}
-
-// Puts zeros in the place of NaNs, of which it gives the number: -0, unless the chunk's sign has been looked at before.
+// Puts -0 in the place of NaNs, of which it gives the number.
 static __device__ __forceinline__ u32 clean_nans(vector *x, int vectors)
 {
-#if HAS_HALVES && LOOKS_AT_SIGNS_FIRST
-    u32 ones = 0;
-#pragma unroll
-    for (int i = 0; i < 4 * vectors; i++) {
-        u32 *word = &x[i / 4].word[i % 4];
-        ones = add_halves(ones, ones_of_nans(*word));
-        *word = larger_halves(*word, 0);
-    }
-    return (u32)(widen((unit)ones) + widen((unit)(ones >> 16)));
-#else
     u32 masks = 0;
 #pragma unroll
     for (int i = 0; i < 4 * vectors; i++) {
         u32 *word = &x[i / 4].word[i % 4], mask = masks_of_nans(*word);
         masks += mask;
-        *word = (*word & ~mask) | (mask & 0x80008000);
+        *word = choose_bits(mask, 0x80008000, *word);
     }
     return count_of_masks(masks);
+}
+
+// Where there are no NaNs.
+static __device__ __forceinline__ bool has_infinities(const vector *x, int vectors)
+{
+#if HAS_HALVES
+    u32 noted[4] = {0, 0, 0, 0}; // so that no operation need wait for the one before
+#pragma unroll
+    for (int i = 0; i < 4 * vectors; i++) noted[i % 4] = note_special_halves(noted[i % 4], x[i / 4].word[i % 4]);
+    return (masks_of_nans(noted[0]) | masks_of_nans(noted[1]) | masks_of_nans(noted[2]) | masks_of_nans(noted[3])) != 0;
+#else
+    u32 least = 0x7fff7fff; // as signed integers: an infinity is the least there is
+#pragma unroll
+    for (int i = 0; i < 4 * vectors; i++) least = __vmins2(least, halves_above(x[i / 4].word[i % 4], INFINITY_BITS));
+    return (least & 0xffff) == 0x8000 || least >> 16 == 0x8000;
 #endif
 }
 
@@ -154,9 +143,8 @@ static __device__ __forceinline__ void clean_infinities(u32 *special_seen, vecto
 static __device__ __forceinline__ u32 clean_vectors(u32 *special_seen, vector *x, vector *y, int vectors)
 {
     if (OPERANDS == 1) {
-        const bool infinite = has_infinities(x, vectors);
         u32 nans = clean_nans(x, vectors);
-        if (infinite) clean_infinities(special_seen, x, vectors);
+        if (has_infinities(x, vectors)) clean_infinities(special_seen, x, vectors);
         return nans;
     }
     u32 counts = 0, infinite[2] = {0, 0}, invalid[2] = {0, 0}; // of positive terms, of negative ones
@@ -246,14 +234,14 @@ static __device__ __forceinline__ u32 clean_chunk(lane_state *lane, vector x[VEC
 
 // ---- the sign of a sum that is zero
 
-// Whether a sum over the warp's chunk, whose NaNs are left out, has terms that are not -0.
+// Whether a sum over the warp's chunk, which has nothing special, has terms that are not -0.
 static __device__ __forceinline__ bool chunk_is_not_negative_zero(const vector x[VECTORS], const vector y[VECTORS])
 {
     bool beyond = false;
 #pragma unroll
     for (int i = 0; i < LANE_ELEMENTS; i++) {
         unit a = element_at(&x[i / PER_VECTOR], i % PER_VECTOR), b = element_at(&y[i / PER_VECTOR], i % PER_VECTOR);
-        beyond = beyond || (special_of(a, b) != 0 && !(LOOKS_AT_SIGNS_FIRST && is_nan(a)));
+        beyond = beyond || special_of(a, b) != 0;
     }
     return __any_sync(ALL_LANES, beyond);
 }
