@@ -178,46 +178,6 @@ static __device__ __forceinline__ u32 halves_from(u32 word, u32 least)
     return spread_tops(halves_above(word, least));
 }
 
-// From sm_90 on, there are operations of both as floats, which spare the integer units.
-#define HAS_HALVES (IS_FLOAT && WIDTH == 16 && __CUDA_ARCH__ >= 900)
-
-#if IS_F16
-#define HALVES "f16x2"
-#else
-#define HALVES "bf16x2"
-#endif
-
-// All bits of each half that is a NaN.
-static __device__ __forceinline__ u32 masks_of_nans(u32 word)
-{
-#if HAS_HALVES
-    u32 masks;
-    asm("set.nan.u32." HALVES " %0, %1, %1;" : "=r"(masks) : "r"(word));
-    return masks;
-#else
-    return halves_from(word, INFINITY_BITS + 1);
-#endif
-}
-
-#if HAS_HALVES
-
-// A NaN in each half where one was, or where there is an infinity.
-static __device__ __forceinline__ u32 note_special_halves(u32 noted, u32 word)
-{
-    asm("fma.rn." HALVES " %0, %1, %2, %0;" : "+r"(noted) : "r"(word), "r"(0));
-    return noted;
-}
-
-#endif
-
-// Of each bit that is 1 in the mask the first's, of others the second's: one operation, which the compiler does not always find.
-static __device__ __forceinline__ u32 choose_bits(u32 mask, u32 first, u32 second)
-{
-    u32 chosen;
-    asm("lop3.b32 %0, %1, %2, %3, 0xca;" : "=r"(chosen) : "r"(mask), "r"(first), "r"(second));
-    return chosen;
-}
-
 // How many of both halves had all bits set in masks that were added up, at most 65535 each: 0xffff is -1 there.
 static __device__ __forceinline__ u32 count_of_masks(u32 masks)
 {

@@ -96,6 +96,16 @@ static __device__ __forceinline__ u32 special_of_tops(u32 infinite, u32 invalid,
     return infinite || (invalid && !negative) ? special_seen | PLAIN_SPECIAL : special_seen;
 }
 
+#if USES_HALVES
+
+// All bits of each half that is a NaN.
+static __device__ __forceinline__ u32 masks_of_nans(u32 word)
+{
+    u32 masks;
+    asm("set.nan.u32.bf16x2 %0, %1, %1;" : "=r"(masks) : "r"(word));
+    return masks;
+}
+
 // Puts -0 in the place of NaNs, of which it gives the number.
 static __device__ __forceinline__ u32 clean_nans(vector *x, int vectors)
 {
@@ -104,25 +114,20 @@ static __device__ __forceinline__ u32 clean_nans(vector *x, int vectors)
     for (int i = 0; i < 4 * vectors; i++) {
         u32 *word = &x[i / 4].word[i % 4], mask = masks_of_nans(*word);
         masks += mask;
-        *word = choose_bits(mask, 0x80008000, *word);
+        // one operation, which the compiler does not find here: (mask & 0x80008000) | (~mask & *word)
+        asm("lop3.b32 %0, %1, %2, %0, 0xca;" : "+r"(*word) : "r"(mask), "r"(0x80008000));
     }
     return count_of_masks(masks);
 }
 
-// Where there are no NaNs.
+// Of what is no NaN.  0 times infinity is one, and so are all sums with it.
 static __device__ __forceinline__ bool has_infinities(const vector *x, int vectors)
 {
-#if HAS_HALVES
-    u32 noted[4] = {0, 0, 0, 0}; // so that no operation need wait for the one before
+    u32 sums[4] = {0, 0, 0, 0}; // so that no operation need wait for the one before
 #pragma unroll
-    for (int i = 0; i < 4 * vectors; i++) noted[i % 4] = note_special_halves(noted[i % 4], x[i / 4].word[i % 4]);
-    return (masks_of_nans(noted[0]) | masks_of_nans(noted[1]) | masks_of_nans(noted[2]) | masks_of_nans(noted[3])) != 0;
-#else
-    u32 least = 0x7fff7fff; // as signed integers: an infinity is the least there is
-#pragma unroll
-    for (int i = 0; i < 4 * vectors; i++) least = __vmins2(least, halves_above(x[i / 4].word[i % 4], INFINITY_BITS));
-    return (least & 0xffff) == 0x8000 || least >> 16 == 0x8000;
-#endif
+    for (int i = 0; i < 4 * vectors; i++)
+        asm("fma.rn.bf16x2 %0, %1, %2, %0;" : "+r"(sums[i % 4]) : "r"(x[i / 4].word[i % 4]), "r"(0));
+    return (masks_of_nans(sums[0]) | masks_of_nans(sums[1]) | masks_of_nans(sums[2]) | masks_of_nans(sums[3])) != 0;
 }
 
 // Puts -0 in the place of infinities, where there are no NaNs.
@@ -139,31 +144,66 @@ static __device__ __forceinline__ void clean_infinities(u32 *special_seen, vecto
     *special_seen |= special_of_tops(positive & 0x80008000, 0, false) | special_of_tops(negative & 0x80008000, 0, true);
 }
 
+static __device__ __forceinline__ u32 clean_vectors(u32 *special_seen, vector *x, vector *y, int vectors)
+{
+    (void)y;
+    u32 nans = clean_nans(x, vectors);
+    if (has_infinities(x, vectors)) clean_infinities(special_seen, x, vectors);
+    return nans;
+}
+
+#else
+
+static __device__ __forceinline__ bool has_infinities(const vector *x, int vectors)
+{
+    u32 least = 0x7fff7fff; // as signed integers: an infinity is the least there is
+#pragma unroll
+    for (int i = 0; i < 4 * vectors; i++) least = __vmins2(least, halves_above(x[i / 4].word[i % 4], INFINITY_BITS));
+    return (least & 0xffff) == 0x8000 || least >> 16 == 0x8000;
+}
+
+// Puts -0 in the place of NaNs, of which it gives the number, where there are no infinities.
+static __device__ __forceinline__ u32 clean_nans(vector *x, int vectors)
+{
+    u32 masks = 0;
+#pragma unroll
+    for (int i = 0; i < 4 * vectors; i++) {
+        u32 *word = &x[i / 4].word[i % 4], mask = halves_from(*word, INFINITY_BITS);
+        masks += mask;
+        *word = (*word & ~mask) | (mask & 0x80008000);
+    }
+    return count_of_masks(masks);
+}
+
 // Puts -0 in the place of what is special.  Gives how many NaNs there were.
 static __device__ __forceinline__ u32 clean_vectors(u32 *special_seen, vector *x, vector *y, int vectors)
 {
-    if (OPERANDS == 1) {
-        u32 nans = clean_nans(x, vectors);
-        if (has_infinities(x, vectors)) clean_infinities(special_seen, x, vectors);
-        return nans;
-    }
+    if (OPERANDS == 1 && !has_infinities(x, vectors)) return clean_nans(x, vectors);
     u32 counts = 0, infinite[2] = {0, 0}, invalid[2] = {0, 0}; // of positive terms, of negative ones
 #pragma unroll
     for (int i = 0; i < 4 * vectors; i++) {
-        u32 *a = &x[i / 4].word[i % 4], *b = &y[i / 4].word[i % 4], sign = *a ^ *b;
-        u32 nans = nan_tops(*a) | nan_tops(*b), specials = tops_from(*a, INFINITY_BITS) | tops_from(*b, INFINITY_BITS);
-        u32 zeros = zero_tops(*a) | zero_tops(*b), mask = spread_tops(specials), infinities = specials & ~nans;
+        u32 *a = &x[i / 4].word[i % 4], *b = &y[i / 4].word[i % 4], sign = *a, zeros = 0;
+        u32 nans = nan_tops(*a), specials = tops_from(*a, INFINITY_BITS);
+        if (OPERANDS == 2) {
+            nans |= nan_tops(*b);
+            specials |= tops_from(*b, INFINITY_BITS);
+            zeros = zero_tops(*a) | zero_tops(*b);
+            sign ^= *b;
+        }
+        u32 mask = spread_tops(specials), infinities = specials & ~nans;
         infinite[0] |= infinities & ~zeros & ~sign;
         infinite[1] |= infinities & ~zeros & sign;
-        invalid[0] |= infinities & zeros & ~sign;
-        invalid[1] |= infinities & zeros & sign;
+        if (OPERANDS == 2) invalid[0] |= infinities & zeros & ~sign;
+        if (OPERANDS == 2) invalid[1] |= infinities & zeros & sign;
         counts += nans >> 15; // of each half
         *a = (*a & ~mask) | (mask & 0x80008000);
-        *b &= ~mask;
+        if (OPERANDS == 2) *b &= ~mask;
     }
     *special_seen |= special_of_tops(infinite[0], invalid[0], false) | special_of_tops(infinite[1], invalid[1], true);
     return (counts & 0xffff) + (counts >> 16);
 }
+
+#endif
 
 #else
 
