@@ -15,8 +15,8 @@ pytest.importorskip("numpy", reason="no numpy")
 import gpu_data  # noqa: E402
 import warpfold_ctypes as wf  # noqa: E402
 from cli_helpers import DESCRIPTIONS, npy_header, npy_text, run  # noqa: E402
-from cuda_helpers import gpu  # noqa: E402, F401: a fixture
-from each_type import EVERY_KERNEL, but_alike, but_slow  # noqa: E402
+from cuda_helpers import gpu, report_on_newer_gpu  # noqa: E402, F401: a fixture
+from each_type import EVERY_KERNEL, but_alike, but_slow, needs_every_kernel  # noqa: E402
 from oracle import FLOATS, TYPES, ops_of  # noqa: E402
 from samples import NAN_POLICIES, agree, nbytes_of, pack  # noqa: E402
 from test_accumulator import cut, merge_in_random_order  # noqa: E402
@@ -180,18 +180,27 @@ def test_kinds_of_data(engines, type_name):
 def test_many_chunks_of_few_warps(engines, type_name):
     """All kinds, by the warps of one block: what one chunk leaves behind meets the next, within a segment and beyond."""
     handle = wf.Handle("cuda:0", **ONE_BLOCK)
-    kinds = engines.choose(tuple(gpu_data.kinds_of(type_name)), ("changing",))
+    kinds = engines.choose(tuple(gpu_data.kinds_of(type_name)), ("changing", "nans_and_negative_zeros"))
     for kind, turn in itertools.product(kinds, range(engines.choose(2, 1))):
         count = engines.choose(((1 << 20) + 77, (1 << 22) + 5), (60_000 // nbytes_of(type_name),))[turn]
         data = gpu_data.make(type_name, count, kind, "chunks", turn)
         on_host, on_device = wf.vector(data, type_name), engines.gpu_vector(data, type_name)
         for op, nan in itertools.product(engines.choose(all_ops_of(type_name), engines.ops_of(type_name)),
                                          engines.choose(NAN_POLICIES, NAN_POLICIES[:1])):
-            if op == "prod" or (nan != NAN_POLICIES[0] and kind not in ("changing", "specials_often", "any_bits")):
+            if op == "prod" or (nan != NAN_POLICIES[0] and "nan" not in kind and
+                                kind not in ("changing", "specials_often", "any_bits")):
                 continue
             pair = 2 if op == "dot" else 1
             expected = outcome(engines.host, op, [on_host] * pair, nan=nan)
             agree(expected, outcome(handle, op, [on_device] * pair, nan=nan), op, type_name, kind, count, nan)
+
+
+@needs_every_kernel
+def test_many_chunks_on_newer_gpus(engines):
+    """These have the copy engine, and comparisons of two bf16 at once, by which NaNs are found."""
+    if engines.gpu.is_real:
+        pytest.skip("a GPU is what it is")
+    assert "1 passed" in report_on_newer_gpu(f"{__file__}::{test_many_chunks_of_few_warps.__name__}[bf16]")
 
 
 @pytest.mark.parametrize("op, type_name, bits", [("argmax", "i8", 0x7f), ("argmin", "f32", 0xbf800000), ("argmax", "bf16", 0x7f80)])

@@ -2,17 +2,14 @@
 
 import itertools
 import math
-import os
 import random
 import struct
-import subprocess
-import sys
 from ctypes import byref
 
 import pytest
 
 import warpfold_ctypes as wf
-from cuda_helpers import gpu  # noqa: F401: a fixture
+from cuda_helpers import gpu, report_on_newer_gpu  # noqa: F401: a fixture
 from each_type import but_alike, needs_every_kernel, one_of
 from gpu_pair import Binades, EDGES, pair, returned  # noqa: F401: pair is a fixture
 from group_helpers import Laid, integer_vector, operands
@@ -415,9 +412,7 @@ def test_on_newer_gpus(pair):
     if pair.gpu.is_real:
         pytest.skip("a GPU is what it is")
     tests = [f"{__file__}::{test.__name__}" for test in (test_extremes_of_halves, test_rows_of_whole_vectors_among_others)]
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *tests]
-    done = subprocess.run(words, env={**os.environ, "FAKE_CUDA_CAPABILITY": "9.0", "TESTS_CASES": "every"}, stdout=subprocess.PIPE, text=True)
-    assert done.returncode == 0 and "7 passed" in done.stdout, done.stdout
+    assert "7 passed" in report_on_newer_gpu(*tests)
 
 
 def instructions_of(pair, op, axes, array, chosen, counted):
