@@ -186,12 +186,15 @@ static wf_error reduce_on_device(wf_handle *handle, const wf_reduction *reductio
     if (!error) error = wf_check_operands(handle, &empty, a, b, &count);
     if (!error) error = wf_check_total_count(handle, &empty, count);
     if (error) return error;
-    size_t nbytes = wf_type_nbytes(wf_accumulator_result_type(&empty, empty.op));
+    wf_type type = wf_accumulator_result_type(&empty, empty.op);
+    size_t nbytes = wf_type_nbytes(type);
     if ((uintptr_t)output->data % nbytes || (uintptr_t)output->status % sizeof *output->status)
         return wf_fail(handle, WF_ERROR_ARGUMENT, "results and status in device memory must be aligned to their size");
-    if (reduction->fill || empty.tree || (count && is_strided(&empty, a, b)))
+    if (empty.tree || (count && is_strided(&empty, a, b)))
         return wf_reduce_groups(handle, reduction, a, b, &(wf_groups){.by = WF_GROUP_ALL}, output);
-    return handle->device->reduce_on_device(handle, &empty, a, b, output);
+    wf_value fill;
+    if (reduction->fill) error = wf_fill_value(handle, reduction, type, &fill);
+    return error ? error : handle->device->reduce_on_device(handle, &empty, a, b, reduction->fill ? &fill : NULL, output);
 }
 
 static wf_error reduce_to_host(wf_handle *handle, const wf_reduction *reduction, const wf_array *a, const wf_array *b,

@@ -157,7 +157,7 @@ static wf_error auto_find_output(wf_handle *handle, const wf_output *output, boo
 }
 
 static wf_error auto_reduce_on_device(wf_handle *handle, const struct wf_accumulator *empty, const wf_array *a,
-                                      const wf_array *b, const wf_output *output) {
+                                      const wf_array *b, const wf_value *fill, const wf_output *output) {
     int place;
     wf_handle *device = NULL;
     wf_error error = find_place(handle, output->data, &place);
@@ -165,7 +165,7 @@ static wf_error auto_reduce_on_device(wf_handle *handle, const struct wf_accumul
     if (!error) error = check_place(handle, b, place);
     if (!error) error = ensure_device(handle, place, &device);
     if (error) return error;
-    error = device->device->reduce_on_device(device, empty, a, b, output);
+    error = device->device->reduce_on_device(device, empty, a, b, fill, output);
     return error ? wf_fail(handle, error, "%s", device->message) : WF_OK;
 }
 

@@ -15,8 +15,8 @@ pytest.importorskip("numpy", reason="no numpy")
 import gpu_data  # noqa: E402
 import warpfold_ctypes as wf  # noqa: E402
 from cli_helpers import DESCRIPTIONS, npy_header, npy_text, run  # noqa: E402
-from cuda_helpers import gpu  # noqa: E402, F401: a fixture
-from each_type import EVERY_KERNEL, but_alike, but_slow  # noqa: E402
+from cuda_helpers import gpu, report_on_newer_gpu  # noqa: E402, F401: a fixture
+from each_type import EVERY_KERNEL, but_alike, but_slow, needs_every_kernel  # noqa: E402
 from oracle import FLOATS, TYPES, ops_of  # noqa: E402
 from samples import NAN_POLICIES, agree, nbytes_of, pack  # noqa: E402
 from test_accumulator import cut, merge_in_random_order  # noqa: E402
@@ -180,18 +180,27 @@ def test_kinds_of_data(engines, type_name):
 def test_many_chunks_of_few_warps(engines, type_name):
     """All kinds, by the warps of one block: what one chunk leaves behind meets the next, within a segment and beyond."""
     handle = wf.Handle("cuda:0", **ONE_BLOCK)
-    kinds = engines.choose(tuple(gpu_data.kinds_of(type_name)), ("changing",))
+    kinds = engines.choose(tuple(gpu_data.kinds_of(type_name)), ("changing", "nans_and_negative_zeros"))
     for kind, turn in itertools.product(kinds, range(engines.choose(2, 1))):
         count = engines.choose(((1 << 20) + 77, (1 << 22) + 5), (60_000 // nbytes_of(type_name),))[turn]
         data = gpu_data.make(type_name, count, kind, "chunks", turn)
         on_host, on_device = wf.vector(data, type_name), engines.gpu_vector(data, type_name)
         for op, nan in itertools.product(engines.choose(all_ops_of(type_name), engines.ops_of(type_name)),
                                          engines.choose(NAN_POLICIES, NAN_POLICIES[:1])):
-            if op == "prod" or (nan != NAN_POLICIES[0] and kind not in ("changing", "specials_often", "any_bits")):
+            if op == "prod" or (nan != NAN_POLICIES[0] and "nan" not in kind and
+                                kind not in ("changing", "specials_often", "any_bits")):
                 continue
             pair = 2 if op == "dot" else 1
             expected = outcome(engines.host, op, [on_host] * pair, nan=nan)
             agree(expected, outcome(handle, op, [on_device] * pair, nan=nan), op, type_name, kind, count, nan)
+
+
+@needs_every_kernel
+def test_many_chunks_on_newer_gpus(engines):
+    """These have the copy engine, and comparisons of two bf16 at once, by which NaNs are found."""
+    if engines.gpu.is_real:
+        pytest.skip("a GPU is what it is")
+    assert "1 passed" in report_on_newer_gpu(f"{__file__}::{test_many_chunks_of_few_warps.__name__}[bf16]")
 
 
 @pytest.mark.parametrize("op, type_name, bits", [("argmax", "i8", 0x7f), ("argmin", "f32", 0xbf800000), ("argmax", "bf16", 0x7f80)])
@@ -549,6 +558,25 @@ def test_results_and_errors_left_on_the_gpu(engines, type_name):
             got = outcome_on_device(engines, op, [on_device] * pair, nan=nan, result_type=result_type)
             agree(expected.split(":")[0] if isinstance(expected, str) else expected, got, op, type_name, kind, count,
                   nan, result_type)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("type_name", but_alike(TYPES))
+def test_a_fill_on_the_gpu_is_for_results_without_a_value_alone(engines, type_name):
+    """Of no elements, of too few for a variance, of NaNs that are left out; what fails otherwise fails with a fill, too."""
+    ops = [op for op in engines.ops_of(type_name) if op not in ("stats", "prod")]
+    kinds = ("normal", "nan_first", "nans_alone") if type_name in FLOATS else ("any_bits", "greatest")
+    for kind, count in itertools.product(kinds, engines.choose((0, 1, 2, 3, 500, 70001), (0, 1, 2, 500))):
+        nans = FLOATS[type_name].nan.to_bytes(nbytes_of(type_name), "little") * count if kind == "nans_alone" else None
+        data = nans or gpu_data.make(type_name, count, "normal" if kind == "nans_alone" else kind)
+        on_host, on_device = wf.vector(data, type_name), engines.gpu_vector(data, type_name)
+        for op, nan in itertools.product(ops, NAN_POLICIES if type_name in FLOATS else NAN_POLICIES[:1]):
+            pair = 2 if op == "dot" else 1
+            for ddof in (0, 1, count, count + 1) if op in ("var", "std") else (0,):
+                chosen = {"nan": nan, "ddof": ddof, "fill": wf.value_of_bits(wf.WF_U16, 1)}
+                expected = outcome(engines.host, op, [on_host] * pair, **chosen)
+                got = outcome_on_device(engines, op, [on_device] * pair, **chosen)
+                agree(expected.split(":")[0] if isinstance(expected, str) else expected, got, op, type_name, kind, count, nan, ddof)
 
 
 def test_what_cannot_stay_on_the_gpu_is_refused(engines):

@@ -3,17 +3,14 @@ are the CPU's."""
 
 import itertools
 import math
-import os
 import random
 import struct
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import warpfold_ctypes as wf
-from cuda_helpers import gpu  # noqa: F401: a fixture
+from cuda_helpers import gpu, report_on_newer_gpu  # noqa: F401: gpu is a fixture
 from each_type import but_alike, needs_every_kernel, one_of
 from gpu_group_helpers import BY_TEAMS_IN_REGISTERS, SAMPLED_KINDS, equal_extremes, repeated, tall_shapes
 from gpu_pair import pair  # noqa: F401: a fixture
@@ -136,9 +133,7 @@ def test_on_newer_gpus(pair):
         pytest.skip("a GPU is what it is")
     names = "test_gpu_team_extrema.py::test_extremes_of_halves", "test_gpu_chunks.py::test_rows_of_whole_vectors_among_others"
     tests = [str(Path(__file__).parent / name) for name in names]
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *tests]
-    done = subprocess.run(words, env={**os.environ, "FAKE_CUDA_CAPABILITY": "9.0", "TESTS_CASES": "every"}, stdout=subprocess.PIPE, text=True)
-    assert done.returncode == 0 and "7 passed" in done.stdout, done.stdout
+    assert "7 passed" in report_on_newer_gpu(*tests)
 
 
 def ragged_rows(type_name, rows, length, gap, is_reversed, rng):

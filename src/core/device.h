@@ -30,9 +30,10 @@ struct wf_device {
     wf_error (*find_output)(wf_handle *handle, const wf_output *output, bool *is_on_device);
 
     /* Leaves the result of a and b, which lie side by side or have no elements, in such an output, in the order of the stream.
-     * empty: the reduction, with nothing added.  NULL where find_output is. */
+     * empty: the reduction, with nothing added.  fill: of the result's type, for a result that has no value; NULL: that is an
+     * error.  NULL where find_output is. */
     wf_error (*reduce_on_device)(wf_handle *handle, const struct wf_accumulator *empty, const wf_array *a,
-                                 const wf_array *b, const wf_output *output);
+                                 const wf_array *b, const wf_value *fill, const wf_output *output);
 
     /* Writes the results of a reduction by groups, which have elements or not, to an output in host memory.  NULL:
      * not yet. */

@@ -32,6 +32,8 @@ struct wf_kernel_arguments {
     /* For the result: see core/finish.c. */
     long long count, first_index, end_index, ddof;
     int nan, result_type;
+    int has_fill;
+    unsigned long long fill; /* the bits of the result where there is no value, which is then no error */
 };
 
 #endif

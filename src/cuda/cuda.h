@@ -68,6 +68,7 @@ struct wf_cuda_target {
     wf_cuda_pointer partial; /* 0: nowhere */
     wf_cuda_pointer value;    /* an element of the result type; 0: the result is not finished */
     wf_cuda_pointer status;   /* an int32_t; 0: not wanted */
+    const wf_value *fill;     /* of the result type, where there is no value; NULL: that is an error */
     int64_t count, first_index, end_index; /* for the result: of all elements */
 };
 

@@ -81,7 +81,7 @@ static int64_t count_of(const wf_array *array) {
 }
 
 static wf_error reduce_there(wf_handle *handle, const struct wf_accumulator *empty, const wf_array *a,
-                             const wf_array *b, const wf_output *output) {
+                             const wf_array *b, const wf_value *fill, const wf_output *output) {
     struct wf_cuda_range range = {.index = empty->first_index};
     int64_t count = count_of(a);
     if (count) {
@@ -93,6 +93,7 @@ static wf_error reduce_there(wf_handle *handle, const struct wf_accumulator *emp
     }
     struct wf_cuda_target target = {.value = (uintptr_t)output->data,
                                     .status = (uintptr_t)output->status,
+                                    .fill = fill,
                                     .count = count,
                                     .first_index = empty->first_index,
                                     .end_index = empty->first_index + count};
@@ -111,7 +112,7 @@ static wf_error cuda_find_output(wf_handle *handle, const wf_output *output, boo
 }
 
 static wf_error cuda_reduce_on_device(wf_handle *handle, const struct wf_accumulator *empty, const wf_array *a,
-                                      const wf_array *b, const wf_output *output) {
+                                      const wf_array *b, const wf_value *fill, const wf_output *output) {
     struct wf_cuda *cuda = handle->device_state;
     bool status_is_host = false;
     wf_error error = wf_gpu_enter(handle, &cuda->gpu);
@@ -119,7 +120,7 @@ static wf_error cuda_reduce_on_device(wf_handle *handle, const struct wf_accumul
     if (output->status) error = wf_cuda_is_host(handle, output->status, &status_is_host);
     if (!error && status_is_host)
         error = wf_fail(handle, WF_ERROR_ARGUMENT, "the status must be in device memory if the result is");
-    if (!error) error = reduce_there(handle, empty, a, b, output);
+    if (!error) error = reduce_there(handle, empty, a, b, fill, output);
     wf_gpu_leave(&cuda->gpu);
     return error;
 }

@@ -137,7 +137,9 @@ wf_error wf_cuda_launch(wf_handle *handle, const struct wf_accumulator *acc, con
         .ddof = acc->ddof,
         .nan = (int)acc->nan,
         .result_type = (int)acc->result_type,
+        .has_fill = target->fill != NULL,
     };
+    if (target->fill) wf_value_store(target->fill, &reduction.fill);
     cut(&reduction, range, nbytes, alignment);
     struct wf_cuda_task task = {acc->type, acc->parts, is_indexed(acc), alignment, vectors_nbytes(&reduction), false};
     struct wf_cuda_plan plan = cuda->plan = wf_cuda_plan_make(&task, &cuda->gpu);

@@ -2,6 +2,8 @@
 the libcuda of tests/fake_cuda says what the simulated GPUs are like and what fails in them."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -45,3 +47,12 @@ def fake_environment(cache, **settings):
         if value is not None:
             environment[name] = str(value)
     return environment
+
+
+def report_on_newer_gpu(*tests):
+    """What pytest says of tests, by their paths and names, on a simulated GPU that has more instructions."""
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *tests]
+    environment = {**os.environ, "FAKE_CUDA_CAPABILITY": "9.0", "TESTS_CASES": "every", "TESTS_SHARE": "1 in 1"}
+    done = subprocess.run(words, env=environment, stdout=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stdout
+    return done.stdout

@@ -134,6 +134,24 @@ def specials_often(draw):
     return numbers
 
 
+def nans_of_both_signs(draw, numbers):
+    """In the place of half of them, with any bits besides, and one in a thousand is an infinity."""
+    form, dice = FLOATS[draw.type], draw.random.random(draw.count)
+    nans = draw.bits() | draw.unsigned(form.infinity | 1)
+    return numpy.where(dice < 0.5, nans, numpy.where(dice < 0.501, nans & draw.unsigned(form.infinity | form.sign), numbers))
+
+
+def half_nans(draw):
+    return nans_of_both_signs(draw, normal(draw))
+
+
+def nans_and_negative_zeros(draw):
+    """Without an infinity: of what is left the sum is -0."""
+    numbers = nans_of_both_signs(draw, negative_zeros(draw))
+    form = FLOATS[draw.type]
+    return numpy.where(numbers & draw.unsigned(form.sign - 1) == form.infinity, draw.unsigned(form.sign), numbers)
+
+
 def half_zeros(draw):
     numbers = normal(draw)
     numbers[draw.random.random(draw.count) < 0.5] = FLOATS[draw.type].sign
@@ -219,7 +237,8 @@ def nan(form):
 
 
 FLOAT_KINDS = {kind.__name__: kind for kind in (uniform, normal, wide, binades, full, cancelling, equal, increasing, denormals,
-                                                negative_zeros, zeros, largest, many_nans, any_bits, specials_often,
+                                                negative_zeros, zeros, largest, many_nans, half_nans,
+                                                nans_and_negative_zeros, any_bits, specials_often,
                                                 half_zeros, mostly_zeros, gradients, lognormal, half_subnormal,
                                                 uppermost, fullest, by_magnitude, missed, changing)} | {
     "infinity": placed(wide, (0.3, infinity)),

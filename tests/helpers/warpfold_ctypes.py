@@ -285,7 +285,7 @@ class WarpfoldError(Exception):
         self.message = message
 
 
-def reduction(op="sum", nan="propagate", result_type=None, ddof=0, first_index=0):
+def reduction(op="sum", nan="propagate", result_type=None, ddof=0, first_index=0, fill=None):
     return wf_reduction(
         nbytes=ctypes.sizeof(wf_reduction),
         op=OP_BY_NAME[op] if isinstance(op, str) else op,
@@ -293,6 +293,7 @@ def reduction(op="sum", nan="propagate", result_type=None, ddof=0, first_index=0
         result_type=TYPE_BY_NAME[result_type] if result_type else 0,
         ddof=ddof,
         first_index=first_index,
+        fill=fill and ctypes.pointer(fill),
     )
 
 

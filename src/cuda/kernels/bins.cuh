@@ -36,12 +36,11 @@ typedef double bin;
 
 #define BINS_NBYTES (IS_F16 ? 0 : BIN_MAGNITUDES * 32 * (int)sizeof(bin)) // of a warp; f16's are registers
 
-// Row r of the warp's bins has one for each lane.
-static __device__ __forceinline__ void clear_rows(bin *bins)
-{
-    for (int row = 0; row < BIN_MAGNITUDES; row++) bins[32 * row + lane_number()] = 0;
-    __syncwarp();
-}
+// A row has a bin for each thread of the block, whose size mostly is a power of 2, so that a place is found in the fewest
+// operations; otherwise for each of a warp's.  No warp uses others' columns.
+#define ROW_THREADS_LOG2 (BLOCK == 512 ? 9 : BLOCK == 256 ? 8 : 5)
+#define ROW_NBYTES_LOG2 (ROW_THREADS_LOG2 + (sizeof(bin) == 8 ? 3 : 2))
+#define ROW_BITS_FIRST (23 + BIN_BINADES_LOG2) // of an f32: those of its exponent that say which row
 
 #if IS_F16
 
@@ -91,22 +90,54 @@ static __device__ __forceinline__ void bins_flush(const bins_state *state, u64 *
 #else
 
 typedef struct {
-    char *bins; // this lane's bin of row 0
+    u32 place; // in shared memory, of this thread's bin in row 0
     bin top, before; // the sum in the uppermost row, and what it was before the chunk
 } bins_state;
 
-static __device__ __forceinline__ void bins_clear(bins_state *state, bin *bins)
+#if IS_BF16
+#define BIN_TYPE "f32"
+#define BIN_REGISTER "f"
+#else
+#define BIN_TYPE "f64"
+#define BIN_REGISTER "d"
+#endif
+
+// Bins by their place alone, so that no operation adds where shared memory begins.
+static __device__ __forceinline__ bin load_bin(u32 place)
 {
-    state->bins = (char *)(bins + lane_number());
-    state->before = 0;
-    clear_rows(bins);
+    bin sum;
+    asm volatile("ld.shared." BIN_TYPE " %0, [%1];" : "=" BIN_REGISTER(sum) : "r"(place) : "memory");
+    return sum;
 }
 
-// The bin of a value, by its bits as an f32.
-static __device__ __forceinline__ bin *bin_of(const bins_state *state, u32 bits)
+static __device__ __forceinline__ void store_bin(u32 place, bin sum)
 {
-    const int row_nbytes = 32 * (int)sizeof(bin), shift = 23 + BIN_BINADES_LOG2;
-    return (bin *)(state->bins + (bits >> shift & (BIN_MAGNITUDES - 1)) * row_nbytes);
+    asm volatile("st.shared." BIN_TYPE " [%0], %1;" ::"r"(place), BIN_REGISTER(sum) : "memory");
+}
+
+// Where the bin of a value is.  first: of the bits of a word that say which row.  In assembly, as the compiler would shift before
+// it masks, and then needs one operation more.
+static __device__ __forceinline__ u32 place_of(const bins_state *state, u32 word, int first)
+{
+    const int shift = ROW_NBYTES_LOG2 - first;
+    u32 place, row = word & (u32)(BIN_MAGNITUDES - 1) << first;
+    if (shift > 0)
+        asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(place) : "r"(row), "r"(1 << max(shift, 0)), "r"(state->place));
+    else
+        asm("{ .reg .b32 rows; shr.u32 rows, %1, %2; add.u32 %0, rows, %3; }"
+            : "=r"(place) : "r"(row), "r"(max(-shift, 0)), "r"(state->place));
+    return place;
+}
+
+// bins: the warp's, which lie one after the other.
+static __device__ __forceinline__ void bins_clear(bins_state *state, bin *bins)
+{
+    const u32 column = threadIdx.x % (1 << ROW_THREADS_LOG2), others = threadIdx.x >> ROW_THREADS_LOG2;
+    state->place = (u32)__cvta_generic_to_shared(bins) - warp_number() * BINS_NBYTES +
+                   (others * BIN_MAGNITUDES << ROW_NBYTES_LOG2) + column * sizeof(bin);
+    state->before = 0;
+    for (int row = 0; row < BIN_MAGNITUDES; row++) store_bin(state->place + (row << ROW_NBYTES_LOG2), 0);
+    __syncwarp();
 }
 
 static __device__ __forceinline__ bin plus(bin sum, u32 bits)
@@ -123,40 +154,41 @@ static __device__ __forceinline__ u32 bin_term(const vector *v, int i)
     return bits;
 }
 
-static __device__ __forceinline__ void bins_add_one(bins_state *state, u32 bits)
+static __device__ __forceinline__ void bins_add_one(const bins_state *state, u32 word)
 {
-    bin *mine = bin_of(state, bits);
-    *mine = plus(*mine, bits);
+    u32 place = place_of(state, word, ROW_BITS_FIRST);
+    store_bin(place, plus(load_bin(place), HAS_SUM ? word : word & 0x7fffffff));
 }
 
-// The bins of both terms are read before either is written, so that one does not wait for the other.
-static __device__ __forceinline__ void bins_add_both(bins_state *state, u32 bits_a, u32 bits_b)
+// The bins of both terms of a word are read before either is written, so that one does not wait for the other.
+static __device__ __forceinline__ void bins_add_both(const bins_state *state, const vector *v, int i)
 {
-    bin *a = bin_of(state, bits_a), *b = bin_of(state, bits_b), sum_a = *a, sum_b = *b;
-    sum_a = plus(sum_a, bits_a);
+    u32 a = place_of(state, v->word[i], ROW_BITS_FIRST - 16), b = place_of(state, v->word[i], ROW_BITS_FIRST);
+    bin sum_a = load_bin(a), sum_b = load_bin(b);
+    sum_a = plus(sum_a, bin_term(v, 2 * i));
     if (a == b) sum_b = sum_a;
-    *a = sum_a;
-    *b = plus(sum_b, bits_b);
+    store_bin(a, sum_a);
+    store_bin(b, plus(sum_b, bin_term(v, 2 * i + 1)));
 }
 
-static __device__ __forceinline__ void bins_add(bins_state *state, const vector *v)
+static __device__ __forceinline__ void bins_add(const bins_state *state, const vector *v)
 {
 #pragma unroll
-    for (int i = 0; i < PER_VECTOR; i += IS_BF16 ? 2 : 1) {
+    for (int i = 0; i < 4; i++) {
         if (IS_BF16)
-            bins_add_both(state, bin_term(v, i), bin_term(v, i + 1));
+            bins_add_both(state, v, i);
         else
-            bins_add_one(state, bin_term(v, i));
+            bins_add_one(state, v->word[i]);
     }
 }
 
 // ---- infinities and NaNs are seen by what they make of the uppermost bin
 
-#define UPPERMOST ((bin *)(state->bins + (BIN_MAGNITUDES - 1) * 32 * (int)sizeof(bin)))
+#define UPPERMOST (state->place + ((BIN_MAGNITUDES - 1) << ROW_NBYTES_LOG2))
 
 static __device__ __forceinline__ void bins_look(bins_state *state)
 {
-    state->top = *UPPERMOST;
+    state->top = load_bin(UPPERMOST);
 }
 
 static __device__ __forceinline__ bool bins_is_exact(const bins_state *state)
@@ -172,7 +204,7 @@ static __device__ __forceinline__ void bins_note(bins_state *state)
 
 static __device__ __forceinline__ void bins_take_back(const bins_state *state)
 {
-    *UPPERMOST = state->before;
+    store_bin(UPPERMOST, state->before);
 }
 
 // Adds those elements that belong in the uppermost bin, and no others.
@@ -182,14 +214,14 @@ static __device__ __forceinline__ void bins_add_uppermost(const bins_state *stat
 #pragma unroll
     for (int i = 0; i < PER_VECTOR; i++) {
         u32 bits = bin_term(v, i);
-        if ((bits & 0x7fffffff) >= least) *UPPERMOST = plus(*UPPERMOST, bits);
+        if ((bits & 0x7fffffff) >= least) store_bin(UPPERMOST, plus(load_bin(UPPERMOST), bits));
     }
 }
 
 // Lane l adds up row l (mod the rows); lanes begin at different columns, hence at different banks.
 static __device__ __forceinline__ void bins_flush(const bins_state *state, u64 *sum, u64 *abs)
 {
-    const bin *bins = (const bin *)state->bins - lane_number();
+    const u32 first = state->place - lane_number() * sizeof(bin); // the warp's
     __syncwarp();
     for (int row = (int)lane_number(); row < BIN_MAGNITUDES; row += 32) {
         int exponent = (row << BIN_BINADES_LOG2) - BIAS - FRACTION_BITS;
@@ -197,7 +229,7 @@ static __device__ __forceinline__ void bins_flush(const bins_state *state, u64 *
         if (exponent < LOW_EXPONENT) exponent = LOW_EXPONENT;
         double units = power_of_two(BIN_UNIT_LOG2 - exponent);
 #pragma unroll 8
-        for (int i = 0; i < 32; i++) total += __double2ll_rn(__dmul_rn(bins[32 * row + (row + i) % 32], units));
+        for (int i = 0; i < 32; i++) total += __double2ll_rn(__dmul_rn(load_bin(first + (row << ROW_NBYTES_LOG2) + (row + i) % 32 * sizeof(bin)), units));
         if (HAS_SUM) deposit(sum, total, exponent - LOW_EXPONENT);
         if (HAS_ABS) deposit(abs, total < 0 ? -total : total, exponent - LOW_EXPONENT);
     }

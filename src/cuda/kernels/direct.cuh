@@ -132,7 +132,7 @@ static __device__ __forceinline__ bool special_bits(const struct wf_kernel_argum
 
 static __device__ __forceinline__ struct finish_target target_of(const struct wf_kernel_arguments *r)
 {
-    struct finish_target target = {(void *)r->value, (int *)r->status};
+    struct finish_target target = {(void *)r->value, (int *)r->status, r->has_fill ? &r->fill : 0};
     return target;
 }
 

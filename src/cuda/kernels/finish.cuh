@@ -263,14 +263,20 @@ static __device__ __forceinline__ wf_error finish_value(const struct wf_finish *
     return error;
 }
 
-// Where a result goes: an element of the result type; and its error, unless status is NULL.
+// Where a result goes: an element of the result type; and its error, unless status is NULL.  Where there is no value, the bits that
+// fill points to are one, unless it is NULL.
 struct finish_target {
     void *value;
     int *status;
+    const unsigned long long *fill;
 };
 
 static void store_result(struct finish_target target, wf_type type, uint64_t bits, wf_error error)
 {
+    if (error == WF_ERROR_EMPTY && target.fill) {
+        bits = *target.fill;
+        error = WF_OK;
+    }
     switch (wf_type_table[type].nbytes) {
     case 1: *(uint8_t *)target.value = (uint8_t)bits; break;
     case 2: *(uint16_t *)target.value = (uint16_t)bits; break;

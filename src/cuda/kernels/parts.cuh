@@ -44,6 +44,10 @@
 #define VALUE_FEW (WIDTH == 64 ? 2 : 1)
 #define PRODUCT_FEW 2
 
+// From sm_90 on, NaNs of bf16 are found by comparing both halves of a word, and infinities by multiplying them, which leaves the
+// integer units to sums.  Beside levels, and of f16, whose sums leave these idle, it would not be faster (docs/performance-gpu.md).
+#define USES_HALVES (IS_BF16 && USES_BINS && __CUDA_ARCH__ >= 900)
+
 // What special_seen is where there is nothing special.
 #define PLAIN_SPECIAL (IS_FLOAT && (HAS_SUM || HAS_DOT) ? WF_SPECIAL_NOT_ALL_NEGATIVE_ZERO : 0)
 

@@ -386,7 +386,10 @@ static __device__ __forceinline__ void accumulate_chunk_by_bins(segment_state *s
 {
     bool is_ahead = chunk < lane->clean_until;
     if (IS_F16) is_ahead = is_ahead || largest_magnitude(x) >= SPECIAL_WORD;
-    if (is_ahead) clean_chunk(lane, x, y, chunk);
+    if (is_ahead) {
+        u32 nans = clean_chunk(lane, x, y, chunk);
+        if (!IS_F16 && chunk + 1 == lane->clean_until && __any_sync(ALL_LANES, nans)) lane->clean_until += CLEANED_WHILE;
+    }
 #if USES_NARROW
     if (!narrow_takes(&segment->narrow, x)) {
         segment->narrow.bins_hold = true;

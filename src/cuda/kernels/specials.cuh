@@ -96,6 +96,64 @@ static __device__ __forceinline__ u32 special_of_tops(u32 infinite, u32 invalid,
     return infinite || (invalid && !negative) ? special_seen | PLAIN_SPECIAL : special_seen;
 }
 
+#if USES_HALVES
+
+// All bits of each half that is a NaN.
+static __device__ __forceinline__ u32 masks_of_nans(u32 word)
+{
+    u32 masks;
+    asm("set.nan.u32.bf16x2 %0, %1, %1;" : "=r"(masks) : "r"(word));
+    return masks;
+}
+
+// Puts -0 in the place of NaNs, of which it gives the number.
+static __device__ __forceinline__ u32 clean_nans(vector *x, int vectors)
+{
+    u32 masks = 0;
+#pragma unroll
+    for (int i = 0; i < 4 * vectors; i++) {
+        u32 *word = &x[i / 4].word[i % 4], mask = masks_of_nans(*word);
+        masks += mask;
+        // one operation, which the compiler does not find here: (mask & 0x80008000) | (~mask & *word)
+        asm("lop3.b32 %0, %1, %2, %0, 0xca;" : "+r"(*word) : "r"(mask), "r"(0x80008000));
+    }
+    return count_of_masks(masks);
+}
+
+// Of what is no NaN.  0 times infinity is one, and so are all sums with it.
+static __device__ __forceinline__ bool has_infinities(const vector *x, int vectors)
+{
+    u32 sums[4] = {0, 0, 0, 0}; // so that no operation need wait for the one before
+#pragma unroll
+    for (int i = 0; i < 4 * vectors; i++)
+        asm("fma.rn.bf16x2 %0, %1, %2, %0;" : "+r"(sums[i % 4]) : "r"(x[i / 4].word[i % 4]), "r"(0));
+    return (masks_of_nans(sums[0]) | masks_of_nans(sums[1]) | masks_of_nans(sums[2]) | masks_of_nans(sums[3])) != 0;
+}
+
+// Puts -0 in the place of infinities, where there are no NaNs.
+static __device__ __forceinline__ void clean_infinities(u32 *special_seen, vector *x, int vectors)
+{
+    u32 positive = 0, negative = 0;
+#pragma unroll
+    for (int i = 0; i < 4 * vectors; i++) {
+        u32 *word = &x[i / 4].word[i % 4], mask = halves_from(*word, INFINITY_BITS);
+        positive |= mask & ~*word;
+        negative |= mask & *word;
+        *word = (*word & ~mask) | (mask & 0x80008000);
+    }
+    *special_seen |= special_of_tops(positive & 0x80008000, 0, false) | special_of_tops(negative & 0x80008000, 0, true);
+}
+
+static __device__ __forceinline__ u32 clean_vectors(u32 *special_seen, vector *x, vector *y, int vectors)
+{
+    (void)y;
+    u32 nans = clean_nans(x, vectors);
+    if (has_infinities(x, vectors)) clean_infinities(special_seen, x, vectors);
+    return nans;
+}
+
+#else
+
 static __device__ __forceinline__ bool has_infinities(const vector *x, int vectors)
 {
     u32 least = 0x7fff7fff; // as signed integers: an infinity is the least there is
@@ -144,6 +202,8 @@ static __device__ __forceinline__ u32 clean_vectors(u32 *special_seen, vector *x
     *special_seen |= special_of_tops(infinite[0], invalid[0], false) | special_of_tops(infinite[1], invalid[1], true);
     return (counts & 0xffff) + (counts >> 16);
 }
+
+#endif
 
 #else
 
@@ -202,12 +262,14 @@ static __device__ __forceinline__ u32 clean_vectors(u32 *special_seen, vector *x
 
 #define CLEANED_WHILE 32 // chunks, after one that has NaNs, that are cleaned without a look
 
-// Notes what is special and puts zeros in its place, -0 of which means nothing to a sum, not even its sign.
-static __device__ __forceinline__ void clean_chunk(lane_state *lane, vector x[VECTORS], vector y[VECTORS], u32 chunk)
+// Notes what is special and puts zeros in its place, -0 of which means nothing to a sum, not even its sign.  Gives how many NaNs
+// there were.
+static __device__ __forceinline__ u32 clean_chunk(lane_state *lane, vector x[VECTORS], vector y[VECTORS], u32 chunk)
 {
     u32 nans = clean_vectors(&lane->special_seen, x, y, VECTORS);
     lane->nan_count += nans;
     if (nans && lane->nan_chunk == NOWHERE) lane->nan_chunk = chunk;
+    return nans;
 }
 
 // ---- the sign of a sum that is zero
