@@ -227,6 +227,13 @@ bool wf_cuda_group_has_long_rows(const struct wf_cuda_group_plan *plan, const st
     return may_be_shared(task) && !is_extreme(task) && is_contiguous(plan, task);
 }
 
+/* Segments of a vector that are not so short that offsets are what takes time, and of so many elements that a look at the offsets is
+ * little beside them. */
+bool wf_cuda_group_may_be_rows(const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
+    if (!task->are_labelled || task->are_keys || !task->is_vector || !task->is_aligned) return false;
+    return task->elements > BATCH && task->positions % task->labels == 0 && task->positions * nbytes_of(task) >= gpu->l2_nbytes;
+}
+
 /* ---- copied ahead ---- */
 
 /* ARE_CHUNKS_AHEAD of kernels/group_sums.cuh, HAS_COLUMNS_AHEAD of group_chunks_ahead.cuh. */
