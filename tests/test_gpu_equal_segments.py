@@ -1,4 +1,4 @@
-"""Segments of a vector in a GPU's memory, as many elements as its L2 cache holds, of which the GPU finds out first whether all are of one
+"""Segments of a vector in a GPU's memory, twice as many elements as its L2 cache holds, of which the GPU finds out first whether all are of one
 length: then they are rows.  The bits are the CPU's, and so are errors, whichever they are."""
 
 import ctypes
@@ -18,13 +18,13 @@ library = wf.library
 
 MAY_BE_ROWS = b"as rows if all are of one length"
 OPS = {"f32": ("sum", "var"), "f64": ("mean",), "f16": ("max",), "i8": ("sum",), "i64": ("min",)}
-LENGTHS = {"f32": (16, 40), "f64": (16,), "f16": (33,), "i8": (48,), "i64": (100,)}
+LENGTHS = {"f32": (16, 23), "f64": (16,), "f16": (21,), "i8": (48,), "i64": (100,)}
 
 
 def large(pair, type_name, length, rng, kind):
-    """As many elements as the L2 cache holds, and more: the same again and again."""
+    """Twice as many elements as the L2 cache holds, and more: the same again and again."""
     nbytes = wf.library.wf_type_nbytes(wf.TYPE_BY_NAME[type_name])
-    least, again = (1 << 27 if pair.gpu.is_real else 1 << 20) // nbytes, 997 * length
+    least, again = (1 << 27 if pair.gpu.is_real else 1 << 21) // nbytes, 997 * length
     array = Laid(type_name, (again,), rng, kind, plain=True)
     array.shape = (-(-least // again) * again,)
     array.data = array.data[:again * nbytes] * (array.shape[0] // again)
