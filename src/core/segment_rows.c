@@ -43,13 +43,15 @@ static void begin_at(wf_array *rows, const wf_array *array, int64_t skipped_byte
     rows->data = (const char *)rows->data + skipped_bytes;
 }
 
-const struct wf_grouped *wf_segment_rows(struct wf_segment_rows *rows, const struct wf_grouped *grouped, const wf_array *offsets) {
+/* How many segments there are, if rows may take their place; else 0. */
+static int64_t count_rows(const struct wf_grouped *grouped) {
     const struct wf_layout *layout = grouped->layout;
-    struct progression found;
-    if (layout->by != WF_GROUP_SEGMENTS || grouped->into || wf_accumulator_is_indexed(grouped->empty)) return NULL;
-    const int64_t count = layout->shape[layout->axis];
-    if (!count || !is_progression(offsets, &found)) return NULL;
-    if (found.first > layout->reduced_count || (layout->reduced_count - found.first) / found.step < count) return NULL;
+    if (layout->by != WF_GROUP_SEGMENTS || grouped->into || wf_accumulator_is_indexed(grouped->empty)) return 0;
+    return layout->shape[layout->axis];
+}
+
+static const struct wf_grouped *make_rows(struct wf_segment_rows *rows, const struct wf_grouped *grouped, struct progression found) {
+    const struct wf_layout *layout = grouped->layout;
     lay_out(&rows->layout, layout, found.step);
     for (int o = 0; o < layout->operands; o++)
         begin_at(&rows->array[o], o ? grouped->b : grouped->a, found.first * layout->reduced_stride_bytes[o][0]);
@@ -60,4 +62,18 @@ const struct wf_grouped *wf_segment_rows(struct wf_segment_rows *rows, const str
     rows->grouped.a = &rows->array[0];
     if (grouped->b) rows->grouped.b = &rows->array[1];
     return &rows->grouped;
+}
+
+const struct wf_grouped *wf_segment_rows(struct wf_segment_rows *rows, const struct wf_grouped *grouped, const wf_array *offsets) {
+    const int64_t count = count_rows(grouped), elements = grouped->layout->reduced_count;
+    struct progression found;
+    if (!count || !is_progression(offsets, &found)) return NULL;
+    if (found.first > elements || (elements - found.first) / found.step < count) return NULL;
+    return make_rows(rows, grouped, found);
+}
+
+const struct wf_grouped *wf_segment_rows_at_best(struct wf_segment_rows *rows, const struct wf_grouped *grouped) {
+    const int64_t count = count_rows(grouped), elements = grouped->layout->reduced_count;
+    if (!count || !elements || elements % count) return NULL;
+    return make_rows(rows, grouped, (struct progression){0, elements / count});
 }

@@ -15,4 +15,7 @@ struct wf_segment_rows {
  * are not all equally long, of one element at least, and inside of the axis, or their elements' positions matter.  offsets: in host memory. */
 const struct wf_grouped *wf_segment_rows(struct wf_segment_rows *rows, const struct wf_grouped *grouped, const wf_array *offsets);
 
+/* The same of all of the axis, if the segments should be of one length, which is not known.  NULL: they cannot be. */
+const struct wf_grouped *wf_segment_rows_at_best(struct wf_segment_rows *rows, const struct wf_grouped *grouped);
+
 #endif

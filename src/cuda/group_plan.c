@@ -355,9 +355,12 @@ void wf_cuda_group_plan_describe(const struct wf_cuda_group_plan *plan, char *te
                  (long long)plan->tree_nodes, plan->tree_levels);
         return;
     }
-    at = describe_first(plan, text, capacity);
+    if (plan->may_be_rows) at = snprintf(text, capacity, "as rows if all are of one length; else ");
+    if (at >= (int)capacity) return;
+    const int first = describe_first(plan, text + at, capacity - (size_t)at);
+    at += first;
     if (at >= (int)capacity || (plan->has_tables && plan->tables_suffice)) return;
-    at += snprintf(text + at, capacity - (size_t)at, "%s", at ? "; else " : "");
+    at += snprintf(text + at, capacity - (size_t)at, "%s", first ? "; else " : "");
     if (at >= (int)capacity) return;
     if (plan->pieces > 1) snprintf(pieces, sizeof pieces, ", each in %lld pieces", (long long)plan->pieces);
     snprintf(text + at, capacity - (size_t)at, "groups by %d lane%s each%s, lanes of a warp side by side in %s, %lld warps", lanes,

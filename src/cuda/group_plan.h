@@ -91,6 +91,7 @@ struct wf_cuda_group_plan {
     enum wf_group_ahead ahead; /* of groups in chunks */
     enum wf_cuda_group_walk walk;
     int sums_nbytes, ring_nbytes; /* shared memory of a warp */
+    bool may_be_rows; /* segments, of which the GPU finds out first whether they are of one length */
     int resident;   /* warps of a multiprocessor that the kernel is compiled for */
     /* Elements by key are added to tables first; what is above says how they are reduced if tables do not hold them. */
     bool has_tables;

@@ -83,19 +83,32 @@ static bool are_short_rows(const struct wf_cuda_group_plan *plan, const struct w
     return plan->is_across && task->neighbours >= NEIGHBOURS_MIN && task->elements <= ELEMENTS_MAX && !task->is_folded;
 }
 
-/* Bytes of rows whose extremes are; of narrow integers, of which teams compare several at a time, fewer. */
+/* Whether teams compare two elements at a time: the extremes of 16-bit floats, not their indices. */
+static bool are_pairs_compared(const struct wf_cuda_group_task *task) {
+    return wf_type_is_float(task->empty->type) && nbytes_of(task) == 2 && !has_sums(task) && !is_index(task);
+}
+
+/* Bytes of rows whose extremes are; of those of which teams compare several at a time, fewer. */
 static int64_t most_of_extremes_in_chunks(const struct wf_cuda_group_task *task) {
-    enum { BYTES_MAX = 32, SHORTS_MAX = 48, OTHERS_MAX = 127 };
+    enum { BYTES_MAX = 32, SHORTS_MAX = 48, PAIRS_MAX = 96, OTHERS_MAX = 127 };
+    if (are_pairs_compared(task)) return PAIRS_MAX;
     if (!is_narrow_integer(task)) return OTHERS_MAX;
     return nbytes_of(task) == 1 ? BYTES_MAX : SHORTS_MAX;
 }
 
+/* Bytes of rows whose sums are: of integers of which teams add several at a time fewer, of what is copied ahead more. */
+static int64_t most_of_sums_in_chunks(const struct wf_cuda_group_task *task) {
+    enum { NARROW_MAX = 48, AHEAD_MAX = 128, OTHERS_MAX = 96 };
+    if (is_narrow_integer(task) && (nbytes_of(task) == 1 || task->starts_at_vectors)) return NARROW_MAX;
+    return nbytes_of(task) == 4 && wf_cuda_group_find_ahead(task) == WF_GROUP_ROWS_AHEAD ? AHEAD_MAX : OTHERS_MAX;
+}
+
 /* Of rows, whose elements lie side by side and which lanes load 16 bytes at a time otherwise: where that takes longer, by measuring. */
 static bool are_rows_in_chunks(const struct wf_cuda_group_task *task) {
-    enum { SUMS_MAX = 96, SQUARES_MAX = 256 }; /* bytes */
+    enum { SQUARES_MAX = 256 }; /* bytes */
     int64_t nbytes = nbytes_of(task), of_row = task->elements * nbytes;
     if (task->parts & WF_PART_SQUARES) return nbytes == 8 || of_row <= SQUARES_MAX;
-    return has_sums(task) ? of_row <= SUMS_MAX : nbytes == 8 || of_row <= most_of_extremes_in_chunks(task);
+    return has_sums(task) ? of_row <= most_of_sums_in_chunks(task) : nbytes == 8 || of_row <= most_of_extremes_in_chunks(task);
 }
 
 /* Whether a lane's group, along one axis, is found in registers a chunk at a time. */
@@ -183,7 +196,9 @@ bool wf_cuda_group_has_rows(const struct wf_cuda_group_plan *plan, const struct 
     if (!is_tried_by_teams(task) || !lies_side_by_side(plan, task)) return false;
     bool has_enough = is_extreme(task) && nbytes > 2 && !is_long_index(task); /* on its way as it is */
     if (has_enough) return false;
-    if (is_narrow_integer(task) && !are_rows_in_chunks(task)) return true;
+    const bool are_several_of_word = is_narrow_integer(task) || are_pairs_compared(task);
+    if (are_several_of_word && !are_rows_in_chunks(task)) return true;
+    if (nbytes == 4 && !has_products(task) && plan->lanes_log2 == 0 && are_in_chunks(plan, task)) return false; /* which is faster */
     return of_row >= (is_spread ? SPREAD_NBYTES : WORTHWHILE_NBYTES);
 }
 
@@ -225,6 +240,24 @@ bool wf_cuda_group_has_tall_columns(const struct wf_cuda_group_task *task) {
 /* Sums; extrema leave theirs in slots. */
 bool wf_cuda_group_has_long_rows(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
     return may_be_shared(task) && !is_extreme(task) && is_contiguous(plan, task);
+}
+
+/* Bytes of segments that take longer than a look at the offsets, which is some 10 us, and rows do, by measuring. */
+static int64_t most_of_equal_segments(const struct wf_cuda_group_task *task) {
+    static const int64_t sums[] = {[1] = 64, [2] = 64, [4] = 256, [8] = 8192}, extremes[] = {[1] = 64, [2] = 48, [4] = 96, [8] = 800};
+    enum { SQUARES_MAX = 4096, INTEGERS_MAX = 64 };
+    if (!has_sums(task)) return extremes[nbytes_of(task)];
+    if (!wf_type_is_float(task->empty->type)) return INTEGERS_MAX;
+    return nbytes_of(task) < 8 && task->parts & WF_PART_SQUARES ? SQUARES_MAX : sums[nbytes_of(task)];
+}
+
+/* Segments of a vector that are not so short that offsets are what takes time, and of so many elements that a look at the offsets is
+ * little beside them. */
+bool wf_cuda_group_may_be_rows(const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
+    const int64_t nbytes = nbytes_of(task), caches = nbytes == 8 || task->parts & WF_PART_SQUARES ? 1 : 2;
+    if (!task->are_labelled || task->are_keys || !task->is_vector || !task->is_aligned || task->elements <= BATCH) return false;
+    if (task->elements * nbytes > most_of_equal_segments(task)) return false;
+    return task->positions % task->labels == 0 && task->positions * nbytes >= caches * gpu->l2_nbytes;
 }
 
 /* ---- copied ahead ---- */

@@ -29,6 +29,9 @@ enum wf_group_ahead wf_cuda_group_find_ahead(const struct wf_cuda_group_task *ta
 bool wf_cuda_group_has_rows_ahead(const struct wf_cuda_group_task *task);
 bool wf_cuda_group_has_columns_ahead(const struct wf_cuda_group_task *task);
 
+/* Whether it is worth looking if segments are of one length, and as rows then. */
+bool wf_cuda_group_may_be_rows(const struct wf_cuda_group_task *task, const struct wf_gpu *gpu);
+
 /* What is held in registers other than these. */
 enum wf_cuda_group_short wf_cuda_group_find_held(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task);
 

@@ -5,6 +5,7 @@
 #include "core/view.h"
 #include "cuda/group_arguments.h"
 #include "cuda/group_keys.h"
+#include "cuda/group_offsets.h"
 #include "cuda/group_tables.h"
 #include "cuda/group_ways.h"
 #include "cuda/transfer.h"
@@ -17,6 +18,7 @@
 struct counters {
     uint64_t failed, bad; /* as in struct wf_group_arguments: UINT64_MAX, none */
     uint64_t listed, used; /* less one */
+    uint32_t are_equal, unused; /* 0: segments have been found not to be of one length */
 };
 
 /* A reduction on its way. */
@@ -571,30 +573,61 @@ static wf_error collect(wf_handle *handle, const struct job *job, const struct w
 
 /* ---- all of it ---- */
 
-static wf_error reduce_elements(wf_handle *handle, struct job *job) {
-    wf_error error = job->grouped->groups->labels ? resolve_labels(handle, job) : WF_OK;
-    return error || job->plan.tables_suffice ? error : launch_all(handle, job);
-}
-
 static void lay_out(struct job *job) {
     lay_out_results(job);
     lay_out_elements(job);
 }
 
+/* Makes it the job of the rows that segments may be: those that need no scratch memory. */
+static bool plan_rows(struct job *rows, struct wf_segment_rows *as_rows, const struct job *segments, const struct wf_gpu *gpu) {
+    if (!wf_cuda_group_may_be_rows(&segments->task, gpu)) return false;
+    *rows = (struct job){.grouped = wf_segment_rows_at_best(as_rows, segments->grouped),
+                         .parts = segments->parts,
+                         .is_output_host = segments->is_output_host};
+    if (!rows->grouped) return false;
+    lay_out(rows);
+    make_plan(rows, gpu);
+    set_arguments(rows);
+    return rows->plan.held && rows->plan.pieces == 1 && !rows->plan.tall.shares;
+}
+
+/* Launches it for segments that may be rows, which the GPU will know; their own launches do nothing then. */
+static wf_error reduce_as_rows(wf_handle *handle, struct job *segments, struct job *rows) {
+    struct wf_group_arguments *of_segments = &segments->arguments, *r = &rows->arguments;
+    r->failed = of_segments->failed;
+    r->bad = of_segments->bad;
+    r->results = of_segments->results;
+    r->condition = of_segments->unless = r->failed + offsetof(struct counters, are_equal);
+    r->status = 0; /* which the segments' launches leave */
+    wf_error error = find_kernel(handle, rows);
+    if (!error) error = wf_cuda_look_at_offsets(handle, of_segments, r->reduced_count, r->condition);
+    return error ? error : launch_all(handle, rows);
+}
+
+/* rows: NULL, or what segments may be. */
+static wf_error reduce_elements(wf_handle *handle, struct job *job, struct job *rows) {
+    wf_error error = job->grouped->groups->labels ? resolve_labels(handle, job) : WF_OK;
+    if (!error && rows) error = reduce_as_rows(handle, job, rows);
+    return error || job->plan.tables_suffice ? error : launch_all(handle, job);
+}
+
 static wf_error reduce_on_gpu(wf_handle *handle, struct job *job, const struct wf_grouped *asked) {
     struct wf_cuda *cuda = handle->device_state;
     const struct wf_accumulator *empty = job->grouped->empty;
+    struct wf_segment_rows as_rows;
+    struct job rows;
     lay_out(job);
     make_plan(job, &cuda->gpu);
     set_arguments(job);
     size_scratch(job);
+    job->plan.may_be_rows = plan_rows(&rows, &as_rows, job, &cuda->gpu);
     wf_error error = empty->tree || job->plan.tables_suffice ? WF_OK : find_kernel(handle, job);
     cuda->group_plan = job->plan;
     if (!error) error = take_scratch(handle, job);
     if (!error && empty->tree)
         error = wf_cuda_trees_reduce(handle, empty, job->grouped->result_type, &job->arguments, job->trees);
     else if (!error)
-        error = reduce_elements(handle, job);
+        error = reduce_elements(handle, job, job->plan.may_be_rows ? &rows : NULL);
     return !error && job->is_output_host ? collect(handle, job, asked) : error;
 }
 

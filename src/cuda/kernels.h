@@ -53,7 +53,7 @@ wf_error wf_kernels_words(wf_handle *handle, const struct wf_gpu *gpu, struct wf
                           const struct wf_kernel_key *key, wf_cuda_function *function);
 
 /* In place of parts, to tell these apart from reductions. */
-enum { WF_KERNEL_GATHER = 1 << 16, WF_KERNEL_KEYS = 1 << 17 };
+enum { WF_KERNEL_GATHER = 1 << 16, WF_KERNEL_KEYS = 1 << 17, WF_KERNEL_OFFSETS = 1 << 18 };
 
 /* Another kernel of src/cuda/kernels, by its file's name ("gather.cu"), which needs nothing but the type; the key is
  * told apart by `which`. */

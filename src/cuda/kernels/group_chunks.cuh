@@ -24,6 +24,20 @@ static __device__ __forceinline__ chunk_state begin_chunks(const struct wf_group
     return no_row_sums(r, first);
 }
 
+#if !(IS_FLOAT && WIDTH == 64)
+
+// Without a branch between them: more are converted at the same time.
+static __device__ __forceinline__ void add_elements(chunk_state *state, const unit *elements, const int count)
+{
+#pragma unroll
+    for (int k = 0; k < count; k++) {
+        add_row_element(state, elements[k]);
+        note_least_element(state, elements[k]);
+    }
+}
+
+#endif
+
 // number: of the first one; left: of the group's elements, from that one on, before padding.
 static __device__ __forceinline__ void add_chunk(chunk_state *state, const unit *elements, int number, int left)
 {
@@ -32,11 +46,14 @@ static __device__ __forceinline__ void add_chunk(chunk_state *state, const unit 
     static_assert(CHUNK == BATCH_ELEMENTS, "as add_row_batch takes them");
     add_row_batch(state, elements, left);
 #else
+    if (left >= CHUNK) {
+        add_elements(state, elements, CHUNK);
+        return;
+    }
 #pragma unroll
-    for (int k = 0; k < CHUNK; k++) {
-        if (k % STEP == 0 && k >= left) break;
-        add_row_element(state, elements[k]);
-        note_least_element(state, elements[k]);
+    for (int k = 0; k < CHUNK; k += STEP) {
+        if (k >= left) break;
+        add_elements(state, elements + k, STEP);
     }
 #endif
 }

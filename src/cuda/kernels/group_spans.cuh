@@ -29,6 +29,17 @@ static __device__ __forceinline__ void load_short(const struct wf_group_argument
     }
 }
 
+// `rows` elements that are whole vectors, from this address on.
+static __device__ __forceinline__ void load_whole(u64 address, const int rows, unit *elements)
+{
+#pragma unroll
+    for (int i = 0; i < rows / PER_VECTOR; i++) {
+        const vector v = load_vector(address, (u64)i);
+#pragma unroll
+        for (int e = 0; e < PER_VECTOR; e++) elements[i * PER_VECTOR + e] = element_at(&v, e);
+    }
+}
+
 // A result that took more to find; false if it has to be found as those of longer groups are.
 static __device__ __forceinline__ bool reduce_rare(const struct wf_group_arguments *r, i64 result, i64 begin, i64 end)
 {
@@ -97,16 +108,6 @@ static __device__ __forceinline__ bool are_tiles_whole(const struct wf_group_arg
     return __all_sync(ALL_LANES, are_whole);
 }
 
-static __device__ __forceinline__ void load_whole(const struct wf_group_arguments *r, i64 begin, const int rows, unit *elements)
-{
-#pragma unroll
-    for (int i = 0; i < rows / PER_VECTOR; i++) {
-        const vector v = load_vector(r->x + (u64)begin * sizeof(unit), (u64)i);
-#pragma unroll
-        for (int e = 0; e < PER_VECTOR; e++) elements[i * PER_VECTOR + e] = element_at(&v, e);
-    }
-}
-
 // Gives which results have to be found otherwise: bit t, of tile t.
 static __device__ __forceinline__ u32 reduce_tiles_of(const struct wf_group_arguments *r, const segment_span *span, const int rows,
                                                       const bool are_whole)
@@ -119,7 +120,7 @@ static __device__ __forceinline__ u32 reduce_tiles_of(const struct wf_group_argu
     for (int t = 0; t < tiles; t++) {
         i64 count = span->end[t] - span->begin[t];
         if (are_whole)
-            load_whole(r, span->begin[t], rows, elements + t * rows);
+            load_whole(r->x + (u64)span->begin[t] * sizeof(unit), rows, elements + t * rows);
         else
             load_short(r, &vector, span->begin[t], rows, count <= rows ? (int)count : 0, elements + t * rows,
                        factors + (OPERANDS == 2 ? t * rows : 0));
@@ -199,6 +200,31 @@ static __device__ __forceinline__ void load_span(const struct wf_group_arguments
     }
 }
 
+// Whether vectors are faster to load than elements, by measuring: of extremes of f32, narrower types and integers they are not.
+static __device__ __forceinline__ bool are_vectors_faster(const int rows)
+{
+    if (!IS_FLOAT || WIDTH < 32) return false;
+    return WIDTH == 64 ? HAS_EXTREMES : !HAS_EXTREMES && (IS_SHORT_OF_SQUARES || rows == 8);
+}
+
+// Whether the lane's results are of `rows` elements in whole vectors, to be loaded as such.
+static __device__ __forceinline__ bool is_span_whole(const struct wf_group_arguments *r, const short_span *span, const int rows)
+{
+    if (OPERANDS == 2 || WALK != WALK_STRAIGHT || ARE_LABELLED || rows % PER_VECTOR || !are_vectors_faster(rows)) return false;
+    return r->starts_at_vectors && span->count == rows;
+}
+
+// The same elements: loads of one element each of rows that lie side by side would be as many times those of vectors.
+static __device__ __forceinline__ void load_span_whole(const short_span *span, const int rows, const int tiles, unit *elements)
+{
+#pragma unroll
+    for (int t = 0; t < tiles; t++) {
+#pragma unroll
+        for (int k = 0; k < rows; k++) elements[t * rows + k] = SHORT_PADDING;
+        if (32 * t < span->left) load_whole(span->x + (u64)(t * span->x_step), rows, elements + t * rows);
+    }
+}
+
 // Gives which results have to be found otherwise: bit t, of tile t.
 static __device__ __forceinline__ u32 reduce_span(const struct wf_group_arguments *r, const short_span *span, const int rows,
                                                   const int tiles)
@@ -208,7 +234,10 @@ static __device__ __forceinline__ u32 reduce_span(const struct wf_group_argument
     const u32 existing = (u32)((1ull << min((max(span->left, 0) + 31) / 32, tiles)) - 1);
     u64 bits[SHORT_LOADS / 2];
     u32 found = 0;
-    load_span(r, span, rows, tiles, elements, factors);
+    if (is_span_whole(r, span, rows))
+        load_span_whole(span, rows, tiles, elements);
+    else
+        load_span(r, span, rows, tiles, elements, factors);
 #pragma unroll
     for (int t = 0; t < tiles; t++) // whether they exist or not: without a branch no result waits for the one before
         found |= (u32)short_result(r, rows, elements + t * rows, factors + (OPERANDS == 2 ? t * rows : 0), span->count, &by,

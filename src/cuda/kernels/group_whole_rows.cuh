@@ -11,19 +11,19 @@
 
 #if ARE_WHOLE_ROWS_OF_LANES
 
-#define VECTORS_AHEAD 3
+#define VECTORS_AHEAD 3 // longer rows are teams': are_rows_in_chunks in group_ways.c
 
 typedef struct {
     group_place place;
-    vector v[VECTORS_AHEAD]; // the first ones
+    vector v[VECTORS_AHEAD];
 } row_ahead;
 
-// As many of a row's from this one on as there are.
-static __device__ __forceinline__ void load_whole_vectors(u64 address, int first, int vectors, vector *v)
+// As many as there are.
+static __device__ __forceinline__ void load_whole_vectors(u64 address, int vectors, vector *v)
 {
 #pragma unroll
     for (int i = 0; i < VECTORS_AHEAD; i++)
-        if (first + i < vectors) v[i] = load_vector(address, (u64)(first + i));
+        if (i < vectors) v[i] = load_vector(address, (u64)i);
 }
 
 // vectors: of a row.
@@ -31,7 +31,7 @@ static __device__ __forceinline__ row_ahead ask_for_row(const struct wf_group_ar
 {
     const bool exists = result < r->count;
     row_ahead row = {find_place(r, exists ? result : 0), {{{0, 0, 0, 0}}}};
-    load_whole_vectors(row.place.x, 0, exists ? vectors : 0, row.v);
+    load_whole_vectors(row.place.x, exists ? vectors : 0, row.v);
     return row;
 }
 
@@ -50,23 +50,12 @@ static __device__ __forceinline__ void add_whole_vector(chunk_state *state, cons
 #endif
 }
 
-static __device__ __forceinline__ void add_whole_vectors(chunk_state *state, const vector *v, int first, int vectors)
-{
-#pragma unroll
-    for (int i = 0; i < VECTORS_AHEAD; i++)
-        if (first + i < vectors) add_whole_vector(state, &v[i], (first + i) * PER_VECTOR);
-}
-
 static __device__ __forceinline__ chunk_state add_whole_row(const struct wf_group_arguments *r, const row_ahead *row, int vectors)
 {
     chunk_state state = begin_chunks(r, element_at(&row->v[0], 0));
-    add_whole_vectors(&state, row->v, 0, vectors);
-#pragma unroll 1
-    for (int first = VECTORS_AHEAD; first < vectors; first += VECTORS_AHEAD) {
-        vector v[VECTORS_AHEAD];
-        load_whole_vectors(row->place.x, first, vectors, v);
-        add_whole_vectors(&state, v, first, vectors);
-    }
+#pragma unroll
+    for (int i = 0; i < VECTORS_AHEAD; i++)
+        if (i < vectors) add_whole_vector(&state, &row->v[i], i * PER_VECTOR);
     return state;
 }
 
