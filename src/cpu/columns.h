@@ -30,8 +30,8 @@ void wf_columns_add(struct wf_columns *columns, const struct wf_tier *tier, cons
 bool wf_columns_fit(int64_t count, int64_t groups, size_t nbytes, unsigned parts);
 
 /* Makes a tile of all elements of that many groups; false if it has no room for them.  index: of the first elements. */
-bool wf_columns_fill(struct wf_columns *columns, const struct wf_view *view, const int64_t stride_bytes[2], size_t count,
-                     int64_t index, unsigned parts);
+bool wf_columns_fill(struct wf_columns *columns, const struct wf_tier *tier, const struct wf_view *view,
+                     const int64_t stride_bytes[2], size_t count, int64_t index, unsigned parts);
 
 /* The same of segments of a vector, which end where the next one begins: from offset[c] to offset[c + 1].  Shorter ones
  * are filled up with what changes no sum and no extremum; the results of empty ones have no meaning, except for sums. */

@@ -17,7 +17,7 @@ static bool try_short_columns(struct worker *worker, const struct job *job, cons
     if (!parts || count == 0) return false;
     struct wf_view view = wf_place_view_tile(job, place, &first);
     if (of_index && view.positions.index) return false;
-    if (!wf_columns_fill(worker->columns, &view, last->stride_bytes, results, first, parts)) return false;
+    if (!wf_columns_fill(worker->columns, job->cpu->tier, &view, last->stride_bytes, results, first, parts)) return false;
     return wf_few_write(worker, job, &few);
 }
 
@@ -182,7 +182,7 @@ static bool try_bounds(struct job *job, struct worker *worker, const struct plac
     if (!parts || !count || !wf_columns_fit(count, results, nbytes, WF_PART_SUM)) return false;
     if (!wf_columns_fit(count, results, nbytes, parts) || !wf_columns_are_whole(worker->columns)) {
         const struct wf_view view = wf_place_view_tile(job, place, &first);
-        if (!wf_columns_fill(worker->columns, &view, last->stride_bytes, (size_t)results, first, WF_PART_SUM)) return false;
+        if (!wf_columns_fill(worker->columns, job->cpu->tier, &view, last->stride_bytes, (size_t)results, first, WF_PART_SUM)) return false;
     }
     const struct wf_rows rows = wf_columns_turn(worker->columns, (size_t)results, nbytes);
     const struct few few = {.groups = rows.rows, .count = rows.count, .result = place->result, .rows = &rows,
