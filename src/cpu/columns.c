@@ -58,6 +58,12 @@ struct wf_panel_sums *wf_columns_panel(struct wf_columns *columns) {
     return &columns->panel;
 }
 
+_Static_assert(TILE_NBYTES >= WF_PANEL_ROWS * (WF_PANEL_COLUMNS_MAX * sizeof(uint64_t) + WF_PANEL_ROOM), "see struct wf_apart");
+
+unsigned char *wf_columns_rows(struct wf_columns *columns) {
+    return columns->tile[0];
+}
+
 /* ---- filling a tile ---- */
 
 /* How tiles are cut: in each row that many elements of each group lie side by side, those of the first element first.
@@ -406,7 +412,7 @@ bool wf_columns_minmax(struct wf_columns *columns, const struct wf_tier *tier, w
                        uint64_t results[WF_COLUMNS_MAX], bool are_nans[WF_COLUMNS_MAX]) {
     const struct wf_tile *tile = &columns->whole;
     const size_t pitch_nbytes = tile->pitch * wf_type_nbytes(type);
-    const struct wf_panel panel = {tile->x, (int64_t)pitch_nbytes, tile->rows, WF_STRIP_COLUMNS, 0, NULL, 0};
+    const struct wf_panel panel = {tile->x, (int64_t)pitch_nbytes, tile->rows, WF_STRIP_COLUMNS, 0, NULL, 0, NULL};
     if (tile->pitch < WF_STRIP_COLUMNS) memset(columns->tile[0] + tile->rows * pitch_nbytes, 0, pitch_nbytes);
     const bool any = tier->find_panel_minmax[type](&panel, asked, results, are_nans);
     for (size_t c = 0; asked.of_index && c < tile->columns; c++) results[c] += (uint64_t)tile->index;
@@ -430,7 +436,7 @@ bool wf_columns_find_few(const struct wf_columns *columns, const struct wf_tier 
                          const struct wf_quotient *asked, void *results) {
     const struct wf_tile *tile = &columns->whole;
     int64_t stride_bytes = (int64_t)(tile->pitch * wf_type_nbytes(type));
-    struct wf_panel rows = {tile->x, stride_bytes, tile->rows, tile->pitch, 0, tile->y, tile->y ? stride_bytes : 0};
+    struct wf_panel rows = {tile->x, stride_bytes, tile->rows, tile->pitch, 0, tile->y, tile->y ? stride_bytes : 0, NULL};
     bool has_failed[WF_COLUMNS_MAX] = {false}, any = false;
     const unsigned bounded = WF_PART_DOT | WF_PART_SQUARES | WF_PART_PRODUCT;
     const bool is_bounded = (asked->parts & ~bounded) == 0;

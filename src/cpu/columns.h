@@ -19,6 +19,9 @@ struct wf_accumulator *wf_columns_accumulators(struct wf_columns *columns);
 /* Space for the sums of a panel (panels.h). */
 struct wf_panel_sums *wf_columns_panel(struct wf_columns *columns);
 
+/* Room for the rows of a panel whose columns are apart (struct wf_apart), until there is a tile. */
+unsigned char *wf_columns_rows(struct wf_columns *columns);
+
 /* Adds elements begin <= i < end of that many groups, at most WF_COLUMNS_MAX, each to its accumulator, whose end_index is
  * the index of a group's first element.  The accumulators have been cleared, all that there are, and none has a tree.
  * view: the elements of the first group; stride_bytes: from there to the next group's.  In the environment of
