@@ -272,9 +272,10 @@ static bool bound_panel(struct job *job, struct worker *worker, struct place pla
     return true;
 }
 
-/* Whether a panel is left to bounds at once, which decide what registers hold, too. */
-static bool begins_with_bounds(const struct job *job, struct worker *worker) {
-    return job->panel == PANEL_OF_FEW_ROWS && !wf_attempt_is_due(&worker->few_rows);
+/* The tries of panels that may be left to another way at once: registers to bounds, columns that are apart to copies; else NULL. */
+static struct attempt *attempt_of_panel(const struct job *job, struct worker *worker) {
+    if (job->panel == PANEL_OF_FEW_ROWS) return &worker->few_rows;
+    return job->packed ? &worker->panels_apart : NULL;
 }
 
 static void reduce_copies(struct job *job, struct worker *worker, struct place place, int64_t count);
@@ -290,29 +291,29 @@ static void reduce_left(struct job *job, struct worker *worker, struct place pla
     }
 }
 
-/* Groups whose sums a panel does not show; is_left: whether those of each strip come last, if there are copies. */
+/* Groups whose sums a panel does not show; is_left: where it is noted that a strip is to be reduced later, or NULL. */
 static void reduce_without_panel(struct job *job, struct worker *worker, struct place place, const struct few *few,
                                  size_t columns, bool *is_left) {
     const size_t strips = (few->groups + WF_STRIP_COLUMNS - 1) / WF_STRIP_COLUMNS;
-    if (job->packed)
+    if (is_left)
         memset(is_left + few->first / WF_STRIP_COLUMNS, true, strips);
     else if (is_apart(job) || !bound_panel(job, worker, place, few, columns))
         reduce_neighbours(job, worker, place, (int64_t)few->groups);
 }
 
-/* A tile that is a panel; by columns what fails of it. */
-static void reduce_panel(struct job *job, struct worker *worker, struct place place, int64_t count) {
-    enum { WITHOUT_REGISTERS = 15 }; /* panels, after one of which most strips have failed */
+/* A tile that is a panel; by columns what fails of it, unless that is_left.  Not inlined: its view would stay on the stack. */
+static __attribute__((noinline)) void reduce_panel(struct job *job, struct worker *worker, struct place place, int64_t count,
+                                                   bool *is_left) {
+    enum { WITHOUT_TRY = 15 }; /* panels, after one of which most strips have failed */
     struct wf_panel_sums *sums = wf_columns_panel(worker->columns);
     int64_t first, taken, failed = 0, stride = job->dimension[job->ndim - 1].result_stride_bytes;
     int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->result_type);
     struct wf_view view = wf_place_view_tile(job, &place, &first);
     const bool in_place = job->panel == PANEL_OF_FEW_ROWS && stride == nbytes;
     unsigned char *found = in_place ? place.result : (unsigned char *)sums->unit;
-    const bool is_tried = !begins_with_bounds(job, worker);
+    struct attempt *attempt = attempt_of_panel(job, worker);
+    const bool is_tried = !attempt || wf_attempt_is_due(attempt);
     const struct wf_apart apart = how_apart(job, worker);
-    const struct place begin = place;
-    bool is_left[WF_PANEL_COLUMNS_MAX / WF_STRIP_COLUMNS] = {false};
     bool is_found = is_tried && find_panel(job, sums, found, &view, (size_t)count, is_apart(job) ? &apart : NULL);
     for (int64_t c = 0; c < count; c += taken, wf_place_move(&place, job, job->ndim - 1, taken)) {
         const int64_t left = count - c, most = left < WF_BOUNDED_COLUMNS_MAX ? left : WF_BOUNDED_COLUMNS_MAX;
@@ -325,9 +326,13 @@ static void reduce_panel(struct job *job, struct worker *worker, struct place pl
         failed += is_found;
         reduce_without_panel(job, worker, place, &few, (size_t)count, is_left);
     }
-    if (job->packed) reduce_left(job, worker, begin, is_left, count);
-    if (job->panel == PANEL_OF_FEW_ROWS && is_tried)
-        wf_attempt_note(&worker->few_rows, failed * WF_STRIP_COLUMNS <= count / 2, WITHOUT_REGISTERS);
+    if (attempt && is_tried) wf_attempt_note(attempt, is_found && failed * WF_STRIP_COLUMNS <= count / 2, WITHOUT_TRY);
+}
+
+static void reduce_panel_apart(struct job *job, struct worker *worker, struct place place, int64_t count) {
+    bool is_left[WF_PANEL_COLUMNS_MAX / WF_STRIP_COLUMNS] = {false};
+    reduce_panel(job, worker, place, count, is_left);
+    reduce_left(job, worker, place, is_left, count);
 }
 
 /* Groups whose best element is a NaN that is left out, so that they have no value, or an error. */
@@ -399,8 +404,10 @@ static void reduce_place(struct job *job, struct worker *worker, struct place pl
         for (int64_t i = 0; i < count; i++, wf_place_move(&place, job, job->ndim - 1, 1)) reduce_group(job, worker, &place);
     else if (job->panel == PANEL_OF_MINMAX)
         reduce_extrema(job, worker, place, count);
+    else if (job->panel != NO_PANEL && job->packed)
+        reduce_panel_apart(job, worker, place, count);
     else if (job->panel != NO_PANEL)
-        reduce_panel(job, worker, place, count);
+        reduce_panel(job, worker, place, count, NULL);
     else
         reduce_neighbours(job, worker, place, count);
 }
