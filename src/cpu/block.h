@@ -149,8 +149,8 @@ typedef bool wf_row_totals_function(const struct wf_rows *rows, enum wf_part par
 #define WF_PANEL_ROWS_MAX (1 << 20)
 #define WF_PANEL_ROWS 8 /* that are scanned, and then added, at a time */
 
-/* How columns lie that are not side by side, and where WF_PANEL_ROWS rows, each with some room, are copied to. */
-#define WF_PANEL_ROOM 128
+/* How columns lie that are not side by side, and where WF_PANEL_ROWS rows, with gaps between them, are copied to. */
+#define WF_PANEL_GAP 128
 struct wf_apart {
     int64_t stride_bytes; /* from one column to the next */
     unsigned char *rows;

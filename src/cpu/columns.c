@@ -58,7 +58,7 @@ struct wf_panel_sums *wf_columns_panel(struct wf_columns *columns) {
     return &columns->panel;
 }
 
-_Static_assert(TILE_NBYTES >= WF_PANEL_ROWS * (WF_PANEL_COLUMNS_MAX * sizeof(uint64_t) + WF_PANEL_ROOM), "see struct wf_apart");
+_Static_assert(TILE_NBYTES >= WF_PANEL_ROWS * (WF_PANEL_COLUMNS_MAX * sizeof(uint64_t) + WF_PANEL_GAP), "see struct wf_apart");
 
 unsigned char *wf_columns_rows(struct wf_columns *columns) {
     return columns->tile[0];
@@ -181,11 +181,11 @@ static void copy_rows(unsigned char *tile, const struct wf_view *view, int o, st
     }
 }
 
-/* Whether neighbouring groups are so near to each other that a row is best copied as a whole. */
-static bool rows_are_near(int64_t stride_bytes, size_t nbytes) {
-    enum { APART_MAX = 8 };
+/* Whether neighbouring groups are so near to each other, and so many, that a row is best copied as a whole. */
+static bool rows_are_near(int64_t stride_bytes, size_t groups, size_t nbytes) {
+    enum { APART_MAX = 8, GROUPS_MIN = 16 };
     const int64_t most = APART_MAX * (int64_t)nbytes;
-    return -most <= stride_bytes && stride_bytes <= most;
+    return groups >= GROUPS_MIN && -most <= stride_bytes && stride_bytes <= most;
 }
 
 static void fill_tile(struct wf_columns *columns, const struct wf_tier *tier, const struct wf_view *view, int o, int64_t stride_bytes,
@@ -208,7 +208,7 @@ static void fill_tile(struct wf_columns *columns, const struct wf_tier *tier, co
         transpose(tile, columns->address, stride_bytes, cut, count, 4);
     else if (side_by_side == 1 && view->nbytes == 8 && is_transposed(view, o))
         transpose(tile, columns->address, stride_bytes, cut, count, 8);
-    else if (side_by_side == 1 && rows_are_near(stride_bytes, view->nbytes))
+    else if (side_by_side == 1 && rows_are_near(stride_bytes, cut.groups, view->nbytes))
         for (size_t e = 0; e < count; e++)
             tier->copy_strided(tile + e * cut.pitch * view->nbytes, columns->address[e], stride_bytes, cut.groups, view->nbytes);
     else if (side_by_side == 1)

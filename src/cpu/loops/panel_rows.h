@@ -22,7 +22,7 @@ INLINE const unsigned char *part_of_row(const struct wf_panel *panel, size_t row
 /* So many rows, at most WF_PANEL_ROWS, from that one on. */
 INLINE struct panel_rows rows_of_panel(const struct wf_panel *panel, size_t first, size_t rows) {
     const unsigned char *x = panel->x + (int64_t)first * panel->stride_bytes;
-    const size_t pitch = panel->columns * sizeof(uword) / 64 * 64 + WF_PANEL_ROOM; /* mostly no power of two */
+    const size_t pitch = panel->columns * sizeof(uword) / 64 * 64 + WF_PANEL_GAP; /* mostly no power of two */
     const struct wf_apart *apart = panel->apart;
     if (!apart) return (struct panel_rows){x, panel->stride_bytes};
     for (size_t r = 0; r < rows; r++, x += panel->stride_bytes)
