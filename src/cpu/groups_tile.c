@@ -350,8 +350,8 @@ static void write_without_values(struct job *job, struct place place, const bool
     }
 }
 
-/* Extrema of neighbours in memory, or their indices. */
-static void reduce_extrema(struct job *job, struct worker *worker, struct place place, int64_t count) {
+/* Extrema of neighbours in memory, or their indices.  Not inlined, either. */
+static __attribute__((noinline)) void reduce_extrema(struct job *job, struct worker *worker, struct place place, int64_t count) {
     if (count < WF_STRIP_COLUMNS) {
         reduce_neighbours(job, worker, place, count);
         return;
