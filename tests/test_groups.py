@@ -41,6 +41,44 @@ def test_axes(handle, type_name):
             assert got == as_returned(expected, op, type_name), (shape, axes, op, nan, a.strides)
 
 
+# ---- columns a few elements apart ---------------------------------------------------------------------
+
+
+def columns_apart(type_name, rows, columns, step, rng):
+    """Whose kind changes from one stretch to the next, and what is between them is none of their elements."""
+    nbytes = struct.calcsize(TYPECODES[type_name])
+    minus_zeros = (bytes(nbytes - 1) + b"\x80") * columns
+    stretches, kinds = [], rng.choice([["plain"], ["plain", "unit", "minus zeros"], ["plain", "wild", "special", "minus zeros"]])
+    for begin in range(0, columns, 60):
+        width, kind = min(60, columns - begin), rng.choice(kinds)
+        is_zero = kind == "minus zeros"
+        made = minus_zeros[:width * nbytes] * rows if is_zero else sample(type_name, width * rows, kind, rng.random())
+        stretches.append([made[i:i + width * nbytes] for i in range(0, len(made), width * nbytes)])
+    elements = b"".join(itertools.chain(*zip(*stretches)))
+    gap = b"\x7f" * (nbytes * (abs(step) - 1))
+    laid = Laid(type_name, (1,), rng)
+    laid.data = b"".join(elements[i:i + nbytes] + gap for i in range(0, len(elements), nbytes))
+    laid.shape, laid.strides = (rows, columns), (columns * abs(step) * nbytes, step * nbytes)
+    laid.offset = (columns - 1) * -step * nbytes if step < 0 else 0
+    return laid
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", ["f32", "f64", "i32", "u64"])
+@pytest.mark.parametrize("step", [2, 3, -2, 8, 9])
+def test_columns_apart(handle, type_name, step):
+    """Of so many rows that panels read them: what these do not add up is copied, or, of very many rows, taken by tiles."""
+    rng, many = random.Random(f"columns apart {type_name} {step}"), 2**14 // struct.calcsize(TYPECODES[type_name]) + 50
+    for rows, columns, ops in ((140, 70, 3), (301, 130, 1), (130, 1090, 0), *([(many, 66, 0)] if step == 2 else [])):
+        laid = columns_apart(type_name, rows, columns, step, rng)
+        for op in {"sum", rng.choice(["min", "max"]), *rng.sample(["mean", "argmin", "argmax", "norm1", "var"], ops)}:
+            nan = rng.choice(["propagate", "omit", "error"])
+            expected = expected_results(op, [laid], indices_along_axes(laid.shape, {0}), 3, nan=nan)
+            got = returned(handle, op, library.wf_groups_axes(1), [laid.view()], nan=nan, first_index=3,
+                           threads=rng.choice([1, 2, 3]))
+            assert got == as_returned(expected, op, type_name), (rows, columns, op, nan)
+
+
 # ---- segments and keys ------------------------------------------------------------------------------
 
 

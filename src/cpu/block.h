@@ -2,6 +2,7 @@
 #ifndef WF_CPU_BLOCK_H
 #define WF_CPU_BLOCK_H
 
+#include "core/strided.h"
 #include "core/partial_words.h"
 #include "core/parts.h"
 #include "cpu/bins.h"
@@ -148,6 +149,14 @@ typedef bool wf_row_totals_function(const struct wf_rows *rows, enum wf_part par
 #define WF_PANEL_ROWS_MAX (1 << 20)
 #define WF_PANEL_ROWS 8 /* that are scanned, and then added, at a time */
 
+/* How columns lie that are not side by side, and where WF_PANEL_ROWS rows, with gaps between them, are copied to. */
+#define WF_PANEL_GAP 128
+struct wf_apart {
+    int64_t stride_bytes; /* from one column to the next */
+    unsigned char *rows;
+    wf_copy_strided_function *copy;
+};
+
 struct wf_panel {
     const unsigned char *x;
     int64_t stride_bytes; /* from one row to the next */
@@ -155,6 +164,7 @@ struct wf_panel {
     size_t rest; /* columns that one more row has */
     const unsigned char *y; /* of pairs, else NULL */
     int64_t y_stride_bytes;
+    const struct wf_apart *apart; /* NULL: columns lie side by side, as they do for most functions */
 };
 
 struct wf_panel_sums {

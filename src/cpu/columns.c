@@ -58,6 +58,12 @@ struct wf_panel_sums *wf_columns_panel(struct wf_columns *columns) {
     return &columns->panel;
 }
 
+_Static_assert(TILE_NBYTES >= WF_PANEL_ROWS * (WF_PANEL_COLUMNS_MAX * sizeof(uint64_t) + WF_PANEL_GAP), "see struct wf_apart");
+
+unsigned char *wf_columns_rows(struct wf_columns *columns) {
+    return columns->tile[0];
+}
+
 /* ---- filling a tile ---- */
 
 /* How tiles are cut: in each row that many elements of each group lie side by side, those of the first element first.
@@ -175,7 +181,14 @@ static void copy_rows(unsigned char *tile, const struct wf_view *view, int o, st
     }
 }
 
-static void fill_tile(struct wf_columns *columns, const struct wf_view *view, int o, int64_t stride_bytes,
+/* Whether neighbouring groups are so near to each other, and so many, that a row is best copied as a whole. */
+static bool rows_are_near(int64_t stride_bytes, size_t groups, size_t nbytes) {
+    enum { APART_MAX = 8, GROUPS_MIN = 16 };
+    const int64_t most = APART_MAX * (int64_t)nbytes;
+    return groups >= GROUPS_MIN && -most <= stride_bytes && stride_bytes <= most;
+}
+
+static void fill_tile(struct wf_columns *columns, const struct wf_tier *tier, const struct wf_view *view, int o, int64_t stride_bytes,
                       struct cut cut, int64_t first, size_t count) {
     unsigned char *tile = columns->tile[o];
     size_t rows = count / cut.side_by_side;
@@ -195,6 +208,9 @@ static void fill_tile(struct wf_columns *columns, const struct wf_view *view, in
         transpose(tile, columns->address, stride_bytes, cut, count, 4);
     else if (side_by_side == 1 && view->nbytes == 8 && is_transposed(view, o))
         transpose(tile, columns->address, stride_bytes, cut, count, 8);
+    else if (side_by_side == 1 && rows_are_near(stride_bytes, cut.groups, view->nbytes))
+        for (size_t e = 0; e < count; e++)
+            tier->copy_strided(tile + e * cut.pitch * view->nbytes, columns->address[e], stride_bytes, cut.groups, view->nbytes);
     else if (side_by_side == 1)
         copy_any(tile, columns->address, stride_bytes, cut.groups, cut.pitch, count, view->nbytes);
     for (size_t r = 0; side_by_side > 1 && r < rows; r++)
@@ -249,7 +265,7 @@ static int64_t add_cut(struct wf_columns *columns, const struct wf_tier *tier, c
     while (end - begin >= side_by_side) {
         int64_t rows = (end - begin) / side_by_side;
         size_t count = (size_t)(rows < most ? rows : most) * cut.side_by_side;
-        for (int o = 0; o < view->operands; o++) fill_tile(columns, view, o, stride_bytes[o], cut, begin, count);
+        for (int o = 0; o < view->operands; o++) fill_tile(columns, tier, view, o, stride_bytes[o], cut, begin, count);
         struct wf_tile tile = {columns->tile[0], view->operands > 1 ? columns->tile[1] : NULL,
                                count / cut.side_by_side, used, cut.pitch, acc->end_index + begin};
         count_tiles(columns, used, ++tiles);
@@ -286,12 +302,12 @@ static void set_whole(struct wf_columns *columns, int operands, size_t rows, siz
     columns->has_lost_nans = false;
 }
 
-bool wf_columns_fill(struct wf_columns *columns, const struct wf_view *view, const int64_t stride_bytes[2], size_t count,
-                     int64_t index, unsigned parts) {
+bool wf_columns_fill(struct wf_columns *columns, const struct wf_tier *tier, const struct wf_view *view,
+                     const int64_t stride_bytes[2], size_t count, int64_t index, unsigned parts) {
     struct cut cut = cut_of(count, true, view->count);
     if (!wf_columns_fit(view->count, (int64_t)count, view->nbytes, parts)) return false;
     size_t rows = (size_t)view->count;
-    for (int o = 0; o < view->operands; o++) fill_tile(columns, view, o, stride_bytes[o], cut, 0, rows);
+    for (int o = 0; o < view->operands; o++) fill_tile(columns, tier, view, o, stride_bytes[o], cut, 0, rows);
     set_whole(columns, view->operands, rows, count, cut.pitch, index);
     return true;
 }
@@ -396,7 +412,7 @@ bool wf_columns_minmax(struct wf_columns *columns, const struct wf_tier *tier, w
                        uint64_t results[WF_COLUMNS_MAX], bool are_nans[WF_COLUMNS_MAX]) {
     const struct wf_tile *tile = &columns->whole;
     const size_t pitch_nbytes = tile->pitch * wf_type_nbytes(type);
-    const struct wf_panel panel = {tile->x, (int64_t)pitch_nbytes, tile->rows, WF_STRIP_COLUMNS, 0, NULL, 0};
+    const struct wf_panel panel = {tile->x, (int64_t)pitch_nbytes, tile->rows, WF_STRIP_COLUMNS, 0, NULL, 0, NULL};
     if (tile->pitch < WF_STRIP_COLUMNS) memset(columns->tile[0] + tile->rows * pitch_nbytes, 0, pitch_nbytes);
     const bool any = tier->find_panel_minmax[type](&panel, asked, results, are_nans);
     for (size_t c = 0; asked.of_index && c < tile->columns; c++) results[c] += (uint64_t)tile->index;
@@ -420,7 +436,7 @@ bool wf_columns_find_few(const struct wf_columns *columns, const struct wf_tier 
                          const struct wf_quotient *asked, void *results) {
     const struct wf_tile *tile = &columns->whole;
     int64_t stride_bytes = (int64_t)(tile->pitch * wf_type_nbytes(type));
-    struct wf_panel rows = {tile->x, stride_bytes, tile->rows, tile->pitch, 0, tile->y, tile->y ? stride_bytes : 0};
+    struct wf_panel rows = {tile->x, stride_bytes, tile->rows, tile->pitch, 0, tile->y, tile->y ? stride_bytes : 0, NULL};
     bool has_failed[WF_COLUMNS_MAX] = {false}, any = false;
     const unsigned bounded = WF_PART_DOT | WF_PART_SQUARES | WF_PART_PRODUCT;
     const bool is_bounded = (asked->parts & ~bounded) == 0;

@@ -19,6 +19,9 @@ struct wf_accumulator *wf_columns_accumulators(struct wf_columns *columns);
 /* Space for the sums of a panel (panels.h). */
 struct wf_panel_sums *wf_columns_panel(struct wf_columns *columns);
 
+/* Room for the rows of a panel whose columns are apart (struct wf_apart), until there is a tile. */
+unsigned char *wf_columns_rows(struct wf_columns *columns);
+
 /* Adds elements begin <= i < end of that many groups, at most WF_COLUMNS_MAX, each to its accumulator, whose end_index is
  * the index of a group's first element.  The accumulators have been cleared, all that there are, and none has a tree.
  * view: the elements of the first group; stride_bytes: from there to the next group's.  In the environment of
@@ -30,8 +33,8 @@ void wf_columns_add(struct wf_columns *columns, const struct wf_tier *tier, cons
 bool wf_columns_fit(int64_t count, int64_t groups, size_t nbytes, unsigned parts);
 
 /* Makes a tile of all elements of that many groups; false if it has no room for them.  index: of the first elements. */
-bool wf_columns_fill(struct wf_columns *columns, const struct wf_view *view, const int64_t stride_bytes[2], size_t count,
-                     int64_t index, unsigned parts);
+bool wf_columns_fill(struct wf_columns *columns, const struct wf_tier *tier, const struct wf_view *view,
+                     const int64_t stride_bytes[2], size_t count, int64_t index, unsigned parts);
 
 /* The same of segments of a vector, which end where the next one begins: from offset[c] to offset[c + 1].  Shorter ones
  * are filled up with what changes no sum and no extremum; the results of empty ones have no meaning, except for sums. */

@@ -42,11 +42,12 @@ static bool write_fills(const struct few *few, const struct wf_grouped *grouped,
 }
 
 /* Makes -0 what is 0 as the sum of nothing but -0. */
-static void find_minus_zeros(bool *are_minus_zeros, const bool *is_zero, const struct few *few) {
+static void find_minus_zeros(bool *are_minus_zeros, const bool *is_zero, const struct job *job, const struct few *few) {
+    const int64_t stride_bytes = job->dimension[job->ndim - 1].stride_bytes[0];
     bool any = false;
     for (size_t c = 0; c < few->groups; c++) any |= is_zero[c];
     memset(are_minus_zeros, 0, few->groups);
-    if (any) wf_panel_find_minus_zeros(are_minus_zeros, is_zero, few->view, few->first, few->groups);
+    if (any) wf_panel_find_minus_zeros(are_minus_zeros, is_zero, few->view, stride_bytes, few->first, few->groups);
 }
 
 /* Finds the results of a panel, which are f32 or f64. */
@@ -63,7 +64,7 @@ static bool find_panel_results(const struct job *job, const struct few *few, enu
         memcpy(&bits, bytes + c * nbytes, nbytes);
         is_zero[c] = !bits;
     }
-    find_minus_zeros(are_minus_zeros, is_zero, few);
+    find_minus_zeros(are_minus_zeros, is_zero, job, few);
     for (size_t c = 0; c < few->groups; c++)
         if (are_minus_zeros[c]) bytes[(c + 1) * nbytes - 1] = 0x80;
     return true;
@@ -76,7 +77,7 @@ static bool find_panel_totals(const struct job *job, const struct few *few, enum
         return false;
     if (part != WF_PART_SUM) return true;
     for (size_t c = 0; c < few->groups; c++) is_zero[c] = totals->sum[c] == 0;
-    find_minus_zeros(totals->is_minus_zero, is_zero, few);
+    find_minus_zeros(totals->is_minus_zero, is_zero, job, few);
     return true;
 }
 
@@ -340,7 +341,8 @@ bool wf_few_bound_columns(const struct job *job, const struct few *few, size_t c
     if (!has_bounds(job, view, asked, columns)) return false;
     const size_t width = few->groups < WF_STRIP_COLUMNS ? WF_STRIP_COLUMNS : few->groups;
     const size_t before = width - few->groups, begin = few->first - before; /* columns that fill up a strip */
-    struct wf_panel panel = {view->data[0] + begin * view->nbytes, view->stride_bytes[0][0], (size_t)view->count, width, 0, NULL, 0};
+    struct wf_panel panel = {view->data[0] + begin * view->nbytes, view->stride_bytes[0][0], (size_t)view->count, width, 0, NULL, 0,
+                             NULL};
     uint64_t copy[WF_BOUNDED_COLUMNS_MAX];
     bool failed[WF_BOUNDED_COLUMNS_MAX];
     const bool in_place = !before && few->result_stride_bytes == (int64_t)view->nbytes;

@@ -55,8 +55,8 @@ struct job {
     int64_t columns;    /* that many results */
     bool uses_columns;  /* are folded side by side */
     bool must_be_whole; /* but one by one unless a tile has all elements of its groups */
-    /* Tiles are copied first, so that they are columns of an array of their own, and reduced as this says; NULL: they are
-     * not. Each of a tile's results is then several, along a dimension that counts faster. */
+    /* Tiles, or what fails of those that are panels, are copied first, so that they are columns of an array of their own, and
+     * reduced as this says; NULL: they are not. Each of a tile's results is then several, along a dimension that counts faster. */
     struct job *packed;
     int64_t apart;      /* how many elements; 0: more than wf_exact_rows_function takes, or tiles are no rows */
     struct dimension inner;

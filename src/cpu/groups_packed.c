@@ -8,6 +8,7 @@ enum {
     MOST_NBYTES = 1 << 20,
     ENOUGH = 256, /* columns, for which a tile may be larger */
     ROWS_AT_ONCE = 128,
+    APART_MAX = 8, /* elements from one neighbour to the next, where they are near */
 };
 
 /* ---- the plan ---- */
@@ -27,7 +28,7 @@ static int find_outer(const struct job *job) {
 /* Whether groups of a few elements each are so near to each other that it takes little to copy a column of them; more are faster
  * transposed, of 8 bytes also the extrema and variances of four. */
 static bool are_short_rows(const struct job *job) {
-    enum { LENGTH_MAX = 7, LENGTH_MAX_OF_8_BYTES = 3, APART_MAX = 8 };
+    enum { LENGTH_MAX = 7, LENGTH_MAX_OF_8_BYTES = 3 };
     const struct dimension *last = &job->dimension[job->ndim - 1];
     const int64_t nbytes = (int64_t)job->view.nbytes, apart = last->stride_bytes[0];
     const bool is_sum = !(job->grouped->empty->parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS));
@@ -118,13 +119,42 @@ static bool choose_packed_rows(struct job *job, struct job *packed, int threads)
     return packed->uses_rows;
 }
 
+/* What panels serve where neighbours are apart: sums and extrema of so many elements that copies would be read in short pieces. */
+static enum panel panel_apart(const struct job *job) {
+    enum { LEAST_NBYTES = 512, MEANS_MIN = 512 };
+    const struct dimension *last = &job->dimension[job->ndim - 1];
+    const wf_type type = job->grouped->empty->type;
+    const int64_t nbytes = (int64_t)job->view.nbytes, apart = last->stride_bytes[0], count = job->view.count;
+    bool of_index;
+    if (job->view.ndim != 1 || job->view.operands > 1 || nbytes < 4 || apart % nbytes || !apart) return NO_PANEL;
+    if (apart > APART_MAX * nbytes || apart < -APART_MAX * nbytes) return NO_PANEL;
+    if (last->length < WF_STRIP_COLUMNS || count * nbytes <= LEAST_NBYTES) return NO_PANEL;
+    if (wf_job_minmax_part(job, &of_index)) return PANEL_OF_MINMAX;
+    if (!wf_job_summed_part(job) || !job->cpu->tier->sum_panel[type]) return NO_PANEL;
+    return job->grouped->empty->op == WF_MEAN && count < MEANS_MIN ? NO_PANEL : PANEL_OF_SUMS;
+}
+
+/* Has tiles be panels whose columns are apart: as wide as threads leave them, in strips; of one strip where these are fewer. */
+static void set_panel_apart(struct job *job, enum panel panel, int threads) {
+    const int64_t length = job->dimension[job->ndim - 1].length, others = job->grouped->layout->count / length;
+    int64_t groups = length < WF_PANEL_COLUMNS_MAX ? length : WF_PANEL_COLUMNS_MAX;
+    while (groups > WF_STRIP_COLUMNS && others * ((length + groups - 1) / groups) < threads)
+        groups = (groups / 2 + WF_STRIP_COLUMNS - 1) / WF_STRIP_COLUMNS * WF_STRIP_COLUMNS;
+    job->panel = panel;
+    job->tile = groups;
+    job->tile_count = others * ((length + groups - 1) / groups);
+    job->tiles_at_once = 1;
+}
+
 void wf_job_choose_packing(struct job *job, struct job *packed, int threads) {
     struct dimension *last = &job->dimension[job->ndim - 1];
     int64_t results = last->length;
     if (choose_packed_rows(job, packed, threads) || !is_worth_packing(job)) return;
     int outer = last->length < WF_STRIP_COLUMNS ? find_outer(job) : -1;
     if (outer >= 0) results *= job->dimension[outer].length;
-    int64_t columns = packed_results(job, results, threads);
+    const int64_t columns = packed_results(job, results, threads);
+    const enum panel panel = outer < 0 ? panel_apart(job) : NO_PANEL;
+    if (panel != NO_PANEL && !columns) set_panel_apart(job, panel, threads);
     if (!columns) return;
     job->inner = (struct dimension){1, {0, 0}, last->result_stride_bytes, last->number_stride};
     if (outer >= 0) {
@@ -136,6 +166,8 @@ void wf_job_choose_packing(struct job *job, struct job *packed, int threads) {
     /* No power of two, which would take few sets of the cache. */
     plan_packed(packed, job, tile * job->inner.length, nbytes, (tile * job->inner.length * nbytes + 63) / 64 * 64 + 64);
     set_tiles(job, packed, tile);
+    job->panel = NO_PANEL;
+    if (panel != NO_PANEL) set_panel_apart(job, panel, threads);
 }
 
 /* ---- a tile ---- */

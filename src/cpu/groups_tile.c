@@ -17,7 +17,7 @@ static bool try_short_columns(struct worker *worker, const struct job *job, cons
     if (!parts || count == 0) return false;
     struct wf_view view = wf_place_view_tile(job, place, &first);
     if (of_index && view.positions.index) return false;
-    if (!wf_columns_fill(worker->columns, &view, last->stride_bytes, results, first, parts)) return false;
+    if (!wf_columns_fill(worker->columns, job->cpu->tier, &view, last->stride_bytes, results, first, parts)) return false;
     return wf_few_write(worker, job, &few);
 }
 
@@ -182,7 +182,8 @@ static bool try_bounds(struct job *job, struct worker *worker, const struct plac
     if (!parts || !count || !wf_columns_fit(count, results, nbytes, WF_PART_SUM)) return false;
     if (!wf_columns_fit(count, results, nbytes, parts) || !wf_columns_are_whole(worker->columns)) {
         const struct wf_view view = wf_place_view_tile(job, place, &first);
-        if (!wf_columns_fill(worker->columns, &view, last->stride_bytes, (size_t)results, first, WF_PART_SUM)) return false;
+        const struct wf_tier *tier = job->cpu->tier;
+        if (!wf_columns_fill(worker->columns, tier, &view, last->stride_bytes, (size_t)results, first, WF_PART_SUM)) return false;
     }
     const struct wf_rows rows = wf_columns_turn(worker->columns, (size_t)results, nbytes);
     const struct few few = {.groups = rows.rows, .count = rows.count, .result = place->result, .rows = &rows,
@@ -213,17 +214,28 @@ static void reduce_neighbours(struct job *job, struct worker *worker, struct pla
     }
 }
 
+/* Whether the columns of the job's panels do not lie side by side, and how they lie. */
+static bool is_apart(const struct job *job) {
+    return job->dimension[job->ndim - 1].stride_bytes[0] != (int64_t)job->view.nbytes;
+}
+
+static struct wf_apart how_apart(const struct job *job, const struct worker *worker) {
+    const struct dimension *last = &job->dimension[job->ndim - 1];
+    return (struct wf_apart){last->stride_bytes[0], wf_columns_rows(worker->columns), job->cpu->tier->copy_strided};
+}
+
 /* Finds the results of that many groups that a view shows, in `found`, or adds them up; false if all strips have failed. */
-static bool find_panel(const struct job *job, struct wf_panel_sums *sums, void *found, const struct wf_view *view, size_t groups) {
+static bool find_panel(const struct job *job, struct wf_panel_sums *sums, void *found, const struct wf_view *view, size_t groups,
+                       const struct wf_apart *apart) {
     const struct wf_tier *tier = job->cpu->tier;
     wf_type type = job->grouped->empty->type;
-    struct wf_panel rows = {view->data[0], view->stride_bytes[0][0], (size_t)view->count, groups, 0, NULL, 0};
+    struct wf_panel rows = {view->data[0], view->stride_bytes[0][0], (size_t)view->count, groups, 0, NULL, 0, NULL};
     if (view->operands > 1) {
         rows.y = view->data[1];
         rows.y_stride_bytes = view->stride_bytes[1][0];
     }
     if (job->panel == PANEL_OF_BOUNDS) return false;
-    if (job->panel == PANEL_OF_SUMS) return wf_panel_sum(sums, tier, type, wf_job_summed_part(job), view, groups);
+    if (job->panel == PANEL_OF_SUMS) return wf_panel_sum(sums, tier, type, wf_job_summed_part(job), view, groups, apart);
     if (groups < WF_STRIP_COLUMNS) return false;
     if (job->panel == PANEL_OF_DOTS) {
         tier->find_column_dots[type](&rows, found);
@@ -260,22 +272,49 @@ static bool bound_panel(struct job *job, struct worker *worker, struct place pla
     return true;
 }
 
-/* Whether a panel is left to bounds at once, which decide what registers hold, too. */
-static bool begins_with_bounds(const struct job *job, struct worker *worker) {
-    return job->panel == PANEL_OF_FEW_ROWS && !wf_attempt_is_due(&worker->few_rows);
+/* The tries of panels that may be left to another way at once: registers to bounds, columns that are apart to copies; else NULL. */
+static struct attempt *attempt_of_panel(const struct job *job, struct worker *worker) {
+    if (job->panel == PANEL_OF_FEW_ROWS) return &worker->few_rows;
+    return job->packed ? &worker->panels_apart : NULL;
 }
 
-/* A tile that is a panel; by columns what fails of it. */
-static void reduce_panel(struct job *job, struct worker *worker, struct place place, int64_t count) {
-    enum { WITHOUT_REGISTERS = 15 }; /* panels, after one of which most strips have failed */
+static void reduce_copies(struct job *job, struct worker *worker, struct place place, int64_t count);
+
+/* Strips that a panel does not show, of columns that are apart: from copies, which are panels, too, and so come last. */
+static void reduce_left(struct job *job, struct worker *worker, struct place place, const bool *is_left, int64_t count) {
+    for (int64_t c = 0, taken; c < count; c += taken, wf_place_move(&place, job, job->ndim - 1, taken)) {
+        const int64_t begin = c / WF_STRIP_COLUMNS, left = count - c;
+        int64_t strips = 1;
+        while (strips * WF_STRIP_COLUMNS < left && is_left[begin + strips] == is_left[begin]) strips++;
+        taken = strips * WF_STRIP_COLUMNS < left ? strips * WF_STRIP_COLUMNS : left;
+        if (is_left[begin]) reduce_copies(job, worker, place, taken);
+    }
+}
+
+/* Groups whose sums a panel does not show; is_left: where it is noted that a strip is to be reduced later, or NULL. */
+static void reduce_without_panel(struct job *job, struct worker *worker, struct place place, const struct few *few,
+                                 size_t columns, bool *is_left) {
+    const size_t strips = (few->groups + WF_STRIP_COLUMNS - 1) / WF_STRIP_COLUMNS;
+    if (is_left)
+        memset(is_left + few->first / WF_STRIP_COLUMNS, true, strips);
+    else if (is_apart(job) || !bound_panel(job, worker, place, few, columns))
+        reduce_neighbours(job, worker, place, (int64_t)few->groups);
+}
+
+/* A tile that is a panel; by columns what fails of it, unless that is_left.  Not inlined: its view would stay on the stack. */
+static __attribute__((noinline)) void reduce_panel(struct job *job, struct worker *worker, struct place place, int64_t count,
+                                                   bool *is_left) {
+    enum { WITHOUT_TRY = 15 }; /* panels, after one of which most strips have failed */
     struct wf_panel_sums *sums = wf_columns_panel(worker->columns);
     int64_t first, taken, failed = 0, stride = job->dimension[job->ndim - 1].result_stride_bytes;
     int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->result_type);
     struct wf_view view = wf_place_view_tile(job, &place, &first);
     const bool in_place = job->panel == PANEL_OF_FEW_ROWS && stride == nbytes;
     unsigned char *found = in_place ? place.result : (unsigned char *)sums->unit;
-    const bool is_tried = !begins_with_bounds(job, worker);
-    bool is_found = is_tried && find_panel(job, sums, found, &view, (size_t)count);
+    struct attempt *attempt = attempt_of_panel(job, worker);
+    const bool is_tried = !attempt || wf_attempt_is_due(attempt);
+    const struct wf_apart apart = how_apart(job, worker);
+    bool is_found = is_tried && find_panel(job, sums, found, &view, (size_t)count, is_apart(job) ? &apart : NULL);
     for (int64_t c = 0; c < count; c += taken, wf_place_move(&place, job, job->ndim - 1, taken)) {
         const int64_t left = count - c, most = left < WF_BOUNDED_COLUMNS_MAX ? left : WF_BOUNDED_COLUMNS_MAX;
         taken = is_found ? count_strip_groups(job, sums, c, left) : most;
@@ -285,10 +324,15 @@ static void reduce_panel(struct job *job, struct worker *worker, struct place pl
         bool is_whole = is_found && !sums->has_failed[c / WF_STRIP_COLUMNS];
         if (is_whole && wf_few_write(worker, job, &few)) continue;
         failed += is_found;
-        if (!bound_panel(job, worker, place, &few, (size_t)count)) reduce_neighbours(job, worker, place, taken);
+        reduce_without_panel(job, worker, place, &few, (size_t)count, is_left);
     }
-    if (job->panel == PANEL_OF_FEW_ROWS && is_tried)
-        wf_attempt_note(&worker->few_rows, failed * WF_STRIP_COLUMNS <= count / 2, WITHOUT_REGISTERS);
+    if (attempt && is_tried) wf_attempt_note(attempt, is_found && failed * WF_STRIP_COLUMNS <= count / 2, WITHOUT_TRY);
+}
+
+static void reduce_panel_apart(struct job *job, struct worker *worker, struct place place, int64_t count) {
+    bool is_left[WF_PANEL_COLUMNS_MAX / WF_STRIP_COLUMNS] = {false};
+    reduce_panel(job, worker, place, count, is_left);
+    reduce_left(job, worker, place, is_left, count);
 }
 
 /* Groups whose best element is a NaN that is left out, so that they have no value, or an error. */
@@ -306,8 +350,8 @@ static void write_without_values(struct job *job, struct place place, const bool
     }
 }
 
-/* Extrema of neighbours in memory, or their indices. */
-static void reduce_extrema(struct job *job, struct worker *worker, struct place place, int64_t count) {
+/* Extrema of neighbours in memory, or their indices.  Not inlined, either. */
+static __attribute__((noinline)) void reduce_extrema(struct job *job, struct worker *worker, struct place place, int64_t count) {
     if (count < WF_STRIP_COLUMNS) {
         reduce_neighbours(job, worker, place, count);
         return;
@@ -316,7 +360,9 @@ static void reduce_extrema(struct job *job, struct worker *worker, struct place 
     int64_t first;
     const struct wf_accumulator *empty = job->grouped->empty;
     const struct wf_view view = wf_place_view_tile(job, &place, &first);
-    const struct wf_panel rows = {view.data[0], view.stride_bytes[0][0], (size_t)view.count, (size_t)count, 0, NULL, 0};
+    const struct wf_apart apart = how_apart(job, worker);
+    const struct wf_panel rows = {view.data[0], view.stride_bytes[0][0], (size_t)view.count, (size_t)count, 0, NULL, 0,
+                                  is_apart(job) ? &apart : NULL};
     struct wf_extremum asked = {.nan_wins = empty->nan != WF_NAN_OMIT};
     asked.largest = wf_job_minmax_part(job, &asked.of_index) == WF_PART_MAX;
     uint64_t *found = (uint64_t *)wf_columns_panel(worker->columns)->unit;
@@ -358,8 +404,10 @@ static void reduce_place(struct job *job, struct worker *worker, struct place pl
         for (int64_t i = 0; i < count; i++, wf_place_move(&place, job, job->ndim - 1, 1)) reduce_group(job, worker, &place);
     else if (job->panel == PANEL_OF_MINMAX)
         reduce_extrema(job, worker, place, count);
+    else if (job->panel != NO_PANEL && job->packed)
+        reduce_panel_apart(job, worker, place, count);
     else if (job->panel != NO_PANEL)
-        reduce_panel(job, worker, place, count);
+        reduce_panel(job, worker, place, count, NULL);
     else
         reduce_neighbours(job, worker, place, count);
 }
@@ -376,13 +424,9 @@ static int64_t reduce_apart(struct job *job, struct worker *worker, struct place
     return reduced;
 }
 
-/* A tile that is copied first; without memory, its groups one by one. */
-static void reduce_packed(struct job *job, struct worker *worker, struct place place, int64_t count) {
+/* So many results of the last dimension, as many as are copied at a time; without memory, their groups one by one. */
+static void reduce_copy(struct job *job, struct worker *worker, struct place place, int64_t count) {
     struct wf_pages pages;
-    const int64_t reduced = job->apart ? reduce_apart(job, worker, place, count) : 0;
-    wf_place_move(&place, job, job->ndim - 1, reduced);
-    count -= reduced;
-    if (!count) return;
     struct place copy = place;
     int64_t results = count * job->inner.length, taken;
     if (!wf_job_pack(worker, &pages, job, &copy, (size_t)count)) {
@@ -400,10 +444,26 @@ static void reduce_packed(struct job *job, struct worker *worker, struct place p
     wf_pages_leave(&worker->kept, pages);
 }
 
+/* The same of more. */
+static void reduce_copies(struct job *job, struct worker *worker, struct place place, int64_t count) {
+    const int64_t most = job->packed->dimension[0].length / job->inner.length;
+    for (int64_t taken; count; count -= taken, wf_place_move(&place, job, job->ndim - 1, taken)) {
+        taken = count < most ? count : most;
+        reduce_copy(job, worker, place, taken);
+    }
+}
+
+/* A tile that is copied first, except for what is reduced where it lies. */
+static void reduce_packed(struct job *job, struct worker *worker, struct place place, int64_t count) {
+    const int64_t reduced = job->apart ? reduce_apart(job, worker, place, count) : 0;
+    wf_place_move(&place, job, job->ndim - 1, reduced);
+    reduce_copies(job, worker, place, count - reduced);
+}
+
 static void reduce_tile(struct job *job, struct worker *worker, int64_t tile) {
     struct place place;
     int64_t count = wf_place_find(&place, job, tile);
-    (job->packed ? reduce_packed : reduce_place)(job, worker, place, count);
+    (job->packed && job->panel == NO_PANEL ? reduce_packed : reduce_place)(job, worker, place, count);
 }
 
 /* Whether each tile is one segment of a vector. */

@@ -25,11 +25,11 @@ static void join_rows(struct wf_panel_sums *sums, size_t groups, size_t columns)
 }
 
 bool wf_panel_sum(struct wf_panel_sums *sums, const struct wf_tier *tier, wf_type type, enum wf_part part,
-                  const struct wf_view *view, size_t groups) {
-    size_t side_by_side = rows_side_by_side(view, groups), columns = groups * side_by_side;
+                  const struct wf_view *view, size_t groups, const struct wf_apart *apart) {
+    size_t side_by_side = apart ? 1 : rows_side_by_side(view, groups), columns = groups * side_by_side;
     int64_t rows = view->count / (int64_t)side_by_side;
     struct wf_panel panel = {view->data[0], (int64_t)side_by_side * view->stride_bytes[0][0], (size_t)rows, columns,
-                             (size_t)(view->count % (int64_t)side_by_side) * groups, NULL, 0};
+                             (size_t)(view->count % (int64_t)side_by_side) * groups, NULL, 0, apart};
     if (view->count > WF_PANEL_ROWS_MAX || !tier->sum_panel[type](sums, &panel, part)) return false;
     if (side_by_side == 1) return true;
     for (size_t s = 0; s * WF_STRIP_COLUMNS < columns; s++)
@@ -45,15 +45,15 @@ static bool is_minus_zero(const unsigned char *x, size_t nbytes) {
     return bits == UINT64_C(1) << (8 * nbytes - 1);
 }
 
-void wf_panel_find_minus_zeros(bool *are_minus_zeros, const bool *is_asked, const struct wf_view *view, size_t first,
-                               size_t count) {
+void wf_panel_find_minus_zeros(bool *are_minus_zeros, const bool *is_asked, const struct wf_view *view, int64_t stride_bytes,
+                               size_t first, size_t count) {
     bool any = true;
     memcpy(are_minus_zeros, is_asked, count);
     for (int64_t r = 0; any && r < view->count; r++) {
-        const unsigned char *row = view->data[0] + r * view->stride_bytes[0][0] + first * view->nbytes;
+        const unsigned char *row = view->data[0] + r * view->stride_bytes[0][0] + (int64_t)first * stride_bytes;
         any = false;
         for (size_t c = 0; c < count; c++) {
-            are_minus_zeros[c] &= is_minus_zero(row + c * view->nbytes, view->nbytes);
+            are_minus_zeros[c] &= is_minus_zero(row + (int64_t)c * stride_bytes, view->nbytes);
             any |= are_minus_zeros[c];
         }
     }

@@ -188,7 +188,7 @@ static struct worker *worker_create(void) {
     }
     worker->columns = NULL;
     worker->had_nans = false;
-    worker->few_rows = worker->exact_rows = worker->rows_apart = worker->row_windows = (struct attempt){0, 0};
+    worker->panels_apart = worker->few_rows = worker->exact_rows = worker->rows_apart = worker->row_windows = (struct attempt){0, 0};
     worker->kept = (struct wf_pages){0};
     worker->guessed.type = WF_TYPE_DEFAULT;
     worker->specials_expected = 0;

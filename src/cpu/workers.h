@@ -39,6 +39,7 @@ struct worker {
     struct wf_losses losses; /* the partial's */
     struct wf_columns *columns; /* NULL: not needed yet */
     bool had_nans;              /* that were taken out of the last rows: the next ones are likely to have some, too */
+    struct attempt panels_apart; /* sums of columns that are apart through a window; otherwise of copies at once */
     struct attempt few_rows;    /* panels by registers, which may hold too little; otherwise by bounds at once */
     struct attempt exact_rows, rows_apart; /* sums of rows that the processor tells to be exact, and of elements apart */
     struct attempt row_windows;            /* sums of rows through windows, which may not cover them; otherwise by bounds at once */

@@ -1,6 +1,7 @@
 /* Extremes of a type: elements become signed integers of the same order, and NaNs come beyond all others, or before them.
  * Compiled for each tier and type, see vector_types.h. */
 #include "cpu/minmax.h"
+#include "cpu/loops/panel_rows.h"
 #include "cpu/loops/vector.h"
 
 #define KIND_SIGNED 0
@@ -151,16 +152,16 @@ INLINE void note_indices(uint64_t *index, const struct columns_found *found, siz
 /* A few rows, from that one on, so that they are read in long pieces. */
 INLINE void improve_piece(struct columns_found *found, unsigned char *best, const struct wf_panel *panel, size_t first,
                           struct wf_extremum asked) {
-    const unsigned char *rows = panel->x + (int64_t)first * panel->stride_bytes;
     const size_t count = panel->rows - first < WF_PANEL_ROWS ? panel->rows - first : WF_PANEL_ROWS;
+    const struct panel_rows rows = rows_of_panel(panel, first, count);
     for (size_t c = 0; c < panel->columns; c += GROUP) {
         const size_t left = panel->columns - c, begin = left < GROUP ? panel->columns - GROUP : c; /* seen twice, at worst */
         const size_t at = begin * sizeof(uword);
         if (asked.of_index)
-            improve_group_of_rows(best + at, found->row + at, rows + at, panel->stride_bytes, count,
+            improve_group_of_rows(best + at, found->row + at, rows.x + at, rows.stride_bytes, count,
                                   (sword)(first - found->begin), first == 0, asked);
         else
-            improve_group(best + at, rows + at, panel->stride_bytes, count, first == 0, asked);
+            improve_group(best + at, rows.x + at, rows.stride_bytes, count, first == 0, asked);
     }
 }
 

@@ -4,6 +4,7 @@
 #define WF_CPU_LOOPS_PANEL_SUMS_H
 
 #include "cpu/loops/column_sums.h"
+#include "cpu/loops/panel_rows.h"
 #include "cpu/loops/strip.h"
 
 enum {
@@ -26,7 +27,7 @@ static struct magnitudes sample_row(struct magnitudes found, const struct wf_pan
     enum { TURNS = 4, LEAST = 64 };
     size_t part = panel->columns / TURNS < LEAST ? panel->columns : panel->columns / TURNS;
     size_t first = part < panel->columns ? turn % TURNS * part : 0;
-    struct magnitudes of_row = find_bounds(panel->x + (int64_t)row * panel->stride_bytes + first * sizeof(uword), part);
+    struct magnitudes of_row = find_bounds(part_of_row(panel, row, first, part), part);
     return of_row.max < INFINITY_BITS ? larger_range(found, of_row) : found;
 }
 
@@ -211,9 +212,9 @@ static bool add_panel(struct wf_panel_sums *sums, const struct window *window, c
     struct strip last = {panel->x + (int64_t)panel->rows * panel->stride_bytes, panel->stride_bytes, 1, panel->rest, 0, NULL, 0};
     size_t added = 0;
     for (size_t r = 0; r < panel->rows; r += WF_PANEL_ROWS, added += WF_PANEL_ROWS) {
-        size_t left = panel->rows - r;
-        struct strip rows = {panel->x + (int64_t)r * panel->stride_bytes, panel->stride_bytes,
-                             left < WF_PANEL_ROWS ? left : WF_PANEL_ROWS, panel->columns, 0, NULL, 0};
+        const size_t left = panel->rows - r, taken = left < WF_PANEL_ROWS ? left : WF_PANEL_ROWS;
+        const struct panel_rows at = rows_of_panel(panel, r, taken);
+        struct strip rows = {at.x, at.stride_bytes, taken, panel->columns, 0, NULL, 0};
         if (added + WF_PANEL_ROWS >= PANEL_ADDITIONS) {
             collect_panel(sums, window, columns);
             added = 0;
