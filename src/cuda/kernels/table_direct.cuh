@@ -78,7 +78,7 @@ static __shared__ u32 added_apart;
 static __device__ __forceinline__ void note_apart(const struct wf_table_arguments *r)
 {
     const u32 few = 64;
-    if (!IS_BUCKETS && r->whole && atomicAdd(&added_apart, 1) == (u32)(r->count >> 16) + few) note_wide(r);
+    if ((!IS_BUCKETS || r->rereads) && r->whole && atomicAdd(&added_apart, 1) == (u32)(r->count >> 16) + few) note_wide(r);
 }
 
 static __device__ __noinline__ void add_element_apart(const struct wf_table_arguments *r, u32 words, int key, unit bits)
@@ -154,7 +154,6 @@ static __device__ __forceinline__ void add_rest(const struct wf_table_arguments 
 static __device__ __forceinline__ void add_float_directly(const struct wf_table_arguments *r, const direct_words *direct, int key,
                                                           unit bits, frequent *own)
 {
-    if (bits == SIGN_BIT) findings_of(r)->has_negative_zero = 1;
     double value = HAS_SUM ? widen(bits) : fabs(widen(bits));
     if (!(fabs(value) < direct->limit)) {
         add_element_apart(r, direct->half_nbytes / 4, key, bits);
@@ -217,7 +216,7 @@ static __device__ __forceinline__ void change_frequent(const struct wf_table_arg
 static __device__ __forceinline__ void choose_frequent(const struct wf_table_arguments *r, const direct_words *direct, int key,
                                                        frequent *own)
 {
-    if (__popc(__ballot_sync(ALL_LANES, key == own->key)) >= MANY_LANES) return;
+    if (own->key >= 0 && __popc(__ballot_sync(ALL_LANES, key == own->key)) >= MANY_LANES) return;
     int other = __shfl_sync(ALL_LANES, key, 0);
     if (other >= 0 && __popc(__ballot_sync(ALL_LANES, key == other)) >= MANY_LANES) change_frequent(r, direct, other, own);
 }
@@ -232,7 +231,7 @@ static __device__ __forceinline__ bool is_in_vain(const struct wf_table_argument
 }
 
 // The next ones are on their way while those before them are added.
-static __device__ __forceinline__ void add_piece_directly(const struct wf_table_arguments *r, u32 words)
+static __device__ __forceinline__ void add_piece_directly(const struct wf_table_arguments *r, const key_range *range, u32 words)
 {
     const direct_words direct = find_direct_words(r, words);
     const int of_warp = 32 * EACH;
@@ -240,6 +239,7 @@ static __device__ __forceinline__ void add_piece_directly(const struct wf_table_
     find_piece(r, &begin, &behind);
     int first = (int)begin + (int)lane_number() * EACH, end = (int)behind, rounds = (int)((behind - begin + of_warp - 1) / of_warp);
     frequent own = {NO_KEY, 0, 0, 0};
+    bool has_negative_zero = false;
     loaded elements, next;
     load_elements(r, first, end, &next);
     for (; rounds > 0 && !is_in_vain(r, rounds); rounds--) {
@@ -247,12 +247,15 @@ static __device__ __forceinline__ void add_piece_directly(const struct wf_table_
         elements = next;
         first += of_warp;
         load_elements(r, first, end, &next);
-        find_keys(r, &elements, keys);
+        find_keys_of_range(r, range, &elements, keys);
         choose_frequent(r, &direct, keys[0], &own);
 #pragma unroll
-        for (int k = 0; k < EACH; k++)
+        for (int k = 0; k < EACH; k++) {
+            has_negative_zero |= is_negative_zero(elements.bits[k]);
             if (keys[k] >= 0) add_directly(r, &direct, keys[k], elements.bits[k], &own);
+        }
     }
+    note_negative_zero(r, has_negative_zero);
     change_frequent(r, &direct, NO_KEY, &own);
 }
 

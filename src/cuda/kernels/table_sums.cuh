@@ -53,7 +53,7 @@ static __device__ __forceinline__ void look_at_values(const struct wf_table_argu
             bool has_depth = r->is_whole ? is_nonzero(bits[k]) && !is_either_special(bits[k], bits[k]) : r->is_sampled && field;
             if (has_depth) depth = max(depth, (u32)(INFINITY_BITS >> FRACTION_BITS) - max(field, 1u));
             if (r->is_sampled) last_bit = max(last_bit, last_bit_of(bits[k]));
-            has_negative_zero = has_negative_zero || bits[k] == SIGN_BIT;
+            has_negative_zero |= is_negative_zero(bits[k]);
         }
     }
     for (u32 delta = 16; delta; delta /= 2) {
@@ -61,12 +61,11 @@ static __device__ __forceinline__ void look_at_values(const struct wf_table_argu
         depth = max(depth, __shfl_xor_sync(ALL_LANES, depth, delta));
         last_bit = max(last_bit, __shfl_xor_sync(ALL_LANES, last_bit, delta));
     }
-    has_negative_zero = __any_sync(ALL_LANES, has_negative_zero);
+    note_negative_zero(r, has_negative_zero);
     if (lane_number()) return;
     atomicMax(r->is_again || r->is_whole ? &findings_of(r)->high_of_all : &findings_of(r)->high, high);
     if (depth) atomicMax(r->is_whole ? &findings_of(r)->depth_of_all : &findings_of(r)->depth, depth);
     if (last_bit) atomicMax(&findings_of(r)->last_bit, last_bit);
-    if (has_negative_zero) findings_of(r)->has_negative_zero = 1;
 }
 
 // Where there are buckets, or what was added does not count: words in global memory of some groups, by some blocks.  Of a bucket
@@ -83,11 +82,11 @@ static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
     if (r->buckets) clear_flags(r);
     if (r->is_whole)
         clear_whole(r);
-    else if (has_buckets(r))
+    else if (has_buckets(r) && !r->rereads)
         sample_buckets(r);
     else if (r->buckets || r->is_again)
         clear_words(r, 0, r->table_count, blockIdx.x, r->blocks);
-    if (IS_FLOAT && HAS_SUMS) look_at_values(r);
+    if (IS_FLOAT && HAS_SUMS && (!r->is_whole || WIDTH == 64)) look_at_values(r);
 }
 
 // ---- adding
@@ -124,14 +123,18 @@ static __device__ __forceinline__ void add_piece(const struct wf_table_arguments
     grids placed = place_grids(r);
     loaded elements, next;
     pending sum;
+    bool has_negative_zero = false;
     clear_pending(&sum, NO_KEY);
     load_elements(r, first, end, &next);
     for (i64 at = begin; at < end; at += of_warp) {
         elements = next;
         first += of_warp;
         load_elements(r, first, end, &next);
+#pragma unroll
+        for (int k = 0; k < EACH; k++) has_negative_zero |= is_negative_zero(elements.bits[k]);
         add_elements(r, range, &placed, &elements, words, &sum);
     }
+    note_negative_zero(r, has_negative_zero);
     put_words_of_warp(r, words, &sum);
 }
 
@@ -177,7 +180,7 @@ static __device__ __forceinline__ void add_in_order(const struct wf_table_argume
     for (i64 i = threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) kept_numbers(r)[i] = 0;
     __syncthreads();
     if (IS_DIRECT && r->copies)
-        add_piece_directly(r, words);
+        add_piece_directly(r, &range, words);
     else
         add_piece(r, &range, words);
     __syncthreads();
@@ -249,14 +252,18 @@ static __device__ __forceinline__ void add_record(const struct wf_table_argument
 // Records of one bucket; words are added to shared memory.
 static __device__ __forceinline__ void add_records(const struct wf_table_arguments *r, const record_words *to, i64 begin, i64 end, u32 words)
 {
+    bool has_negative_zero = false;
     for (i64 first = begin + threadIdx.x; first < end; first += RECORDS * TABLE_BLOCK) {
         record loaded[RECORDS];
 #pragma unroll
         for (int k = 0; k < RECORDS; k++) loaded[k] = ((const record *)r->records)[min(first + k * TABLE_BLOCK, end - 1)];
 #pragma unroll
-        for (int k = 0; k < RECORDS; k++)
+        for (int k = 0; k < RECORDS; k++) {
+            has_negative_zero |= is_negative_zero(bits_of_record(loaded[k]));
             if (first + k * TABLE_BLOCK < end) add_record(r, to, words, loaded[k]);
+        }
     }
+    note_negative_zero(r, has_negative_zero);
 }
 
 // The block's words of a key, which are cleared.
@@ -332,6 +339,25 @@ static __device__ __forceinline__ void add_by_buckets(const struct wf_table_argu
     }
 }
 
+// The same where buckets are so few that elements are read again for each of them.
+static __device__ __forceinline__ void add_by_rereading(const struct wf_table_arguments *r)
+{
+#if IS_DIRECT
+    const u32 words = count_shared(r);
+    if (!is_sample_kept(r)) return;
+    clear_shared(words);
+    if (threadIdx.x == 0) added_apart = 0;
+    __syncthreads();
+    for (int bucket = 0; bucket < r->buckets; bucket++) {
+        const key_range range = {(i64)bucket << r->bucket_log2, (u64)keys_of_bucket(r, bucket)};
+        add_piece_directly(r, &range, words);
+        __syncthreads();
+        merge_bucket(r, bucket, false, words);
+        __syncthreads();
+    }
+#endif
+}
+
 #endif
 
 static __device__ __forceinline__ void add_to_tables(const struct wf_table_arguments *r)
@@ -371,8 +397,10 @@ static __device__ __forceinline__ void take_words(const struct wf_table_argument
 #if HAS_WHOLE
     if (wide) {
         const whole_range range = find_whole_range(r);
-        for (int i = 0; i < range.terms; i++)
-            sum_add_term(&group->sum, (i64)whole_word_at(r, i, number), WF_TABLE_WHOLE_BITS * (range.base + i));
+        for (int i = 0; i < count_global_words(r, &range); i++) {
+            i64 word = (i64)whole_word(r, index_of_word(r, &range, i, number));
+            if (word) sum_add_term(&group->sum, word, position_of_word(r, &range, i));
+        }
         return;
     }
 #endif
@@ -385,7 +413,60 @@ static __device__ __forceinline__ void take_words(const struct wf_table_argument
 static __device__ __forceinline__ i64 count_of_key(const struct wf_table_arguments *r, bool wide, i64 number)
 {
     if (!has_counts(r)) return 1;
-    return (i64)(wide ? whole_word_at(r, find_whole_range(r).terms, number) : word_at(r, count_terms(r) + SQUARE_TERMS, number));
+    const whole_range range = find_whole_range(r);
+    return (i64)(wide ? whole_word(r, index_of_count(r, &range, number)) : word_at(r, count_terms(r) + SQUARE_TERMS, number));
+}
+
+#if HAS_ZEROS
+
+// The sum of a key is 0: its sign is known where no element is -0.
+static __device__ __forceinline__ void note_zero(const struct wf_table_arguments *r, i64 number)
+{
+    if (!findings_of(r)->has_negative_zero) return;
+    ((u32 *)r->flags)[number] = WF_TABLE_ZERO;
+    store_global_u32(&findings_of(r)->zeros, 1);
+}
+
+// What an element tells of the sign of such a sum.
+static __device__ __forceinline__ u32 flag_of_sign(const struct wf_table_arguments *r, unit bits)
+{
+    if (is_nan(bits) && r->groups.nan == WF_NAN_OMIT) return 0;
+    return is_negative_zero(bits) ? WF_TABLE_NEGATIVE_ZERO : WF_TABLE_OTHER;
+}
+
+// Looks at all elements once more; at the flags of a key not again for the next element of it that does not change them.
+static __device__ __forceinline__ void add_zeros(const struct wf_table_arguments *r)
+{
+    const i64 of_warp = 32 * EACH;
+    i64 begin, end;
+    int seen = NO_KEY;
+    u32 seen_flags = 0;
+    find_piece(r, &begin, &end);
+    for (i64 first = begin + lane_number() * EACH; first < end; first += of_warp) {
+        loaded elements;
+        int keys[EACH];
+        load_elements(r, first, end, &elements);
+        find_keys(r, &elements, keys);
+#pragma unroll
+        for (int k = 0; k < EACH; k++) {
+            u32 flag = flag_of_sign(r, elements.bits[k]), *flags = (u32 *)r->flags + keys[k];
+            if (keys[k] < 0 || (keys[k] == seen && !(flag & ~seen_flags))) continue;
+            seen = keys[k];
+            seen_flags = load_global_u32(flags);
+            if (!(seen_flags & WF_TABLE_ZERO)) seen_flags = ~0u;
+            if (flag & ~seen_flags) atomicOr(flags, flag);
+            seen_flags |= flag;
+        }
+    }
+}
+
+#endif
+
+// Whether the stage makes a key's result: of what blocks have written none, unless that does not count.
+static __device__ __forceinline__ bool makes_result(const struct wf_table_arguments *r, bool wide, u32 flags)
+{
+    if (r->stage == WF_TABLE_SIGNS) return (flags & ~(u32)WF_TABLE_WRITTEN) == (WF_TABLE_ZERO | WF_TABLE_NEGATIVE_ZERO);
+    return !(flags & WF_TABLE_WRITTEN) || wide;
 }
 
 static __device__ __forceinline__ void finish_key(const struct wf_table_arguments *r, bool wide, i64 number, u32 flags, group_state *group)
@@ -395,17 +476,18 @@ static __device__ __forceinline__ void finish_key(const struct wf_table_argument
 #pragma unroll
     for (int i = 0; i < WF_TABLE_TERMS_MAX; i++) terms[i] = IS_PLAIN_TERM_SUM ? word_at(r, i, number) : 0;
     i64 count = count_of_key(r, wide, number);
+    const bool is_signed = r->stage == WF_TABLE_SIGNS; // nothing but -0
     if (flags == 0 && !wide && write_words(r, &place, terms)) return;
     group_clear(group);
     take_words(r, wide, number, group);
 #if IS_FLOAT
-    group->special_seen = (flags & ~(u32)WF_TABLE_NAN) | PLAIN_SPECIAL;
+    group->special_seen = (flags & ~(u32)WF_TABLE_NAN) | (is_signed ? 0 : PLAIN_SPECIAL);
     if (flags & WF_TABLE_NAN) {
         group->nan_count = 1;
         group->first_nan = 0;
     }
-#if HAS_VALUE_SUM && !HAS_SQUARES
-    if (is_bins_empty(&group->sum) && findings_of(r)->has_negative_zero) findings_of(r)->failed = 1;
+#if HAS_ZEROS
+    if (flags == 0 && !is_signed && is_bins_empty(&group->sum)) note_zero(r, number);
 #endif
 #else
     (void)flags;
@@ -431,8 +513,8 @@ static __device__ __forceinline__ void finish_tables(const struct wf_table_argum
             flags[k] = ((const u32 *)r->flags)[min(first + k * step, (i64)r->table_count - 1)];
 #pragma unroll 1
         for (int k = 0; k < LOOKS; k++)
-            if (first + k * step < r->table_count && (!(flags[k] & WF_TABLE_WRITTEN) || wide))
-                finish_key(r, wide, first + k * step, flags[k] & ~(u32)WF_TABLE_WRITTEN, &group);
+            if (first + k * step < r->table_count && makes_result(r, wide, flags[k]))
+                finish_key(r, wide, first + k * step, flags[k] & WF_TABLE_SPECIALS, &group);
     }
 }
 

@@ -263,6 +263,19 @@ static __device__ __forceinline__ bool add_to_grids(const grids *grids, double v
     return (!HAS_SQUARES || add_square(&grids->squares, value, sum->word + SQUARES_AT)) && rest == 0;
 }
 
+#define HAS_ZEROS (IS_FLOAT && HAS_SUM && !HAS_SQUARES) // their signs matter to results
+
+static __device__ __forceinline__ bool is_negative_zero(unit bits)
+{
+    return HAS_ZEROS && bits == SIGN_BIT;
+}
+
+// Whether any of a lane's elements is, of which a sample may see none: noted once for all that it adds.
+static __device__ __forceinline__ void note_negative_zero(const struct wf_table_arguments *r, bool is_any)
+{
+    if (is_any) store_global_u32(&findings_of(r)->has_negative_zero, 1);
+}
+
 static __device__ __forceinline__ void add_value(const struct wf_table_arguments *r, const grids *grids, unit bits, pending *sum)
 {
     if (HAS_NONZERO) {
@@ -273,7 +286,6 @@ static __device__ __forceinline__ void add_value(const struct wf_table_arguments
         note_special(r, sum->key, bits);
         if (is_nan(bits) && r->groups.nan == WF_NAN_OMIT) return;
     } else {
-        if (HAS_SUM && bits == SIGN_BIT) findings_of(r)->has_negative_zero = 1; // of which a sample may see none
         if (!add_to_grids(grids, widen(bits), sum)) note_missed(r);
     }
     if (has_counts(r)) sum->word[COUNT_AT]++;

@@ -23,12 +23,18 @@ extern "C" __global__ void __launch_bounds__(TABLE_BLOCK, IS_BUCKETS ? 1 : 2) ta
     if (task.is_again && (!findings_of(&task)->missed || findings_of(&task)->failed)) return;
     if (task.is_again && load_global_u32(&findings_of(&task)->wide)) return; // which other blocks of this launch may note
     if (task.is_whole && (!findings_of(&task)->wide || findings_of(&task)->failed)) return;
+    bool is_of_zeros = task.stage == WF_TABLE_ZEROS || task.stage == WF_TABLE_SIGNS;
+    if (is_of_zeros && (!findings_of(&task)->zeros || findings_of(&task)->failed)) return;
 #if IS_BUCKETS
     if (!has_buckets(&task)) return;
     switch (task.stage) {
     case WF_TABLE_SCAN: scan_buckets(&task); break;
     case WF_TABLE_PLACE: place_and_clear(&task); break;
-    default: add_by_buckets(&task);
+    default:
+        if (task.rereads)
+            add_by_rereading(&task);
+        else
+            add_by_buckets(&task);
     }
 #else
     switch (task.stage) {
@@ -49,6 +55,10 @@ extern "C" __global__ void __launch_bounds__(TABLE_BLOCK, IS_BUCKETS ? 1 : 2) ta
     case WF_TABLE_WHOLE: add_whole(&task); break;
 #endif
     case WF_TABLE_FINISH: finish_tables(&task, (char *)block_table); break;
+#if HAS_ZEROS
+    case WF_TABLE_ZEROS: add_zeros(&task); break;
+    case WF_TABLE_SIGNS: finish_tables(&task, (char *)block_table); break;
+#endif
     case WF_TABLE_STATUS:
         if (threadIdx.x == 0) leave_status(&task.groups);
         break;
