@@ -95,7 +95,7 @@ static int64_t words_nbytes(const struct wf_accumulator *empty, int64_t groups) 
 
 /* The shared memory of a block where a multiprocessor runs `blocks` of them. */
 static int room_of_block(const struct wf_gpu *gpu, int blocks) {
-    enum { RESERVED_NBYTES = 1024, SCAN_NBYTES = 256 }; /* of each block, by the driver, and for scans */
+    enum { RESERVED_NBYTES = 1024, SCAN_NBYTES = 272 }; /* of each block, by the driver, and for scans and what it has seen */
     int room = gpu->shared_per_multiprocessor / blocks - RESERVED_NBYTES;
     return (room < gpu->shared_per_block ? room : gpu->shared_per_block) - SCAN_NBYTES;
 }
@@ -444,7 +444,7 @@ static wf_error launch_finish(wf_handle *handle, const struct wf_cuda_table_task
     int64_t warps = (r->table_count + 31) / 32, most = 32 * (int64_t)cuda->gpu.multiprocessors, grid = warps < most ? warps : most;
     wf_error error = launch(handle, function, r, WF_TABLE_FINISH, grid, 32, task->sums_nbytes);
     bool has_zeros = wf_type_is_float(task->empty->type) && task->empty->parts == WF_PART_SUM;
-    if (!error && has_zeros) error = launch(handle, function, r, WF_TABLE_ZEROS, r->blocks, WF_TABLE_BLOCK, 0);
+    if (!error && has_zeros) error = launch(handle, function, r, WF_TABLE_ZEROS, r->blocks, WF_TABLE_BLOCK, 4 * WF_TABLE_SIGNS_KEPT);
     return error || !has_zeros ? error : launch(handle, function, r, WF_TABLE_SIGNS, grid, 32, task->sums_nbytes);
 }
 

@@ -45,6 +45,7 @@ enum {
     WF_TABLE_WHOLE_MIN = 1 << 14, /* groups with such words, whatever memory these take */
     WF_TABLE_RUN_TILE = 256, /* elements of which a warp has the runs of equal keys that begin there, ... */
     WF_TABLE_RUN_MAX = 32,   /* ... and those after them, of the last one */
+    WF_TABLE_SIGNS_KEPT = 1 << 12, /* keys of which a block keeps what it knows of the signs of their zeros */
     WF_TABLE_STRAYS_SEEN = 32, /* keys that a sample keeps, to find whether those of strays are few */
     WF_TABLE_RUNS_CHUNK = 64,  /* of the list of runs, which a warp takes at a time */
     WF_TABLE_COPIES_MAX = 32 /* of a table in shared memory, so that lanes with equal keys do not wait for each other */
@@ -143,6 +144,6 @@ struct wf_table_arguments {
 #define WF_TABLE_SEEN 0x200 /* of extremes: the group has elements, even if its word is 0 */
 #define WF_TABLE_ZERO 0x800 /* of sums: it is 0, and ... */
 #define WF_TABLE_NEGATIVE_ZERO 0x1000 /* ... some element is -0, ... */
-#define WF_TABLE_OTHER 0x2000         /* ... some is neither that nor left out */
+#define WF_TABLE_OTHER 0x2000         /* (twice that) ... some is neither that nor left out */
 
 #endif

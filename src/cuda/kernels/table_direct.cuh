@@ -70,15 +70,12 @@ static __device__ __forceinline__ u32 bytes_to(const direct_words *direct, int k
 
 // ---- what does not fit the two words
 
-// How many elements of a block have been added so, which takes a hundred times as long: where they are many, words of all exponents
-// are better.
-static __shared__ u32 added_apart;
-
-// Many are one in 256, of as many blocks as a GPU has, about.
+// To add an element so takes a hundred times as long: where they are many, words of all exponents are better.  Many are one in 256, of as
+// many blocks as a GPU has, about.
 static __device__ __forceinline__ void note_apart(const struct wf_table_arguments *r)
 {
     const u32 few = 64;
-    if ((!IS_BUCKETS || r->rereads) && r->whole && atomicAdd(&added_apart, 1) == (u32)(r->count >> 16) + few) note_wide(r);
+    if ((!IS_BUCKETS || r->rereads) && r->whole && atomicAdd(&block_seen.added_apart, 1) == (u32)(r->count >> 16) + few) note_wide(r);
 }
 
 static __device__ __noinline__ void add_element_apart(const struct wf_table_arguments *r, u32 words, int key, unit bits)
@@ -154,6 +151,7 @@ static __device__ __forceinline__ void add_rest(const struct wf_table_arguments 
 static __device__ __forceinline__ void add_float_directly(const struct wf_table_arguments *r, const direct_words *direct, int key,
                                                           unit bits, frequent *own)
 {
+    see_negative_zero(bits);
     double value = HAS_SUM ? widen(bits) : fabs(widen(bits));
     if (!(fabs(value) < direct->limit)) {
         add_element_apart(r, direct->half_nbytes / 4, key, bits);
@@ -239,7 +237,6 @@ static __device__ __forceinline__ void add_piece_directly(const struct wf_table_
     find_piece(r, &begin, &behind);
     int first = (int)begin + (int)lane_number() * EACH, end = (int)behind, rounds = (int)((behind - begin + of_warp - 1) / of_warp);
     frequent own = {NO_KEY, 0, 0, 0};
-    bool has_negative_zero = false;
     loaded elements, next;
     load_elements(r, first, end, &next);
     for (; rounds > 0 && !is_in_vain(r, rounds); rounds--) {
@@ -247,15 +244,15 @@ static __device__ __forceinline__ void add_piece_directly(const struct wf_table_
         elements = next;
         first += of_warp;
         load_elements(r, first, end, &next);
-        find_keys_of_range(r, range, &elements, keys);
+        if (IS_BUCKETS)
+            find_keys_of_range(r, range, &elements, keys);
+        else
+            find_keys(r, &elements, keys);
         choose_frequent(r, &direct, keys[0], &own);
 #pragma unroll
-        for (int k = 0; k < EACH; k++) {
-            has_negative_zero |= is_negative_zero(elements.bits[k]);
+        for (int k = 0; k < EACH; k++)
             if (keys[k] >= 0) add_directly(r, &direct, keys[k], elements.bits[k], &own);
-        }
     }
-    note_negative_zero(r, has_negative_zero);
     change_frequent(r, &direct, NO_KEY, &own);
 }
 

@@ -61,11 +61,12 @@ static __device__ __forceinline__ void look_at_values(const struct wf_table_argu
         depth = max(depth, __shfl_xor_sync(ALL_LANES, depth, delta));
         last_bit = max(last_bit, __shfl_xor_sync(ALL_LANES, last_bit, delta));
     }
-    note_negative_zero(r, has_negative_zero);
+    has_negative_zero = __any_sync(ALL_LANES, has_negative_zero);
     if (lane_number()) return;
     atomicMax(r->is_again || r->is_whole ? &findings_of(r)->high_of_all : &findings_of(r)->high, high);
     if (depth) atomicMax(r->is_whole ? &findings_of(r)->depth_of_all : &findings_of(r)->depth, depth);
     if (last_bit) atomicMax(&findings_of(r)->last_bit, last_bit);
+    if (has_negative_zero) findings_of(r)->has_negative_zero = 1;
 }
 
 // Where there are buckets, or what was added does not count: words in global memory of some groups, by some blocks.  Of a bucket
@@ -123,18 +124,14 @@ static __device__ __forceinline__ void add_piece(const struct wf_table_arguments
     grids placed = place_grids(r);
     loaded elements, next;
     pending sum;
-    bool has_negative_zero = false;
     clear_pending(&sum, NO_KEY);
     load_elements(r, first, end, &next);
     for (i64 at = begin; at < end; at += of_warp) {
         elements = next;
         first += of_warp;
         load_elements(r, first, end, &next);
-#pragma unroll
-        for (int k = 0; k < EACH; k++) has_negative_zero |= is_negative_zero(elements.bits[k]);
         add_elements(r, range, &placed, &elements, words, &sum);
     }
-    note_negative_zero(r, has_negative_zero);
     put_words_of_warp(r, words, &sum);
 }
 
@@ -174,9 +171,7 @@ static __device__ __forceinline__ void add_in_order(const struct wf_table_argume
     key_range range = range_of_pass(r);
     if (range.count == 0 || !is_sample_kept(r)) return;
     clear_shared(words);
-#if IS_DIRECT
-    if (threadIdx.x == 0) added_apart = 0;
-#endif
+    clear_seen();
     for (i64 i = threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) kept_numbers(r)[i] = 0;
     __syncthreads();
     if (IS_DIRECT && r->copies)
@@ -184,6 +179,7 @@ static __device__ __forceinline__ void add_in_order(const struct wf_table_argume
     else
         add_piece(r, &range, words);
     __syncthreads();
+    note_seen_zero(r);
     if (r->copies)
         merge_table(r, words);
     else
@@ -252,18 +248,14 @@ static __device__ __forceinline__ void add_record(const struct wf_table_argument
 // Records of one bucket; words are added to shared memory.
 static __device__ __forceinline__ void add_records(const struct wf_table_arguments *r, const record_words *to, i64 begin, i64 end, u32 words)
 {
-    bool has_negative_zero = false;
     for (i64 first = begin + threadIdx.x; first < end; first += RECORDS * TABLE_BLOCK) {
         record loaded[RECORDS];
 #pragma unroll
         for (int k = 0; k < RECORDS; k++) loaded[k] = ((const record *)r->records)[min(first + k * TABLE_BLOCK, end - 1)];
 #pragma unroll
-        for (int k = 0; k < RECORDS; k++) {
-            has_negative_zero |= is_negative_zero(bits_of_record(loaded[k]));
+        for (int k = 0; k < RECORDS; k++)
             if (first + k * TABLE_BLOCK < end) add_record(r, to, words, loaded[k]);
-        }
     }
-    note_negative_zero(r, has_negative_zero);
 }
 
 // The block's words of a key, which are cleared.
@@ -330,6 +322,7 @@ static __device__ __forceinline__ void add_by_buckets(const struct wf_table_argu
     to.grids = place_grids(r);
 #endif
     clear_shared(words);
+    clear_seen();
     __syncthreads();
     for (int bucket = find_bucket(r, begin); bucket < r->buckets && begin_of_bucket(r, bucket) < end; bucket++) {
         add_records(r, &to, max(begin_of_bucket(r, bucket), begin), min(end_of_bucket(r, bucket), end), words);
@@ -337,6 +330,7 @@ static __device__ __forceinline__ void add_by_buckets(const struct wf_table_argu
         merge_bucket(r, bucket, is_in_one_share(r, bucket, of_share), words);
         __syncthreads();
     }
+    note_seen_zero(r);
 }
 
 // The same where buckets are so few that elements are read again for each of them.
@@ -346,7 +340,7 @@ static __device__ __forceinline__ void add_by_rereading(const struct wf_table_ar
     const u32 words = count_shared(r);
     if (!is_sample_kept(r)) return;
     clear_shared(words);
-    if (threadIdx.x == 0) added_apart = 0;
+    clear_seen();
     __syncthreads();
     for (int bucket = 0; bucket < r->buckets; bucket++) {
         const key_range range = {(i64)bucket << r->bucket_log2, (u64)keys_of_bucket(r, bucket)};
@@ -355,6 +349,7 @@ static __device__ __forceinline__ void add_by_rereading(const struct wf_table_ar
         merge_bucket(r, bucket, false, words);
         __syncthreads();
     }
+    note_seen_zero(r);
 #endif
 }
 
@@ -427,35 +422,45 @@ static __device__ __forceinline__ void note_zero(const struct wf_table_arguments
     store_global_u32(&findings_of(r)->zeros, 1);
 }
 
-// What an element tells of the sign of such a sum.
-static __device__ __forceinline__ u32 flag_of_sign(const struct wf_table_arguments *r, unit bits)
+// What an element tells of the sign of such a sum: 1: it is -0; 2: it is not.
+static __device__ __forceinline__ u32 sign_of_element(const struct wf_table_arguments *r, unit bits)
 {
     if (is_nan(bits) && r->groups.nan == WF_NAN_OMIT) return 0;
-    return is_negative_zero(bits) ? WF_TABLE_NEGATIVE_ZERO : WF_TABLE_OTHER;
+    return is_negative_zero(bits) ? 1 : 2;
 }
 
-// Looks at all elements once more; at the flags of a key not again for the next element of it that does not change them.
+// A key and what is known of it, where other keys may take its place, so that blocks do not wait for each other at flags in global memory.
+static __device__ __forceinline__ void note_sign(const struct wf_table_arguments *r, int key, u32 sign)
+{
+    u32 *kept = (u32 *)block_table + key % WF_TABLE_SIGNS_KEPT, known = load_shared_u32(kept);
+    if (known >> 2 == (u32)key && known & sign) return;
+    u32 *flags = (u32 *)r->flags + key, seen = load_global_u32(flags);
+    known = seen & WF_TABLE_ZERO && !(seen & WF_TABLE_OTHER) ? seen / WF_TABLE_NEGATIVE_ZERO & 3 : 3;
+    if (sign & ~known) atomicOr(flags, sign * WF_TABLE_NEGATIVE_ZERO);
+    store_shared_u32(kept, (u32)key << 2 | known | sign);
+}
+
+// Looks at all elements once more.
 static __device__ __forceinline__ void add_zeros(const struct wf_table_arguments *r)
 {
     const i64 of_warp = 32 * EACH;
     i64 begin, end;
-    int seen = NO_KEY;
-    u32 seen_flags = 0;
     find_piece(r, &begin, &end);
-    for (i64 first = begin + lane_number() * EACH; first < end; first += of_warp) {
-        loaded elements;
+    for (u32 i = threadIdx.x; i < WF_TABLE_SIGNS_KEPT; i += TABLE_BLOCK) ((u32 *)block_table)[i] = 0;
+    __syncthreads();
+    i64 first = begin + lane_number() * EACH;
+    loaded elements, next;
+    load_elements(r, first, end, &next);
+    for (i64 at = begin; at < end; at += of_warp) {
         int keys[EACH];
-        load_elements(r, first, end, &elements);
+        elements = next;
+        first += of_warp;
+        load_elements(r, first, end, &next);
         find_keys(r, &elements, keys);
 #pragma unroll
         for (int k = 0; k < EACH; k++) {
-            u32 flag = flag_of_sign(r, elements.bits[k]), *flags = (u32 *)r->flags + keys[k];
-            if (keys[k] < 0 || (keys[k] == seen && !(flag & ~seen_flags))) continue;
-            seen = keys[k];
-            seen_flags = load_global_u32(flags);
-            if (!(seen_flags & WF_TABLE_ZERO)) seen_flags = ~0u;
-            if (flag & ~seen_flags) atomicOr(flags, flag);
-            seen_flags |= flag;
+            u32 sign = sign_of_element(r, elements.bits[k]);
+            if (keys[k] >= 0 && sign) note_sign(r, keys[k], sign);
         }
     }
 }

@@ -219,6 +219,7 @@ static __device__ __forceinline__ void put_digits(const whole_table *to, const w
 // Whether it has digits.
 static __device__ __forceinline__ bool note_element(const struct wf_table_arguments *r, int key, unit bits)
 {
+    see_negative_zero(bits);
     if (!is_either_special(bits, bits)) return true;
     note_special(r, key, bits);
     return false;
@@ -289,7 +290,6 @@ static __device__ __forceinline__ void add_piece_to_whole(const struct wf_table_
     find_piece(r, &begin, &end);
     i64 first = begin + lane_number() * EACH;
     whole_column own = {NO_KEY, table + 4 * (first_column(to) + lane_number() % COLUMNS_OF_WARP)};
-    bool has_negative_zero = false;
     loaded elements, next;
     load_elements(r, first, end, &next);
     for (i64 at = begin; at < end; at += of_warp) {
@@ -298,12 +298,9 @@ static __device__ __forceinline__ void add_piece_to_whole(const struct wf_table_
         first += of_warp;
         load_elements(r, first, end, &next);
         find_keys(r, &elements, keys);
-#pragma unroll
-        for (int k = 0; k < EACH; k++) has_negative_zero |= is_negative_zero(elements.bits[k]);
         choose_column(r, to, keys[0], &own);
         add_elements_to_whole(r, to, first_at, &own, keys, elements.bits);
     }
-    note_negative_zero(r, has_negative_zero);
     change_column(r, to, NO_KEY, &own);
 }
 
@@ -322,9 +319,11 @@ static __device__ __forceinline__ void add_whole(const struct wf_table_arguments
 {
     const whole_table words = find_whole_table(r);
     clear_shared(words.words);
+    clear_seen();
     __syncthreads();
     add_piece_to_whole(r, &words);
     __syncthreads();
+    note_seen_zero(r);
     merge_whole(r, &words);
 }
 

@@ -270,10 +270,26 @@ static __device__ __forceinline__ bool is_negative_zero(unit bits)
     return HAS_ZEROS && bits == SIGN_BIT;
 }
 
-// Whether any of a lane's elements is, of which a sample may see none: noted once for all that it adds.
-static __device__ __forceinline__ void note_negative_zero(const struct wf_table_arguments *r, bool is_any)
+// What a block has seen, at first all 0: an element that is -0, of which a sample may see none; and how many elements it has added
+// apart: see table_direct.cuh.
+static __shared__ struct {
+    u32 has_negative_zero, added_apart;
+} block_seen;
+
+static __device__ __forceinline__ void clear_seen(void)
 {
-    if (is_any) store_global_u32(&findings_of(r)->has_negative_zero, 1);
+    if (threadIdx.x == 0) block_seen.has_negative_zero = block_seen.added_apart = 0;
+}
+
+static __device__ __forceinline__ void see_negative_zero(unit bits)
+{
+    if (is_negative_zero(bits)) store_shared_u32(&block_seen.has_negative_zero, 1);
+}
+
+// By all threads, once all elements have been added.
+static __device__ __forceinline__ void note_seen_zero(const struct wf_table_arguments *r)
+{
+    if (HAS_ZEROS && threadIdx.x == 0 && block_seen.has_negative_zero) store_global_u32(&findings_of(r)->has_negative_zero, 1);
 }
 
 static __device__ __forceinline__ void add_value(const struct wf_table_arguments *r, const grids *grids, unit bits, pending *sum)
@@ -286,6 +302,7 @@ static __device__ __forceinline__ void add_value(const struct wf_table_arguments
         note_special(r, sum->key, bits);
         if (is_nan(bits) && r->groups.nan == WF_NAN_OMIT) return;
     } else {
+        see_negative_zero(bits);
         if (!add_to_grids(grids, widen(bits), sum)) note_missed(r);
     }
     if (has_counts(r)) sum->word[COUNT_AT]++;

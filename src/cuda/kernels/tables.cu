@@ -54,11 +54,11 @@ extern "C" __global__ void __launch_bounds__(TABLE_BLOCK, IS_BUCKETS ? 1 : 2) ta
 #if HAS_WHOLE
     case WF_TABLE_WHOLE: add_whole(&task); break;
 #endif
-    case WF_TABLE_FINISH: finish_tables(&task, (char *)block_table); break;
-#if HAS_ZEROS
+#if !HAS_EXTREMES && HAS_ZEROS
     case WF_TABLE_ZEROS: add_zeros(&task); break;
-    case WF_TABLE_SIGNS: finish_tables(&task, (char *)block_table); break;
 #endif
+    case WF_TABLE_SIGNS:
+    case WF_TABLE_FINISH: finish_tables(&task, (char *)block_table); break;
     case WF_TABLE_STATUS:
         if (threadIdx.x == 0) leave_status(&task.groups);
         break;
