@@ -15,7 +15,8 @@ enum {
     STRAYS_EVERY = 8,          /* at most one run in that many elements is listed, in the room for records */
     WALK_TABLE = 4,            /* no walk of kernels/groups.cu, ... */
     WALK_BUCKETS = 5,          /* nor this one, */
-    HAS_RUNS = 4               /* ... nor an IS_SHORT */
+    HAS_RUNS = 4,              /* ... nor an IS_SHORT, */
+    REREADS = 8                /* ... nor another one */
 };
 
 /* How many elements are not 0 is all that is wanted. */
@@ -246,7 +247,7 @@ struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty
     plan.tries_segments = plan.tries_segments || plan.buckets;
     plan.is_sampled = suffices_sample(empty, count, gpu);
     choose_whole(&plan, empty, count, groups, find_room(gpu));
-    plan.tries_again = plan.buckets || (plan.is_sampled && !(plan.copies && plan.whole_room));
+    plan.tries_again = plan.whole_room ? plan.buckets && !plan.rereads : plan.buckets || plan.is_sampled;
     if (plan.copies) return plan;
     plan.kept = count_kept(empty, find_room(gpu));
     plan.tries_runs = plan.tries_segments && are_runs_short(count, groups) &&
@@ -296,7 +297,7 @@ static wf_error find_kernel(wf_handle *handle, const struct wf_cuda_table_task *
     key.parts = task->empty->parts;
     key.is_indexed = are_extremes(task->empty) && wf_accumulator_is_indexed(task->empty);
     key.walk = walk + 1;
-    key.is_short = walk == WALK_TABLE && task->plan.tries_runs ? HAS_RUNS : 0;
+    key.is_short = walk == WALK_TABLE && task->plan.tries_runs ? HAS_RUNS : walk == WALK_BUCKETS && task->plan.rereads ? REREADS : 0;
     key.alignment = 16;
     key.block = 32;
     key.vectors = 1;
@@ -444,7 +445,8 @@ static wf_error launch_finish(wf_handle *handle, const struct wf_cuda_table_task
     int64_t warps = (r->table_count + 31) / 32, most = 32 * (int64_t)cuda->gpu.multiprocessors, grid = warps < most ? warps : most;
     wf_error error = launch(handle, function, r, WF_TABLE_FINISH, grid, 32, task->sums_nbytes);
     bool has_zeros = wf_type_is_float(task->empty->type) && task->empty->parts == WF_PART_SUM;
-    if (!error && has_zeros) error = launch(handle, function, r, WF_TABLE_ZEROS, r->blocks, WF_TABLE_BLOCK, 4 * WF_TABLE_SIGNS_KEPT);
+    for (r->signs_kept = WF_TABLE_SIGNS_MAX; 4 * r->signs_kept > find_room(&cuda->gpu);) r->signs_kept /= 2;
+    if (!error && has_zeros) error = launch(handle, function, r, WF_TABLE_ZEROS, r->blocks, WF_TABLE_BLOCK, 4 * r->signs_kept);
     return error || !has_zeros ? error : launch(handle, function, r, WF_TABLE_SIGNS, grid, 32, task->sums_nbytes);
 }
 

@@ -45,7 +45,7 @@ enum {
     WF_TABLE_WHOLE_MIN = 1 << 14, /* groups with such words, whatever memory these take */
     WF_TABLE_RUN_TILE = 256, /* elements of which a warp has the runs of equal keys that begin there, ... */
     WF_TABLE_RUN_MAX = 32,   /* ... and those after them, of the last one */
-    WF_TABLE_SIGNS_KEPT = 1 << 12, /* keys of which a block keeps what it knows of the signs of their zeros */
+    WF_TABLE_SIGNS_MAX = 1 << 14, /* keys of which a block keeps what it knows of the signs of their zeros, if it has room */
     WF_TABLE_STRAYS_SEEN = 32, /* keys that a sample keeps, to find whether those of strays are few */
     WF_TABLE_RUNS_CHUNK = 64,  /* of the list of runs, which a warp takes at a time */
     WF_TABLE_COPIES_MAX = 32 /* of a table in shared memory, so that lanes with equal keys do not wait for each other */
@@ -119,6 +119,7 @@ struct wf_table_arguments {
     int tries_again; /* then there is such a stage */
     int is_whole;   /* this stage has something to do only if it is `wide` */
     int copies; /* of a block's table in shared memory; 0: words are added to in global memory */
+    int signs_kept; /* keys of which a block keeps the signs of zeros, a power of two */
     int kept;   /* groups that a block keeps in shared memory, a power of two, where copies is 0 */
     int blocks;                       /* that elements are shared by, a piece for each */
     int buckets, bucket_log2;         /* ranges of 2^bucket_log2 keys each, to which elements are brought first; 0: none */

@@ -75,7 +75,7 @@ static __device__ __forceinline__ u32 bytes_to(const direct_words *direct, int k
 static __device__ __forceinline__ void note_apart(const struct wf_table_arguments *r)
 {
     const u32 few = 64;
-    if ((!IS_BUCKETS || r->rereads) && r->whole && atomicAdd(&block_seen.added_apart, 1) == (u32)(r->count >> 16) + few) note_wide(r);
+    if ((!IS_BUCKETS || REREADS) && r->whole && atomicAdd(&block_seen.added_apart, 1) == (u32)(r->count >> 16) + few) note_wide(r);
 }
 
 static __device__ __noinline__ void add_element_apart(const struct wf_table_arguments *r, u32 words, int key, unit bits)

@@ -214,50 +214,6 @@ static __device__ __forceinline__ bool write_at_once(const struct wf_table_argum
 
 #if IS_BUCKETS
 
-static __device__ __forceinline__ void place_and_clear(const struct wf_table_arguments *r)
-{
-    i64 of_share = room_of_share(r);
-    if (!is_sample_kept(r)) return;
-    for (int i = (int)blockIdx.x; i < r->buckets; i += gridDim.x)
-        if (!is_in_one_share(r, i, of_share)) clear_words(r, (i64)i << r->bucket_log2, keys_of_bucket(r, i), 0, 1);
-    place_elements(r);
-}
-
-#define RECORDS 8 // that a thread loads at a time
-
-// How records are added: directly, where an element mostly needs one word or two.
-typedef struct {
-    direct_words direct;
-    grids grids;
-} record_words;
-
-static __device__ __forceinline__ void add_record(const struct wf_table_arguments *r, const record_words *to, u32 words, record made)
-{
-    int key = key_of_record(made);
-#if IS_DIRECT
-    frequent none = {NO_KEY, 0, 0, 0};
-    add_directly(r, &to->direct, key, bits_of_record(made), &none);
-#else
-    pending sum;
-    clear_pending(&sum, key);
-    add_value(r, &to->grids, bits_of_record(made), &sum);
-    put_words(r, words, &sum);
-#endif
-}
-
-// Records of one bucket; words are added to shared memory.
-static __device__ __forceinline__ void add_records(const struct wf_table_arguments *r, const record_words *to, i64 begin, i64 end, u32 words)
-{
-    for (i64 first = begin + threadIdx.x; first < end; first += RECORDS * TABLE_BLOCK) {
-        record loaded[RECORDS];
-#pragma unroll
-        for (int k = 0; k < RECORDS; k++) loaded[k] = ((const record *)r->records)[min(first + k * TABLE_BLOCK, end - 1)];
-#pragma unroll
-        for (int k = 0; k < RECORDS; k++)
-            if (first + k * TABLE_BLOCK < end) add_record(r, to, words, loaded[k]);
-    }
-}
-
 // The block's words of a key, which are cleared.
 static __device__ __forceinline__ void take_shared(const struct wf_table_arguments *r, u32 words, u32 at, u64 taken[WORDS_MAX])
 {
@@ -310,6 +266,72 @@ static __device__ __forceinline__ void merge_bucket(const struct wf_table_argume
     }
 }
 
+#if REREADS
+
+// Elements are read again for each bucket.
+static __device__ __forceinline__ void add_by_buckets(const struct wf_table_arguments *r)
+{
+    const u32 words = count_shared(r);
+    if (!is_sample_kept(r)) return;
+    clear_shared(words);
+    clear_seen();
+    __syncthreads();
+    for (int bucket = 0; bucket < r->buckets; bucket++) {
+        const key_range range = {(i64)bucket << r->bucket_log2, (u64)keys_of_bucket(r, bucket)};
+        add_piece_directly(r, &range, words);
+        __syncthreads();
+        merge_bucket(r, bucket, false, words);
+        __syncthreads();
+    }
+    note_seen_zero(r);
+}
+
+#else
+
+static __device__ __forceinline__ void place_and_clear(const struct wf_table_arguments *r)
+{
+    i64 of_share = room_of_share(r);
+    if (!is_sample_kept(r)) return;
+    for (int i = (int)blockIdx.x; i < r->buckets; i += gridDim.x)
+        if (!is_in_one_share(r, i, of_share)) clear_words(r, (i64)i << r->bucket_log2, keys_of_bucket(r, i), 0, 1);
+    place_elements(r);
+}
+
+#define RECORDS 8 // that a thread loads at a time
+
+// How records are added: directly, where an element mostly needs one word or two.
+typedef struct {
+    direct_words direct;
+    grids grids;
+} record_words;
+
+static __device__ __forceinline__ void add_record(const struct wf_table_arguments *r, const record_words *to, u32 words, record made)
+{
+    int key = key_of_record(made);
+#if IS_DIRECT
+    frequent none = {NO_KEY, 0, 0, 0};
+    add_directly(r, &to->direct, key, bits_of_record(made), &none);
+#else
+    pending sum;
+    clear_pending(&sum, key);
+    add_value(r, &to->grids, bits_of_record(made), &sum);
+    put_words(r, words, &sum);
+#endif
+}
+
+// Records of one bucket; words are added to shared memory.
+static __device__ __forceinline__ void add_records(const struct wf_table_arguments *r, const record_words *to, i64 begin, i64 end, u32 words)
+{
+    for (i64 first = begin + threadIdx.x; first < end; first += RECORDS * TABLE_BLOCK) {
+        record loaded[RECORDS];
+#pragma unroll
+        for (int k = 0; k < RECORDS; k++) loaded[k] = ((const record *)r->records)[min(first + k * TABLE_BLOCK, end - 1)];
+#pragma unroll
+        for (int k = 0; k < RECORDS; k++)
+            if (first + k * TABLE_BLOCK < end) add_record(r, to, words, loaded[k]);
+    }
+}
+
 static __device__ __forceinline__ void add_by_buckets(const struct wf_table_arguments *r)
 {
     u32 words = count_shared(r);
@@ -333,25 +355,7 @@ static __device__ __forceinline__ void add_by_buckets(const struct wf_table_argu
     note_seen_zero(r);
 }
 
-// The same where buckets are so few that elements are read again for each of them.
-static __device__ __forceinline__ void add_by_rereading(const struct wf_table_arguments *r)
-{
-#if IS_DIRECT
-    const u32 words = count_shared(r);
-    if (!is_sample_kept(r)) return;
-    clear_shared(words);
-    clear_seen();
-    __syncthreads();
-    for (int bucket = 0; bucket < r->buckets; bucket++) {
-        const key_range range = {(i64)bucket << r->bucket_log2, (u64)keys_of_bucket(r, bucket)};
-        add_piece_directly(r, &range, words);
-        __syncthreads();
-        merge_bucket(r, bucket, false, words);
-        __syncthreads();
-    }
-    note_seen_zero(r);
 #endif
-}
 
 #endif
 
@@ -432,7 +436,7 @@ static __device__ __forceinline__ u32 sign_of_element(const struct wf_table_argu
 // A key and what is known of it, where other keys may take its place, so that blocks do not wait for each other at flags in global memory.
 static __device__ __forceinline__ void note_sign(const struct wf_table_arguments *r, int key, u32 sign)
 {
-    u32 *kept = (u32 *)block_table + key % WF_TABLE_SIGNS_KEPT, known = load_shared_u32(kept);
+    u32 *kept = (u32 *)block_table + (key & (r->signs_kept - 1)), known = load_shared_u32(kept);
     if (known >> 2 == (u32)key && known & sign) return;
     u32 *flags = (u32 *)r->flags + key, seen = load_global_u32(flags);
     known = seen & WF_TABLE_ZERO && !(seen & WF_TABLE_OTHER) ? seen / WF_TABLE_NEGATIVE_ZERO & 3 : 3;
@@ -446,7 +450,7 @@ static __device__ __forceinline__ void add_zeros(const struct wf_table_arguments
     const i64 of_warp = 32 * EACH;
     i64 begin, end;
     find_piece(r, &begin, &end);
-    for (u32 i = threadIdx.x; i < WF_TABLE_SIGNS_KEPT; i += TABLE_BLOCK) ((u32 *)block_table)[i] = 0;
+    for (int i = (int)threadIdx.x; i < r->signs_kept; i += TABLE_BLOCK) ((u32 *)block_table)[i] = 0;
     __syncthreads();
     i64 first = begin + lane_number() * EACH;
     loaded elements, next;

@@ -12,6 +12,7 @@
 #define EACH 4 // elements of a lane that follow each other
 #define NO_KEY (-1)
 #define IS_BUCKETS (WALK == 5) // the kernel of what buckets alone need: a larger block, of which a multiprocessor has one
+#define REREADS (IS_BUCKETS && IS_SHORT == 8) // the same where elements are read again for each bucket instead of being brought there
 #define TABLE_BLOCK (IS_BUCKETS ? WF_TABLE_BUCKETS_BLOCK : WF_TABLE_BLOCK)
 
 static __device__ __forceinline__ struct wf_table_findings *findings_of(const struct wf_table_arguments *r)

@@ -261,17 +261,18 @@ static __device__ __forceinline__ void put_in_sectors(const struct wf_table_argu
     }
 }
 
-static __device__ __forceinline__ void add_elements_to_whole(const struct wf_table_arguments *r, const whole_table *to, u32 first_at,
-                                                             const whole_column *own, const int keys[EACH], const unit bits[EACH])
+static __device__ __forceinline__ void add_elements_to_whole(const struct wf_table_arguments *r, const whole_table *to, const bool is_shared,
+                                                             u32 first_at, const whole_column *own, const int keys[EACH],
+                                                             const unit bits[EACH])
 {
     whole_digits found[EACH];
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
         u32 at = keys[k] == own->key ? own->at : first_at + 4 * (u32)keys[k] * to->copies;
-        bool has_digits = keys[k] >= 0 && note_element(r, keys[k], bits[k]), is_here = to->keys || keys[k] == own->key;
+        bool has_digits = keys[k] >= 0 && note_element(r, keys[k], bits[k]), is_here = is_shared || keys[k] == own->key;
         bool is_there = keys[k] >= 0 && !is_here;
-        if (!to->keys && WIDTH < 64) put_in_word(r, keys[k], has_digits && is_there ? bits[k] : 0);
-        if (!to->keys && WIDTH == 64) put_in_sectors(r, &to->range, keys[k], has_digits && is_there ? bits[k] : 0);
+        if (!is_shared && WIDTH < 64) put_in_word(r, keys[k], has_digits && is_there ? bits[k] : 0);
+        if (!is_shared && WIDTH == 64) put_in_sectors(r, &to->range, keys[k], has_digits && is_there ? bits[k] : 0);
         if (is_there && is_counted(r, bits[k])) add_to_whole(r, index_of_count(r, &to->range, keys[k]), 1);
         found[k] = find_digits(to, has_digits && is_here ? bits[k] : 0);
         found[k].at = at + 4 * found[k].at * to->step;
@@ -280,8 +281,8 @@ static __device__ __forceinline__ void add_elements_to_whole(const struct wf_tab
     put_digits(to, found);
 }
 
-// The next elements are on their way while those before them are added.
-static __device__ __forceinline__ void add_piece_to_whole(const struct wf_table_arguments *r, const whole_table *to)
+// The next elements are on their way while those before them are added.  is_shared: the block has words of all keys.
+static __device__ __forceinline__ void add_piece_to_whole(const struct wf_table_arguments *r, const whole_table *to, const bool is_shared)
 {
     const i64 of_warp = 32 * EACH;
     const u32 table = (u32)__cvta_generic_to_shared(block_table), copy = lane_number() & (to->copies - 1);
@@ -299,7 +300,7 @@ static __device__ __forceinline__ void add_piece_to_whole(const struct wf_table_
         load_elements(r, first, end, &next);
         find_keys(r, &elements, keys);
         choose_column(r, to, keys[0], &own);
-        add_elements_to_whole(r, to, first_at, &own, keys, elements.bits);
+        add_elements_to_whole(r, to, is_shared, first_at, &own, keys, elements.bits);
     }
     change_column(r, to, NO_KEY, &own);
 }
@@ -321,7 +322,10 @@ static __device__ __forceinline__ void add_whole(const struct wf_table_arguments
     clear_shared(words.words);
     clear_seen();
     __syncthreads();
-    add_piece_to_whole(r, &words);
+    if (words.keys)
+        add_piece_to_whole(r, &words, true);
+    else
+        add_piece_to_whole(r, &words, false);
     __syncthreads();
     note_seen_zero(r);
     merge_whole(r, &words);

@@ -134,10 +134,10 @@ static __device__ __forceinline__ void note_wide(const struct wf_table_arguments
     if (r->is_sampled) store_global_u32(&findings_of(r)->missed, 1); // which is_in_vain asks for; other launches read it otherwise
 }
 
-// These grids do not: the next ones are laid by all elements, if there are any.
+// These grids do not: the next ones are laid by all elements, if there are any; words of all exponents take no longer than these.
 static __device__ __forceinline__ void note_missed(const struct wf_table_arguments *r)
 {
-    if (r->is_sampled && r->tries_again)
+    if (r->is_sampled && r->tries_again && !r->whole)
         store_global_u32(&findings_of(r)->missed, 1);
     else
         note_wide(r);

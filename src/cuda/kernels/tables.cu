@@ -28,13 +28,11 @@ extern "C" __global__ void __launch_bounds__(TABLE_BLOCK, IS_BUCKETS ? 1 : 2) ta
 #if IS_BUCKETS
     if (!has_buckets(&task)) return;
     switch (task.stage) {
+#if !REREADS
     case WF_TABLE_SCAN: scan_buckets(&task); break;
     case WF_TABLE_PLACE: place_and_clear(&task); break;
-    default:
-        if (task.rereads)
-            add_by_rereading(&task);
-        else
-            add_by_buckets(&task);
+#endif
+    default: add_by_buckets(&task);
     }
 #else
     switch (task.stage) {
