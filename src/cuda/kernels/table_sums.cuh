@@ -441,7 +441,7 @@ static __device__ __forceinline__ void note_sign(const struct wf_table_arguments
     u32 *flags = (u32 *)r->flags + key, seen = load_global_u32(flags);
     known = seen & WF_TABLE_ZERO && !(seen & WF_TABLE_OTHER) ? seen / WF_TABLE_NEGATIVE_ZERO & 3 : 3;
     if (sign & ~known) atomicOr(flags, sign * WF_TABLE_NEGATIVE_ZERO);
-    store_shared_u32(kept, (u32)key << 2 | known | sign);
+    atomicExch(kept, (u32)key << 2 | known | sign);
 }
 
 // Looks at all elements once more.
