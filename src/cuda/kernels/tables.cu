@@ -3,7 +3,7 @@
 //
 // Options are those of groups.cu, for one sum, of values or of magnitudes, for squares with or without that of values, for how
 // many are not 0, or for one extreme; -DIS_SHORT=4 if results of short runs of equal keys are to be made at once; -DWALK=5 for
-// what buckets alone need, whose blocks are larger.
+// what buckets alone need, whose blocks are larger, and then -DIS_SHORT=8 if elements are read again for each of them.
 
 #include "kernels/parts.cuh"
 #if HAS_EXTREMES
