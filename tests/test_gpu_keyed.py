@@ -146,6 +146,44 @@ def test_words_of_all_exponents(pair, type_name, kind):
             assert plan.startswith("a table in global memory") or ", or of all exponents" in plan, plan
 
 
+def zeros_by_key(keys, is_wide, rng):
+    """By key in turn: only -0; some +0 among them; numbers that cancel; NaNs; numbers that do not cancel, of all exponents if wanted."""
+    turns, last, values = {}, {}, []
+    for key in keys:
+        turn = turns[key] = turns.get(key, -1) + 1
+        number = rng.uniform(1, 2) * (2.0 ** rng.randint(-120, 120) if is_wide else 1)
+        if key % 5 == 2 and turn % 3 == 2:
+            number = -last[key]
+        last[key] = number
+        values.append((-0.0, -0.0 if turn % 4 else 0.0, number if turn % 3 else -0.0, math.nan if turn % 4 == 2 else -0.0,
+                       number if turn % 2 else -0.0)[key % 5])
+    return values
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("kind", ("near", "wide"))
+@pytest.mark.parametrize("type_name", ("f32", "f64", "f16"))
+def test_zeros_by_key(pair, type_name, kind):
+    """Sums of nothing but -0, which are -0; others that are 0, and +0; keys without elements, or with nothing but NaNs that are left out:
+    in shared and in global memory, directly, in buckets and in words of all exponents."""
+    if type_name == "f16" and kind == "wide":
+        pytest.skip("words that hold normal f16 hold all")
+    rng = random.Random(f"gpu zeros by key {type_name} {kind}")
+    cases = [(7, TABLE_COUNT), (300, TABLE_COUNT), (1400, TABLE_COUNT), (6000, 1 << 17)]
+    cases += [(20_000, 4 << 20), (40_000, 4 << 20)] if pair.gpu.is_real else []
+    for groups, count in cases if pair.gpu.is_real else rng.sample(cases, 2):
+        drawn = [rng.randrange(groups) for _ in range(TABLE_COUNT)]
+        array = Laid(type_name, (TABLE_COUNT,), rng, "plain", plain=True)
+        array.data = struct.pack(f"={TABLE_COUNT}{'efd'[array.nbytes.bit_length() - 2]}", *zeros_by_key(drawn, kind == "wide", rng))
+        array, values = tiled(array, count), (drawn * (count // TABLE_COUNT + 1))[:count]
+        values[count // 2] = groups
+        keys = integer_vector(values, "i32")
+        for op, nan in (("sum", "propagate"), ("sum", "omit"), ("mean", "omit"), ("norm1", "omit"))[:4 if pair.gpu.is_real else 2]:
+            pair.check(op, library.wf_groups_keys(0, groups, byref(keys)), [array], groups, nan=nan, flags=1,
+                       fill=wf.value_of_bits(wf.WF_U8, 1))
+            assert b"table" in library.wf_handle_plan(pair.device.pointer)
+
+
 SCATTERED_KINDS = ("plain", "special", "wild", "wide", "near")
 
 

@@ -114,7 +114,7 @@ class Bench:
             raise SystemExit(f"groups.py: {op} of {tuple(x.shape)}: {int((~equal).sum())} results differ from the CPU's")
 
 
-KINDS = ("normal", "wide", "any bits", "one NaN", "NaNs", "all exponents", "gradients", "outliers")
+KINDS = ("normal", "wide", "any bits", "one NaN", "NaNs", "all exponents", "gradients", "outliers", "zeros", "minus zeros")
 
 
 def make(bench, dtype, shape, kind="normal"):
@@ -220,8 +220,12 @@ def values_that_hurt(torch):
         x.view(-1)[::x.numel() // 20] = 3e4 if x.dtype == torch.float16 else 1e30
         return x
 
+    def with_zeros(x):
+        """Half are 0, half of these negative."""
+        return torch.where(torch.rand(x.shape, device="cuda") < 0.5, x, torch.zeros_like(x).copysign(x))
+
     return {"wide": wide, "one NaN": with_nan, "NaNs": with_nans, "all exponents": all_exponents, "gradients": gradients,
-            "outliers": with_outliers}
+            "outliers": with_outliers, "zeros": with_zeros, "minus zeros": lambda x: torch.full_like(x, -0.0)}
 
 
 def keys(bench, dtype, counts, ops, chosen):

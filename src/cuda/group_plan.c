@@ -271,8 +271,8 @@ static void choose_tables(struct wf_cuda_group_plan *plan, const struct wf_cuda_
     const struct wf_accumulator *empty = task->empty;
     plan->has_tables = task->are_keys && task->is_vector && task->is_aligned && wf_cuda_tables_fit(empty, task->positions, task->labels);
     if (!plan->has_tables) return;
-    plan->tables_suffice = wf_cuda_tables_suffice(empty);
     plan->tables = wf_cuda_tables_plan(empty, task->result_type, task->key_nbytes, task->positions, task->labels, gpu);
+    plan->tables_suffice = wf_cuda_tables_suffice(empty, &plan->tables);
 }
 
 static void plan_trees(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
@@ -339,7 +339,8 @@ static int describe_first(const struct wf_cuda_group_plan *plan, char *text, siz
                       tables->is_sampled ? ", laid out by a sample" : "", tables->kept);
     if (at >= (int)capacity) return at;
     if (tables->buckets)
-        at += snprintf(text + at, capacity - (size_t)at, ", or by %d buckets of %d keys", tables->buckets, 1 << tables->bucket_log2);
+        at += snprintf(text + at, capacity - (size_t)at, ", or by %d buckets of %d keys%s", tables->buckets, 1 << tables->bucket_log2,
+                       tables->rereads ? ", for each of which elements are read again" : "");
     else
         at += snprintf(text + at, capacity - (size_t)at, ", by %d range%s of keys", tables->passes, tables->passes == 1 ? "" : "s");
     if (at >= (int)capacity || !tables->tries_segments) return at;

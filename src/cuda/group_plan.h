@@ -57,13 +57,14 @@ struct wf_cuda_table_plan {
     int kept;   /* groups that a block keeps in shared memory nevertheless, a power of two */
     int buckets, bucket_log2; /* ranges of 2^bucket_log2 keys to which elements are brought first, if keys are in any order; or 0 */
     int tile;   /* elements that a block sorts by bucket at a time */
+    bool rereads; /* elements are read once for each bucket instead */
     bool is_sampled; /* grids are laid by a sample, and by all elements if that does not do */
     bool tries_segments; /* if keys are sorted, that is what they are taken for */
     bool tries_runs;     /* the same, whose results are made while their beginnings are looked for: see kernels/table_runs.cuh */
     bool tries_strays;   /* the same of keys that mostly rise, or fall: see kernels/table_strays.cuh */
     int passes; /* over the elements, each for a range of keys whose words stay in the L2 cache */
     int whole_room;   /* words of all exponents that a block has in shared memory, if grids do not hold all elements; or 0 */
-    bool looks_whole; /* these are only of exponents that occur, which a look at all elements finds */
+    bool is_spread;   /* of so many groups that it may have no room for all of them, so that elements go to words in global memory */
     bool tries_again; /* before that, or before keys are sorted: by grids that all elements have laid, if a sample has misled */
 };
 

@@ -15,7 +15,8 @@ enum {
     STRAYS_EVERY = 8,          /* at most one run in that many elements is listed, in the room for records */
     WALK_TABLE = 4,            /* no walk of kernels/groups.cu, ... */
     WALK_BUCKETS = 5,          /* nor this one, */
-    HAS_RUNS = 4               /* ... nor an IS_SHORT */
+    HAS_RUNS = 4,              /* ... nor an IS_SHORT, */
+    REREADS = 8                /* ... nor another one */
 };
 
 /* How many elements are not 0 is all that is wanted. */
@@ -77,9 +78,9 @@ bool wf_cuda_tables_fit(const struct wf_accumulator *empty, int64_t count, int64
     return has_tables && count >= COUNT_MIN && count <= INT64_C(1) << 30 && groups <= count;
 }
 
-bool wf_cuda_tables_suffice(const struct wf_accumulator *empty) {
-    bool has_no_grid = are_extremes(empty) || is_of_nonzero(empty);
-    return !wf_type_is_float(empty->type) || (has_no_grid && empty->nan != WF_NAN_ERROR);
+bool wf_cuda_tables_suffice(const struct wf_accumulator *empty, const struct wf_cuda_table_plan *plan) {
+    bool has_no_grid = are_extremes(empty) || is_of_nonzero(empty), holds_all = has_no_grid || plan->whole_room;
+    return !wf_type_is_float(empty->type) || (holds_all && empty->nan != WF_NAN_ERROR);
 }
 
 /* The words of a table that one stage writes. */
@@ -95,7 +96,7 @@ static int64_t words_nbytes(const struct wf_accumulator *empty, int64_t groups) 
 
 /* The shared memory of a block where a multiprocessor runs `blocks` of them. */
 static int room_of_block(const struct wf_gpu *gpu, int blocks) {
-    enum { RESERVED_NBYTES = 1024, SCAN_NBYTES = 256 }; /* of each block, by the driver, and for scans */
+    enum { RESERVED_NBYTES = 1024, SCAN_NBYTES = 272 }; /* of each block, by the driver, and for scans and what it has seen */
     int room = gpu->shared_per_multiprocessor / blocks - RESERVED_NBYTES;
     return (room < gpu->shared_per_block ? room : gpu->shared_per_block) - SCAN_NBYTES;
 }
@@ -131,16 +132,28 @@ static int count_whole_words(const struct wf_accumulator *empty) {
     return is_tried && !is_of_nonzero(empty) ? terms + has_counts(empty) : 0;
 }
 
-/* Those of all groups. */
-static int64_t whole_nbytes(const struct wf_accumulator *empty, const struct wf_cuda_table_plan *plan, int64_t groups) {
-    return plan->whole_room ? 8 * groups * count_whole_words(empty) : 0;
+/* The same in global memory, if elements are added to them there. */
+static int count_spread_words(const struct wf_accumulator *empty) {
+    int bits = empty->type == WF_F32 ? WF_TABLE_SPREAD_BITS : WF_TABLE_SPREAD_SHORT_BITS;
+    int terms = WF_TABLE_WHOLE_TERMS * WF_TABLE_WHOLE_BITS / bits;
+    return (empty->type == WF_F64 ? WF_TABLE_SECTORS * WF_TABLE_SECTOR_WORDS : terms) + has_counts(empty);
 }
 
-static void choose_whole(struct wf_cuda_table_plan *plan, const struct wf_accumulator *empty, int64_t groups, int room) {
+/* Those of all groups. */
+static int64_t whole_nbytes(const struct wf_accumulator *empty, const struct wf_cuda_table_plan *plan, int64_t groups) {
+    if (!plan->whole_room) return 0;
+    return 8 * groups * (plan->is_spread ? count_spread_words(empty) : count_whole_words(empty));
+}
+
+/* In global memory only if they take no more of it than is read twice, or, of many groups, than the values do. */
+static void choose_whole(struct wf_cuda_table_plan *plan, const struct wf_accumulator *empty, int key_nbytes, int64_t count,
+                         int64_t groups, int room) {
+    int64_t nbytes = (int64_t)wf_type_nbytes(empty->type), most = groups > WF_TABLE_WHOLE_MIN ? nbytes : 2 * (nbytes + key_nbytes);
     int words = count_whole_words(empty);
-    if (words == 0 || groups > WF_TABLE_WHOLE_MAX) return;
+    if (words == 0) return;
     plan->whole_room = room / 8;
-    plan->looks_whole = empty->type == WF_F64 && groups > WF_TABLE_WHOLE_KEYS(plan->whole_room, words);
+    plan->is_spread = groups > WF_TABLE_WHOLE_KEYS(plan->whole_room, words);
+    if (plan->is_spread && whole_nbytes(empty, plan, groups) > count * most) plan->is_spread = plan->whole_room = 0;
 }
 
 /* Half of the L2 cache, as elements pass through it, too.  A sum mostly takes one of its words, of f64 or squares two. */
@@ -199,6 +212,7 @@ static void choose_buckets(struct wf_cuda_table_plan *plan, const struct wf_accu
     plan->buckets = (int)buckets;
     plan->bucket_log2 = log2;
     plan->tile = tile;
+    plan->rereads = buckets <= WF_TABLE_REREADS_MAX && count_terms(empty) && !count_square_terms(empty) && !is_of_nonzero(empty);
     plan->passes = 1;
 }
 
@@ -233,8 +247,8 @@ struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty
     if (!plan.copies && (plan.passes > 1 || are_many(count, gpu))) choose_buckets(&plan, empty, key_nbytes, count, groups, gpu);
     plan.tries_segments = plan.tries_segments || plan.buckets;
     plan.is_sampled = suffices_sample(empty, count, gpu);
-    choose_whole(&plan, empty, groups, find_room(gpu));
-    plan.tries_again = plan.buckets || (plan.is_sampled && !(plan.copies && plan.whole_room));
+    choose_whole(&plan, empty, key_nbytes, count, groups, find_room(gpu));
+    plan.tries_again = plan.whole_room ? plan.buckets && !plan.rereads : plan.buckets || plan.is_sampled;
     if (plan.copies) return plan;
     plan.kept = count_kept(empty, find_room(gpu));
     plan.tries_runs = plan.tries_segments && are_runs_short(count, groups) &&
@@ -245,7 +259,7 @@ struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty
 
 /* Where parts of the scratch memory begin, where they end, and how much has to be 0 at first. */
 struct places {
-    size_t begins, flags, words, cleared, nexts, records, offsets, whole, end; /* whole: among what is cleared, or at the end */
+    size_t begins, flags, words, cleared, nexts, records, offsets, whole, end; /* whole: among what is cleared, or in place of records and offsets */
 };
 
 static size_t align(size_t nbytes) {
@@ -259,15 +273,15 @@ static struct places find_places(const struct wf_accumulator *empty, int64_t cou
     size_t of_buckets = plan->buckets ? align(((size_t)plan->buckets + 1) * 4) : 0;
     size_t of_whole = align((size_t)whole_nbytes(empty, plan, groups));
     places.whole = places.begins + of_buckets;
-    places.flags = places.whole + (plan->looks_whole ? 0 : of_whole);
+    places.flags = places.whole + (plan->is_spread ? 0 : of_whole);
     places.words = align(places.flags + (size_t)groups * 4);
     places.nexts = align(places.words + (size_t)words_nbytes(empty, groups));
     places.records = places.nexts + of_buckets;
     places.cleared = plan->buckets ? places.flags : places.nexts;
     places.offsets = places.records + (plan->buckets ? align((size_t)records_nbytes(empty, count, plan->buckets)) : 0);
     places.end = places.offsets + (plan->tries_segments ? align(((size_t)groups + 1) * 4) : 0);
-    if (plan->looks_whole) places.whole = places.end;
-    if (plan->looks_whole) places.end += of_whole;
+    if (plan->is_spread) places.whole = places.records;
+    if (plan->is_spread && places.end < places.whole + of_whole) places.end = places.whole + of_whole;
     return places;
 }
 
@@ -284,7 +298,7 @@ static wf_error find_kernel(wf_handle *handle, const struct wf_cuda_table_task *
     key.parts = task->empty->parts;
     key.is_indexed = are_extremes(task->empty) && wf_accumulator_is_indexed(task->empty);
     key.walk = walk + 1;
-    key.is_short = walk == WALK_TABLE && task->plan.tries_runs ? HAS_RUNS : 0;
+    key.is_short = walk == WALK_TABLE && task->plan.tries_runs ? HAS_RUNS : walk == WALK_BUCKETS && task->plan.rereads ? REREADS : 0;
     key.alignment = 16;
     key.block = 32;
     key.vectors = 1;
@@ -343,13 +357,14 @@ static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task 
                                    .bucket_log2 = task->plan.bucket_log2,
                                    .bucket_far = is_table_large(task, gpu) ? 1 : FAR_MIN,
                                    .tile = task->plan.tile,
+                                   .rereads = task->plan.rereads,
                                    .sample_every = (int)sample_every(count, task->plan.buckets),
                                    .offsets = task->offsets,
                                    .words = task->scratch + places->words,
                                    .flags = task->scratch + places->flags,
                                    .whole = task->plan.whole_room ? task->scratch + places->whole : 0,
                                    .whole_room = task->plan.whole_room,
-                                   .looks_whole = task->plan.looks_whole,
+                                   .is_spread = task->plan.is_spread,
                                    .bucket_begins = task->scratch + places->begins,
                                    .bucket_nexts = task->scratch + places->nexts,
                                    .records = task->scratch + places->records,
@@ -377,7 +392,7 @@ static wf_error launch_look(wf_handle *handle, const struct wf_accumulator *empt
     return launch(handle, function, r, WF_TABLE_LOOK, r->blocks, WF_TABLE_BLOCK, 4 * (r->buckets + 1));
 }
 
-/* Elements are brought to buckets, and added there. */
+/* Elements are brought to buckets, and added there, or read again for each. */
 static wf_error launch_buckets(wf_handle *handle, const struct wf_cuda_table_task *task, struct wf_table_arguments *r) {
     const struct wf_cuda *cuda = handle->device_state;
     int64_t block = WF_TABLE_BUCKETS_BLOCK, grid = cuda->gpu.multiprocessors;
@@ -385,8 +400,8 @@ static wf_error launch_buckets(wf_handle *handle, const struct wf_cuda_table_tas
     int64_t of_tile = tile_words_nbytes(r->buckets) + r->tile * record_nbytes(task->empty);
     wf_cuda_function function;
     wf_error error = find_kernel(handle, task, WALK_BUCKETS, &function);
-    if (!error) error = launch(handle, function, r, WF_TABLE_SCAN, 1, block, 0);
-    if (!error) error = launch(handle, function, r, WF_TABLE_PLACE, grid, block, of_tile);
+    if (!error && !r->rereads) error = launch(handle, function, r, WF_TABLE_SCAN, 1, block, 0);
+    if (!error && !r->rereads) error = launch(handle, function, r, WF_TABLE_PLACE, grid, block, of_tile);
     return error ? error : launch(handle, function, r, WF_TABLE_ADD, grid, block, of_bucket);
 }
 
@@ -417,11 +432,23 @@ static wf_error launch_whole(wf_handle *handle, wf_cuda_function function, struc
     const int is_sampled = r->is_sampled;
     r->is_whole = 1;
     r->is_sampled = 0;
-    wf_error error = r->looks_whole ? launch(handle, function, r, WF_TABLE_LOOK, r->blocks, WF_TABLE_BLOCK, 0) : WF_OK;
+    wf_error error = r->is_spread ? launch(handle, function, r, WF_TABLE_LOOK, r->blocks, WF_TABLE_BLOCK, 0) : WF_OK;
     if (!error) error = launch(handle, function, r, WF_TABLE_WHOLE, r->blocks, WF_TABLE_BLOCK, 8 * (int64_t)r->whole_room);
     r->is_whole = 0;
     r->is_sampled = is_sampled;
     return error;
+}
+
+/* The results; of sums of floats that are 0, their signs, if these are not known. */
+static wf_error launch_finish(wf_handle *handle, const struct wf_cuda_table_task *task, wf_cuda_function function,
+                              struct wf_table_arguments *r) {
+    const struct wf_cuda *cuda = handle->device_state;
+    int64_t warps = (r->table_count + 31) / 32, most = 32 * (int64_t)cuda->gpu.multiprocessors, grid = warps < most ? warps : most;
+    wf_error error = launch(handle, function, r, WF_TABLE_FINISH, grid, 32, task->sums_nbytes);
+    bool has_zeros = wf_type_is_float(task->empty->type) && task->empty->parts == WF_PART_SUM;
+    for (r->signs_kept = WF_TABLE_SIGNS_MAX; 4 * r->signs_kept > find_room(&cuda->gpu);) r->signs_kept /= 2;
+    if (!error && has_zeros) error = launch(handle, function, r, WF_TABLE_ZEROS, r->blocks, WF_TABLE_BLOCK, 4 * r->signs_kept);
+    return error || !has_zeros ? error : launch(handle, function, r, WF_TABLE_SIGNS, grid, 32, task->sums_nbytes);
 }
 
 /* What keys that are sorted, or mostly, allow. */
@@ -466,7 +493,6 @@ wf_error wf_cuda_tables_reduce(wf_handle *handle, const struct wf_cuda_table_tas
     const struct places places = places_of(task);
     struct wf_table_arguments r = make_arguments(task, &cuda->gpu, &places);
     wf_cuda_function tables;
-    int64_t warps = (r.table_count + 31) / 32, finishing = 32 * (int64_t)cuda->gpu.multiprocessors;
     *condition = r.findings + offsetof(struct wf_table_findings, failed);
     wf_error error = find_kernel(handle, task, WALK_TABLE, &tables);
     if (!error) error = launch_adding(handle, task, tables, &r);
@@ -474,7 +500,7 @@ wf_error wf_cuda_tables_reduce(wf_handle *handle, const struct wf_cuda_table_tas
     if (!error && r.whole) error = launch_whole(handle, tables, &r);
     if (!error && has_index_stage(task->empty))
         error = launch_passes(handle, tables, &r, WF_TABLE_INDEX, find_table_nbytes(task->empty, &r));
-    if (!error) error = launch(handle, tables, &r, WF_TABLE_FINISH, warps < finishing ? warps : finishing, 32, task->sums_nbytes);
-    bool has_status = r.groups.status && wf_cuda_tables_suffice(task->empty);
+    if (!error) error = launch_finish(handle, task, tables, &r);
+    bool has_status = r.groups.status && wf_cuda_tables_suffice(task->empty, &task->plan);
     return error || !has_status ? error : launch(handle, tables, &r, WF_TABLE_STATUS, 1, 32, 0);
 }

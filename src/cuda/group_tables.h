@@ -24,11 +24,11 @@ struct wf_cuda_table_task {
 /* Whether there are tables for such a reduction of a vector, and elements enough to be worth them and their memory. */
 bool wf_cuda_tables_fit(const struct wf_accumulator *empty, int64_t count, int64_t groups);
 
-/* Whether tables hold whatever there is, so that nothing is ever sorted. */
-bool wf_cuda_tables_suffice(const struct wf_accumulator *empty);
-
 struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty, wf_type result_type, int key_nbytes,
                                               int64_t count, int64_t groups, const struct wf_gpu *gpu);
+
+/* Whether tables hold whatever there is, so that nothing is ever sorted. */
+bool wf_cuda_tables_suffice(const struct wf_accumulator *empty, const struct wf_cuda_table_plan *plan);
 
 /* Scratch memory. */
 size_t wf_cuda_tables_nbytes(const struct wf_accumulator *empty, int64_t count, int64_t groups,

@@ -20,6 +20,11 @@ static __device__ __forceinline__ u64 load_shared_u64(const u64 *word)
     return value;
 }
 
+static __device__ __forceinline__ void store_shared_u32(u32 *word, u32 value)
+{
+    asm volatile("st.relaxed.cta.shared.u32 [%0], %1;" ::"r"((u32)__cvta_generic_to_shared(word)), "r"(value) : "memory");
+}
+
 static __device__ __forceinline__ void store_shared_u64(u64 *word, u64 value)
 {
     asm volatile("st.relaxed.cta.shared.u64 [%0], %1;" ::"r"((u32)__cvta_generic_to_shared(word)), "l"(value) : "memory");

@@ -70,15 +70,12 @@ static __device__ __forceinline__ u32 bytes_to(const direct_words *direct, int k
 
 // ---- what does not fit the two words
 
-// How many elements of a block have been added so, which takes a hundred times as long: where they are many, words of all exponents
-// are better.
-static __shared__ u32 added_apart;
-
-// Many are one in 256, of as many blocks as a GPU has, about.
+// To add an element so takes a hundred times as long: where they are many, words of all exponents are better.  Many are one in 256, of as
+// many blocks as a GPU has, about.
 static __device__ __forceinline__ void note_apart(const struct wf_table_arguments *r)
 {
     const u32 few = 64;
-    if (!IS_BUCKETS && r->whole && atomicAdd(&added_apart, 1) == (u32)(r->count >> 16) + few) note_wide(r);
+    if ((!IS_BUCKETS || REREADS) && r->whole && atomicAdd(&block_seen.added_apart, 1) == (u32)(r->count >> 16) + few) note_wide(r);
 }
 
 static __device__ __noinline__ void add_element_apart(const struct wf_table_arguments *r, u32 words, int key, unit bits)
@@ -154,7 +151,7 @@ static __device__ __forceinline__ void add_rest(const struct wf_table_arguments 
 static __device__ __forceinline__ void add_float_directly(const struct wf_table_arguments *r, const direct_words *direct, int key,
                                                           unit bits, frequent *own)
 {
-    if (bits == SIGN_BIT) findings_of(r)->has_negative_zero = 1;
+    see_negative_zero(bits);
     double value = HAS_SUM ? widen(bits) : fabs(widen(bits));
     if (!(fabs(value) < direct->limit)) {
         add_element_apart(r, direct->half_nbytes / 4, key, bits);
@@ -217,7 +214,7 @@ static __device__ __forceinline__ void change_frequent(const struct wf_table_arg
 static __device__ __forceinline__ void choose_frequent(const struct wf_table_arguments *r, const direct_words *direct, int key,
                                                        frequent *own)
 {
-    if (__popc(__ballot_sync(ALL_LANES, key == own->key)) >= MANY_LANES) return;
+    if (own->key >= 0 && __popc(__ballot_sync(ALL_LANES, key == own->key)) >= MANY_LANES) return;
     int other = __shfl_sync(ALL_LANES, key, 0);
     if (other >= 0 && __popc(__ballot_sync(ALL_LANES, key == other)) >= MANY_LANES) change_frequent(r, direct, other, own);
 }
@@ -232,7 +229,7 @@ static __device__ __forceinline__ bool is_in_vain(const struct wf_table_argument
 }
 
 // The next ones are on their way while those before them are added.
-static __device__ __forceinline__ void add_piece_directly(const struct wf_table_arguments *r, u32 words)
+static __device__ __forceinline__ void add_piece_directly(const struct wf_table_arguments *r, const key_range *range, u32 words)
 {
     const direct_words direct = find_direct_words(r, words);
     const int of_warp = 32 * EACH;
@@ -247,7 +244,10 @@ static __device__ __forceinline__ void add_piece_directly(const struct wf_table_
         elements = next;
         first += of_warp;
         load_elements(r, first, end, &next);
-        find_keys(r, &elements, keys);
+        if (IS_BUCKETS)
+            find_keys_of_range(r, range, &elements, keys);
+        else
+            find_keys(r, &elements, keys);
         choose_frequent(r, &direct, keys[0], &own);
 #pragma unroll
         for (int k = 0; k < EACH; k++)

@@ -53,7 +53,7 @@ static __device__ __forceinline__ void look_at_values(const struct wf_table_argu
             bool has_depth = r->is_whole ? is_nonzero(bits[k]) && !is_either_special(bits[k], bits[k]) : r->is_sampled && field;
             if (has_depth) depth = max(depth, (u32)(INFINITY_BITS >> FRACTION_BITS) - max(field, 1u));
             if (r->is_sampled) last_bit = max(last_bit, last_bit_of(bits[k]));
-            has_negative_zero = has_negative_zero || bits[k] == SIGN_BIT;
+            has_negative_zero |= is_negative_zero(bits[k]);
         }
     }
     for (u32 delta = 16; delta; delta /= 2) {
@@ -83,11 +83,11 @@ static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
     if (r->buckets) clear_flags(r);
     if (r->is_whole)
         clear_whole(r);
-    else if (has_buckets(r))
+    else if (has_buckets(r) && !r->rereads)
         sample_buckets(r);
     else if (r->buckets || r->is_again)
         clear_words(r, 0, r->table_count, blockIdx.x, r->blocks);
-    if (IS_FLOAT && HAS_SUMS) look_at_values(r);
+    if (IS_FLOAT && HAS_SUMS && (!r->is_whole || WIDTH == 64)) look_at_values(r);
 }
 
 // ---- adding
@@ -171,16 +171,15 @@ static __device__ __forceinline__ void add_in_order(const struct wf_table_argume
     key_range range = range_of_pass(r);
     if (range.count == 0 || !is_sample_kept(r)) return;
     clear_shared(words);
-#if IS_DIRECT
-    if (threadIdx.x == 0) added_apart = 0;
-#endif
+    clear_seen();
     for (i64 i = threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) kept_numbers(r)[i] = 0;
     __syncthreads();
     if (IS_DIRECT && r->copies)
-        add_piece_directly(r, words);
+        add_piece_directly(r, &range, words);
     else
         add_piece(r, &range, words);
     __syncthreads();
+    note_seen_zero(r);
     if (r->copies)
         merge_table(r, words);
     else
@@ -214,50 +213,6 @@ static __device__ __forceinline__ bool write_at_once(const struct wf_table_argum
 // ---- by buckets
 
 #if IS_BUCKETS
-
-static __device__ __forceinline__ void place_and_clear(const struct wf_table_arguments *r)
-{
-    i64 of_share = room_of_share(r);
-    if (!is_sample_kept(r)) return;
-    for (int i = (int)blockIdx.x; i < r->buckets; i += gridDim.x)
-        if (!is_in_one_share(r, i, of_share)) clear_words(r, (i64)i << r->bucket_log2, keys_of_bucket(r, i), 0, 1);
-    place_elements(r);
-}
-
-#define RECORDS 8 // that a thread loads at a time
-
-// How records are added: directly, where an element mostly needs one word or two.
-typedef struct {
-    direct_words direct;
-    grids grids;
-} record_words;
-
-static __device__ __forceinline__ void add_record(const struct wf_table_arguments *r, const record_words *to, u32 words, record made)
-{
-    int key = key_of_record(made);
-#if IS_DIRECT
-    frequent none = {NO_KEY, 0, 0, 0};
-    add_directly(r, &to->direct, key, bits_of_record(made), &none);
-#else
-    pending sum;
-    clear_pending(&sum, key);
-    add_value(r, &to->grids, bits_of_record(made), &sum);
-    put_words(r, words, &sum);
-#endif
-}
-
-// Records of one bucket; words are added to shared memory.
-static __device__ __forceinline__ void add_records(const struct wf_table_arguments *r, const record_words *to, i64 begin, i64 end, u32 words)
-{
-    for (i64 first = begin + threadIdx.x; first < end; first += RECORDS * TABLE_BLOCK) {
-        record loaded[RECORDS];
-#pragma unroll
-        for (int k = 0; k < RECORDS; k++) loaded[k] = ((const record *)r->records)[min(first + k * TABLE_BLOCK, end - 1)];
-#pragma unroll
-        for (int k = 0; k < RECORDS; k++)
-            if (first + k * TABLE_BLOCK < end) add_record(r, to, words, loaded[k]);
-    }
-}
 
 // The block's words of a key, which are cleared.
 static __device__ __forceinline__ void take_shared(const struct wf_table_arguments *r, u32 words, u32 at, u64 taken[WORDS_MAX])
@@ -311,6 +266,72 @@ static __device__ __forceinline__ void merge_bucket(const struct wf_table_argume
     }
 }
 
+#if REREADS
+
+// Elements are read again for each bucket.
+static __device__ __forceinline__ void add_by_buckets(const struct wf_table_arguments *r)
+{
+    const u32 words = count_shared(r);
+    if (!is_sample_kept(r)) return;
+    clear_shared(words);
+    clear_seen();
+    __syncthreads();
+    for (int bucket = 0; bucket < r->buckets; bucket++) {
+        const key_range range = {(i64)bucket << r->bucket_log2, (u64)keys_of_bucket(r, bucket)};
+        add_piece_directly(r, &range, words);
+        __syncthreads();
+        merge_bucket(r, bucket, false, words);
+        __syncthreads();
+    }
+    note_seen_zero(r);
+}
+
+#else
+
+static __device__ __forceinline__ void place_and_clear(const struct wf_table_arguments *r)
+{
+    i64 of_share = room_of_share(r);
+    if (!is_sample_kept(r)) return;
+    for (int i = (int)blockIdx.x; i < r->buckets; i += gridDim.x)
+        if (!is_in_one_share(r, i, of_share)) clear_words(r, (i64)i << r->bucket_log2, keys_of_bucket(r, i), 0, 1);
+    place_elements(r);
+}
+
+#define RECORDS 8 // that a thread loads at a time
+
+// How records are added: directly, where an element mostly needs one word or two.
+typedef struct {
+    direct_words direct;
+    grids grids;
+} record_words;
+
+static __device__ __forceinline__ void add_record(const struct wf_table_arguments *r, const record_words *to, u32 words, record made)
+{
+    int key = key_of_record(made);
+#if IS_DIRECT
+    frequent none = {NO_KEY, 0, 0, 0};
+    add_directly(r, &to->direct, key, bits_of_record(made), &none);
+#else
+    pending sum;
+    clear_pending(&sum, key);
+    add_value(r, &to->grids, bits_of_record(made), &sum);
+    put_words(r, words, &sum);
+#endif
+}
+
+// Records of one bucket; words are added to shared memory.
+static __device__ __forceinline__ void add_records(const struct wf_table_arguments *r, const record_words *to, i64 begin, i64 end, u32 words)
+{
+    for (i64 first = begin + threadIdx.x; first < end; first += RECORDS * TABLE_BLOCK) {
+        record loaded[RECORDS];
+#pragma unroll
+        for (int k = 0; k < RECORDS; k++) loaded[k] = ((const record *)r->records)[min(first + k * TABLE_BLOCK, end - 1)];
+#pragma unroll
+        for (int k = 0; k < RECORDS; k++)
+            if (first + k * TABLE_BLOCK < end) add_record(r, to, words, loaded[k]);
+    }
+}
+
 static __device__ __forceinline__ void add_by_buckets(const struct wf_table_arguments *r)
 {
     u32 words = count_shared(r);
@@ -323,6 +344,7 @@ static __device__ __forceinline__ void add_by_buckets(const struct wf_table_argu
     to.grids = place_grids(r);
 #endif
     clear_shared(words);
+    clear_seen();
     __syncthreads();
     for (int bucket = find_bucket(r, begin); bucket < r->buckets && begin_of_bucket(r, bucket) < end; bucket++) {
         add_records(r, &to, max(begin_of_bucket(r, bucket), begin), min(end_of_bucket(r, bucket), end), words);
@@ -330,7 +352,10 @@ static __device__ __forceinline__ void add_by_buckets(const struct wf_table_argu
         merge_bucket(r, bucket, is_in_one_share(r, bucket, of_share), words);
         __syncthreads();
     }
+    note_seen_zero(r);
 }
+
+#endif
 
 #endif
 
@@ -371,8 +396,10 @@ static __device__ __forceinline__ void take_words(const struct wf_table_argument
 #if HAS_WHOLE
     if (wide) {
         const whole_range range = find_whole_range(r);
-        for (int i = 0; i < range.terms; i++)
-            sum_add_term(&group->sum, (i64)whole_word_at(r, i, number), WF_TABLE_WHOLE_BITS * (range.base + i));
+        for (int i = 0; i < count_global_words(r, &range); i++) {
+            i64 word = (i64)whole_word(r, index_of_word(r, &range, i, number));
+            if (word) sum_add_term(&group->sum, word, position_of_word(r, &range, i));
+        }
         return;
     }
 #endif
@@ -385,7 +412,70 @@ static __device__ __forceinline__ void take_words(const struct wf_table_argument
 static __device__ __forceinline__ i64 count_of_key(const struct wf_table_arguments *r, bool wide, i64 number)
 {
     if (!has_counts(r)) return 1;
-    return (i64)(wide ? whole_word_at(r, find_whole_range(r).terms, number) : word_at(r, count_terms(r) + SQUARE_TERMS, number));
+    const whole_range range = find_whole_range(r);
+    return (i64)(wide ? whole_word(r, index_of_count(r, &range, number)) : word_at(r, count_terms(r) + SQUARE_TERMS, number));
+}
+
+#if HAS_ZEROS
+
+// The sum of a key is 0: its sign is known where no element is -0.
+static __device__ __forceinline__ void note_zero(const struct wf_table_arguments *r, i64 number)
+{
+    if (!findings_of(r)->has_negative_zero) return;
+    ((u32 *)r->flags)[number] = WF_TABLE_ZERO;
+    store_global_u32(&findings_of(r)->zeros, 1);
+}
+
+// What an element tells of the sign of such a sum: 1: it is -0; 2: it is not.
+static __device__ __forceinline__ u32 sign_of_element(const struct wf_table_arguments *r, unit bits)
+{
+    if (is_nan(bits) && r->groups.nan == WF_NAN_OMIT) return 0;
+    return is_negative_zero(bits) ? 1 : 2;
+}
+
+// A key and what is known of it, where other keys may take its place, so that blocks do not wait for each other at flags in global memory.
+static __device__ __forceinline__ void note_sign(const struct wf_table_arguments *r, int key, u32 sign)
+{
+    u32 *kept = (u32 *)block_table + (key & (r->signs_kept - 1)), known = load_shared_u32(kept);
+    if (known >> 2 == (u32)key && known & sign) return;
+    u32 *flags = (u32 *)r->flags + key, seen = load_global_u32(flags);
+    known = seen & WF_TABLE_ZERO && !(seen & WF_TABLE_OTHER) ? seen / WF_TABLE_NEGATIVE_ZERO & 3 : 3;
+    if (sign & ~known) atomicOr(flags, sign * WF_TABLE_NEGATIVE_ZERO);
+    atomicExch(kept, (u32)key << 2 | known | sign);
+}
+
+// Looks at all elements once more.
+static __device__ __forceinline__ void add_zeros(const struct wf_table_arguments *r)
+{
+    const i64 of_warp = 32 * EACH;
+    i64 begin, end;
+    find_piece(r, &begin, &end);
+    for (int i = (int)threadIdx.x; i < r->signs_kept; i += TABLE_BLOCK) ((u32 *)block_table)[i] = 0;
+    __syncthreads();
+    i64 first = begin + lane_number() * EACH;
+    loaded elements, next;
+    load_elements(r, first, end, &next);
+    for (i64 at = begin; at < end; at += of_warp) {
+        int keys[EACH];
+        elements = next;
+        first += of_warp;
+        load_elements(r, first, end, &next);
+        find_keys(r, &elements, keys);
+#pragma unroll
+        for (int k = 0; k < EACH; k++) {
+            u32 sign = sign_of_element(r, elements.bits[k]);
+            if (keys[k] >= 0 && sign) note_sign(r, keys[k], sign);
+        }
+    }
+}
+
+#endif
+
+// Whether the stage makes a key's result: of what blocks have written none, unless that does not count.
+static __device__ __forceinline__ bool makes_result(const struct wf_table_arguments *r, bool wide, u32 flags)
+{
+    if (r->stage == WF_TABLE_SIGNS) return (flags & ~(u32)WF_TABLE_WRITTEN) == (WF_TABLE_ZERO | WF_TABLE_NEGATIVE_ZERO);
+    return !(flags & WF_TABLE_WRITTEN) || wide;
 }
 
 static __device__ __forceinline__ void finish_key(const struct wf_table_arguments *r, bool wide, i64 number, u32 flags, group_state *group)
@@ -395,17 +485,18 @@ static __device__ __forceinline__ void finish_key(const struct wf_table_argument
 #pragma unroll
     for (int i = 0; i < WF_TABLE_TERMS_MAX; i++) terms[i] = IS_PLAIN_TERM_SUM ? word_at(r, i, number) : 0;
     i64 count = count_of_key(r, wide, number);
+    const bool is_signed = r->stage == WF_TABLE_SIGNS; // nothing but -0
     if (flags == 0 && !wide && write_words(r, &place, terms)) return;
     group_clear(group);
     take_words(r, wide, number, group);
 #if IS_FLOAT
-    group->special_seen = (flags & ~(u32)WF_TABLE_NAN) | PLAIN_SPECIAL;
+    group->special_seen = (flags & ~(u32)WF_TABLE_NAN) | (is_signed ? 0 : PLAIN_SPECIAL);
     if (flags & WF_TABLE_NAN) {
         group->nan_count = 1;
         group->first_nan = 0;
     }
-#if HAS_VALUE_SUM && !HAS_SQUARES
-    if (is_bins_empty(&group->sum) && findings_of(r)->has_negative_zero) findings_of(r)->failed = 1;
+#if HAS_ZEROS
+    if (flags == 0 && !is_signed && is_bins_empty(&group->sum)) note_zero(r, number);
 #endif
 #else
     (void)flags;
@@ -431,8 +522,8 @@ static __device__ __forceinline__ void finish_tables(const struct wf_table_argum
             flags[k] = ((const u32 *)r->flags)[min(first + k * step, (i64)r->table_count - 1)];
 #pragma unroll 1
         for (int k = 0; k < LOOKS; k++)
-            if (first + k * step < r->table_count && (!(flags[k] & WF_TABLE_WRITTEN) || wide))
-                finish_key(r, wide, first + k * step, flags[k] & ~(u32)WF_TABLE_WRITTEN, &group);
+            if (first + k * step < r->table_count && makes_result(r, wide, flags[k]))
+                finish_key(r, wide, first + k * step, flags[k] & WF_TABLE_SPECIALS, &group);
     }
 }
 

@@ -12,6 +12,7 @@
 #define EACH 4 // elements of a lane that follow each other
 #define NO_KEY (-1)
 #define IS_BUCKETS (WALK == 5) // the kernel of what buckets alone need: a larger block, of which a multiprocessor has one
+#define REREADS (IS_BUCKETS && IS_SHORT == 8) // the same where elements are read again for each bucket instead of being brought there
 #define TABLE_BLOCK (IS_BUCKETS ? WF_TABLE_BUCKETS_BLOCK : WF_TABLE_BLOCK)
 
 static __device__ __forceinline__ struct wf_table_findings *findings_of(const struct wf_table_arguments *r)
@@ -315,20 +316,26 @@ static __device__ __forceinline__ void load_elements(const struct wf_table_argum
 }
 
 // A thread's keys of those that it loads at a time, or NO_KEY.
+static __device__ __forceinline__ void find_keys_of_range(const struct wf_table_arguments *r, const key_range *range, const loaded *elements,
+                                                          int keys[EACH])
+{
+#pragma unroll
+    for (int k = 0; k < EACH; k++)
+        keys[k] = k < elements->count ? find_key(r, range, elements->key_bits[k], elements->first + k) : NO_KEY;
+}
+
 static __device__ __forceinline__ void find_keys(const struct wf_table_arguments *r, const loaded *elements, int keys[EACH])
 {
     const key_range all = {0, (u64)r->table_count};
-#pragma unroll
-    for (int k = 0; k < EACH; k++)
-        keys[k] = k < elements->count ? find_key(r, &all, elements->key_bits[k], elements->first + k) : NO_KEY;
+    find_keys_of_range(r, &all, elements, keys);
 }
 
 // Each warp has a piece of the elements, whole rounds of EACH for each lane: where it begins and ends.
 static __device__ __forceinline__ void find_piece(const struct wf_table_arguments *r, i64 *begin, i64 *end)
 {
-    const i64 of_warp = 32 * EACH, warps = (i64)gridDim.x * (WF_TABLE_BLOCK / 32);
+    const i64 of_warp = 32 * EACH, warps = (i64)gridDim.x * (TABLE_BLOCK / 32);
     i64 rounds = ((r->count + of_warp - 1) / of_warp + warps - 1) / warps;
-    *begin = ((i64)blockIdx.x * (WF_TABLE_BLOCK / 32) + warp_number()) * rounds * of_warp;
+    *begin = ((i64)blockIdx.x * (TABLE_BLOCK / 32) + warp_number()) * rounds * of_warp;
     *end = min(*begin + rounds * of_warp, (i64)r->count);
 }
 

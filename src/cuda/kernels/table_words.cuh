@@ -134,10 +134,10 @@ static __device__ __forceinline__ void note_wide(const struct wf_table_arguments
     if (r->is_sampled) store_global_u32(&findings_of(r)->missed, 1); // which is_in_vain asks for; other launches read it otherwise
 }
 
-// These grids do not: the next ones are laid by all elements, if there are any.
+// These grids do not: the next ones are laid by all elements, if there are any; words of all exponents take no longer than these.
 static __device__ __forceinline__ void note_missed(const struct wf_table_arguments *r)
 {
-    if (r->is_sampled && r->tries_again)
+    if (r->is_sampled && r->tries_again && !r->whole)
         store_global_u32(&findings_of(r)->missed, 1);
     else
         note_wide(r);
@@ -263,6 +263,35 @@ static __device__ __forceinline__ bool add_to_grids(const grids *grids, double v
     return (!HAS_SQUARES || add_square(&grids->squares, value, sum->word + SQUARES_AT)) && rest == 0;
 }
 
+#define HAS_ZEROS (IS_FLOAT && HAS_SUM && !HAS_SQUARES) // their signs matter to results
+
+static __device__ __forceinline__ bool is_negative_zero(unit bits)
+{
+    return HAS_ZEROS && bits == SIGN_BIT;
+}
+
+// What a block has seen, at first all 0: an element that is -0, of which a sample may see none; and how many elements it has added
+// apart: see table_direct.cuh.
+static __shared__ struct {
+    u32 has_negative_zero, added_apart;
+} block_seen;
+
+static __device__ __forceinline__ void clear_seen(void)
+{
+    if (threadIdx.x == 0) block_seen.has_negative_zero = block_seen.added_apart = 0;
+}
+
+static __device__ __forceinline__ void see_negative_zero(unit bits)
+{
+    if (is_negative_zero(bits)) store_shared_u32(&block_seen.has_negative_zero, 1);
+}
+
+// By all threads, once all elements have been added.
+static __device__ __forceinline__ void note_seen_zero(const struct wf_table_arguments *r)
+{
+    if (HAS_ZEROS && threadIdx.x == 0 && block_seen.has_negative_zero) store_global_u32(&findings_of(r)->has_negative_zero, 1);
+}
+
 static __device__ __forceinline__ void add_value(const struct wf_table_arguments *r, const grids *grids, unit bits, pending *sum)
 {
     if (HAS_NONZERO) {
@@ -273,7 +302,7 @@ static __device__ __forceinline__ void add_value(const struct wf_table_arguments
         note_special(r, sum->key, bits);
         if (is_nan(bits) && r->groups.nan == WF_NAN_OMIT) return;
     } else {
-        if (HAS_SUM && bits == SIGN_BIT) findings_of(r)->has_negative_zero = 1; // of which a sample may see none
+        see_negative_zero(bits);
         if (!add_to_grids(grids, widen(bits), sum)) note_missed(r);
     }
     if (has_counts(r)) sum->word[COUNT_AT]++;

@@ -3,7 +3,7 @@
 //
 // Options are those of groups.cu, for one sum, of values or of magnitudes, for squares with or without that of values, for how
 // many are not 0, or for one extreme; -DIS_SHORT=4 if results of short runs of equal keys are to be made at once; -DWALK=5 for
-// what buckets alone need, whose blocks are larger.
+// what buckets alone need, whose blocks are larger, and then -DIS_SHORT=8 if elements are read again for each of them.
 
 #include "kernels/parts.cuh"
 #if HAS_EXTREMES
@@ -23,11 +23,15 @@ extern "C" __global__ void __launch_bounds__(TABLE_BLOCK, IS_BUCKETS ? 1 : 2) ta
     if (task.is_again && (!findings_of(&task)->missed || findings_of(&task)->failed)) return;
     if (task.is_again && load_global_u32(&findings_of(&task)->wide)) return; // which other blocks of this launch may note
     if (task.is_whole && (!findings_of(&task)->wide || findings_of(&task)->failed)) return;
+    bool is_of_zeros = task.stage == WF_TABLE_ZEROS || task.stage == WF_TABLE_SIGNS;
+    if (is_of_zeros && (!findings_of(&task)->zeros || findings_of(&task)->failed)) return;
 #if IS_BUCKETS
     if (!has_buckets(&task)) return;
     switch (task.stage) {
+#if !REREADS
     case WF_TABLE_SCAN: scan_buckets(&task); break;
     case WF_TABLE_PLACE: place_and_clear(&task); break;
+#endif
     default: add_by_buckets(&task);
     }
 #else
@@ -48,6 +52,10 @@ extern "C" __global__ void __launch_bounds__(TABLE_BLOCK, IS_BUCKETS ? 1 : 2) ta
 #if HAS_WHOLE
     case WF_TABLE_WHOLE: add_whole(&task); break;
 #endif
+#if !HAS_EXTREMES && HAS_ZEROS
+    case WF_TABLE_ZEROS: add_zeros(&task); break;
+#endif
+    case WF_TABLE_SIGNS:
     case WF_TABLE_FINISH: finish_tables(&task, (char *)block_table); break;
     case WF_TABLE_STATUS:
         if (threadIdx.x == 0) leave_status(&task.groups);
