@@ -153,7 +153,9 @@ static void choose_whole(struct wf_cuda_table_plan *plan, const struct wf_accumu
     if (words == 0) return;
     plan->whole_room = room / 8;
     plan->is_spread = groups > WF_TABLE_WHOLE_KEYS(plan->whole_room, words);
-    if (plan->is_spread && whole_nbytes(empty, plan, groups) > count * most) plan->is_spread = plan->whole_room = 0;
+    if (!plan->is_spread || whole_nbytes(empty, plan, groups) <= count * most) return;
+    plan->is_spread = false;
+    plan->whole_room = 0;
 }
 
 /* Half of the L2 cache, as elements pass through it, too.  A sum mostly takes one of its words, of f64 or squares two. */
